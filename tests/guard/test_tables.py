@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import tomllib
 from itertools import chain
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from whet import guard
+from whet.guard import tables
 from whet.guard.documents import Kind as TextKind
 from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
@@ -257,3 +261,24 @@ def test_an_order_has_a_rule_and_an_expression_and_stands_in_a_group_that_somebo
             assert row["rule"] in every() and row.get("severity", "info") in SEVERITIES, row
     regexes = [row["regex"] for rows in table.values() if isinstance(rows, list) for row in rows]
     assert len(regexes) == len(set(regexes))
+
+
+def test_a_table_is_parsed_once_and_again_when_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = tomllib.loads
+
+    def loads(text: str) -> dict[str, Any]:
+        parsed.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(tomllib, "loads", loads)
+    monkeypatch.setattr(tables, "__file__", str(tmp_path / "tables.py"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "data" / "small.toml"
+    path.parent.mkdir()
+
+    for word in "ab":
+        path.write_text(f'words = ["{word}"]\n', encoding="utf-8")
+        os.utime(path, (1, 1))
+        assert [load_toml.__wrapped__("small") for _ in range(3)] == [{"words": [word]}] * 3
+    assert parsed == ['words = ["a"]\n', 'words = ["b"]\n']

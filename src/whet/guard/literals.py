@@ -139,7 +139,7 @@ class Literals:
             self._dull.clear()
             self._telling.clear()
             self._known.clear()
-        for word in words.difference(self._dull, self._telling):
+        for word in words.difference(self._dull).difference(self._telling):
             self._learn(word)
         return words.intersection(self._telling)
 

@@ -65,12 +65,13 @@ def _literals(patterns: tuple[Pattern, ...]) -> Literals:
 class Rows:
     """A text by its rows, and the rows that each of some expressions may match: most of them look at few rows only."""
 
-    __slots__ = ("_having", "_starts", "rows", "whole")
+    __slots__ = ("_having", "_matched", "_starts", "rows", "whole")
 
     def __init__(self, rows: Sequence[str], literals: Literals) -> None:
         self.rows = rows
         self.whole = "\n".join(rows)
         self._having = literals.rows(rows)
+        self._matched: dict[str, list[int]] = {}
         self._starts: list[int] = []
 
     def having(self, regex: str) -> Collection[int]:
@@ -90,16 +91,14 @@ class Rows:
                 if count >= _MOST:
                     break
 
-    def matched(self, regex: re.Pattern[str]) -> Iterator[int]:
+    def matched(self, regex: re.Pattern[str]) -> list[int]:
         """The rows that an expression matches, which must not match the end of a row."""
-        if not self._starts:
-            self._starts = [0, *accumulate(len(row) + 1 for row in self.rows)]
-        last = -1
-        for match in regex.finditer(self.whole):
-            number = bisect_right(self._starts, match.start()) - 1
-            if number > last:
-                yield number
-                last = number
+        if (found := self._matched.get(regex.pattern)) is None:
+            if not self._starts:
+                self._starts = [0, *accumulate(len(row) + 1 for row in self.rows)]
+            places = (bisect_right(self._starts, match.start()) - 1 for match in regex.finditer(self.whole))
+            found = self._matched[regex.pattern] = list(dict.fromkeys(places))
+        return found
 
 
 def line_of(text: str, offset: int) -> int:

@@ -1,7 +1,7 @@
 """Tables of the guard that are data, in `data/`: lists of words and hosts, the rules, what functions of libraries do.
 
-A table is read once, when it is first needed. What every scan needs is JSON, because nothing reads it faster; what only
-some programs need is TOML, with room for a word about each list.
+A table is read once, when it is first needed. Tables with room for a word about each list are TOML, which takes long to
+parse: what was parsed is kept beside the table, as Python keeps what it compiled of a module.
 """
 
 from __future__ import annotations
@@ -9,7 +9,12 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import Any
+from importlib.machinery import SourceFileLoader
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from types import CodeType
 
 
 @cache
@@ -27,13 +32,30 @@ def word_list(name: str) -> frozenset[str]:
     return frozenset(load_table("words")[name])
 
 
-@cache
-def load_toml(name: str) -> dict[str, Any]:
-    """What the file `data/NAME.toml` holds."""
-    import tomllib
+class _Loader(SourceFileLoader):
+    """Loads a table as if it were a module that assigns it to a name.
 
-    with open(os.path.join(os.path.dirname(__file__), "data", f"{name}.toml"), "rb") as file:
-        return tomllib.load(file)
+    What was kept is used only for the same content: an installation may give an old and a new table the same time.
+    """
+
+    def path_stats(self, path: Any) -> dict[str, int]:
+        data = self.get_data(path)
+        return {"mtime": crc32(data), "size": len(data)}
+
+    def source_to_code(self, data: Any, path: Any, **_: Any) -> CodeType:  # type: ignore[override]  # as Python calls it
+        import tomllib
+
+        return compile(f"table = {tomllib.loads(data.decode())!r}", path, "exec")
+
+
+@cache
+def load_toml(name: str, directory: str = "data") -> dict[str, Any]:
+    """What the file `DIRECTORY/NAME.toml` of the guard holds."""
+    path = os.path.join(os.path.dirname(__file__), directory, f"{name}.toml")
+    module: dict[str, Any] = {}
+    exec(_Loader(name, path).get_code(name), module)  # type: ignore[arg-type]  # noqa: S102  a file always has code
+    table: dict[str, Any] = module["table"]
+    return table
 
 
 @cache

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 
+from whet.guard.tables import load_toml
 from whet.skill.names import is_slip
 
 
 @cache
 def names(kind: str) -> frozenset[str]:
     """One of the lists: `indexes`, `pypi`, `npm` or `real`."""
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), "names.toml"), "rb") as file:
-        return frozenset(tomllib.load(file)[kind])
+    return frozenset(load_toml("names", "manifests")[kind])
 
 
 def is_index(host: str) -> bool:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from typing import Any, NamedTuple
 
 from whet.guard.options import Program, known_programs, spell
+from whet.guard.tables import load_toml
 
 
 class Runner(NamedTuple):
@@ -92,10 +92,7 @@ class Programs(NamedTuple):
 @cache
 def program_tables() -> Programs:
     """What `programs.toml` holds."""
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), "programs.toml"), "rb") as file:
-        table: Any = tomllib.load(file)
+    table = load_toml("programs", "permissions")
 
     def by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         return {name: {key: row[key] for key in row if key != "names"} for row in rows for name in row["names"]}
@@ -108,7 +105,7 @@ def program_tables() -> Programs:
         {name: Options(**row) for name, row in by_name(table["options"]).items()},
         Git(
             **{name: frozenset(git[name]) for name in ("commands", "reads_config", "fetching", "opens_others")},
-            options={row.pop("name"): Options(**row) for row in git["options"]},
+            options={row["name"]: Options(**{key: row[key] for key in row if key != "name"}) for row in git["options"]},
         ),
         {name: tuple(row["tools"]) for row in table["tools"] for name in row["names"]},
     )

@@ -48,7 +48,7 @@ def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
     locked = packed and _has(lowered, "password")
     worst = max(map(_host_score, URL.findall(whole)), default=0) if "http" in lowered else 0
     copied = _has(lowered, "paste") and _has(lowered, "terminal")
-    pasted = worst > 2 or copied or SIGNS["run_keys"].search(lowered) is not None
+    pasted = worst > 2 or copied or ("+" in lowered and SIGNS["run_keys"].search(lowered) is not None)
     shielded = _has(lowered, "scanner")
     demanded = (
         (worst > 0 or _has(lowered, "host") or _has(lowered, "strict"))

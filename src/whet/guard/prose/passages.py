@@ -15,13 +15,13 @@ import math
 import os
 import re
 from functools import cache, lru_cache
-from itertools import chain, combinations, filterfalse, pairwise
+from itertools import chain, combinations, filterfalse, pairwise, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of, serves_installers
 from whet.guard.literals import has_foreign_letters
-from whet.guard.tables import word_list
+from whet.guard.tables import load_toml, word_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -130,32 +130,46 @@ class _Words(dict[str, Word]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.weights, self.concepts, self.light = model()[0], concepts()[0], word_list("function")
+        self.weights, self.concepts = model()[0], concepts()[0]
+        self.light, self.english = word_list("function"), word_list("english")
         self.heavy: dict[str, str] = {}
-        """The stems of the words that weigh something in English text and in code."""
+        """The stems of the words that weigh something in English text and in code, and "" for the others."""
+        self.worth = {"": 0}
+        """What these stems weigh."""
         self.stems: dict[str, str] = {}
         lightest = set(map(stem, self.light))
         self.doubtful = self.weights.keys() & {f"{one} {two}" for one in lightest for two in lightest}
         """Pairs that count unless both are words of every sentence."""
         self.meanings: dict[str, tuple[str, ...]] = {}
-        """The concepts of the words that stand for any."""
+        """The concepts that the words stand for."""
 
-    def learn(self, words: Iterable[str]) -> None:
+    def learn(self, words: set[str]) -> None:
         """Look up what is new of some words."""
         if len(self) > _KEPT:
             for kept in (self, self.stems, self.heavy, self.meanings):
                 kept.clear()
-        for word in words:
-            _ = self[word]
+        for word in words.difference(self.stems):
+            self[word]
+
+    def are_english(self, words: list[str]) -> bool:
+        """Are these words of an English passage?"""
+        return len(self.english.intersection(words)) >= _ENGLISH
+
+    def pairs(self, words: list[str]) -> set[str]:
+        """The pairs of words that the model knows."""
+        found = map(" ".join, pairwise(map(self.stems.__getitem__, words)))
+        pairs = set(filter(self.weights.__contains__, found))
+        if not pairs.isdisjoint(self.doubtful):
+            pairs.intersection_update(_pairs(list(map(self.__getitem__, words))))
+        return pairs
 
     def __missing__(self, word: str) -> Word:
         one, light = stem(word), word in self.light
         found = self[word] = Word(one, light, self.concepts.get(one, ()))
         self.stems[word] = one
-        if one in self.weights and not light:
-            self.heavy[word] = one
-        if found.concepts:
-            self.meanings[word] = found.concepts
+        self.heavy[word] = "" if light or one not in self.weights else one
+        self.worth[self.heavy[word]] = self.weights.get(self.heavy[word], 0)
+        self.meanings[word] = found.concepts
         return found
 
 
@@ -179,14 +193,14 @@ def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | 
     known = list(map(_words().__getitem__, words))
     named = _concepts((word.concepts for word in known), text)
     seen = {*signs, *_marks(text[:_LONGEST]), *_denied(known)}
-    if code or _is_english(words):
+    if code or _words().are_english(words):
         seen.update(_pairs(known), (word.stem for word in known if not word.light))
     if code:
         seen.add("<code-block>")
     return Look(frozenset(seen), named)
 
 
-def rate(one: Passage, words: list[str], least: int) -> tuple[int | None, Look | None]:
+def weigh(one: Passage, words: list[str], least: int) -> tuple[int | None, Look | None]:
     """What everything that the model sees of a passage weighs, and what that is; nothing where it says too little.
 
     Where its words and concepts alone stay far below `least`, pairs of words and marks hardly make up for that: it is
@@ -197,28 +211,25 @@ def rate(one: Passage, words: list[str], least: int) -> tuple[int | None, Look |
     weights, known = model()[0], _words()
     named = _named(one, words)
     total = _weight_of(named) + _weight_of_signs(one.signs, code=one.code)
-    if one.code or _is_english(words):
-        total += sum(map(weights.__getitem__, set(map(known.heavy.__getitem__, known.heavy.keys() & words))))
+    if one.code or known.are_english(words):
+        total += sum(map(known.worth.__getitem__, set(map(known.heavy.__getitem__, words))))
     if total + _MORE[one.code] < least:
         return total, None
     seen = _look_again(one, words, named)
-    return _weight_of(named) + sum(map(weights.__getitem__, seen.seen & weights.keys())), seen
+    return _weight_of(named) + sum(map(weights.__getitem__, weights.keys() & seen.seen)), seen
 
 
 def _look_again(one: Passage, words: list[str], named: frozenset[str]) -> Look:
     """What the model sees of a passage and knows; the same as `look`, without what weighs nothing."""
-    weights, known = model()[0].keys(), _words()
+    known = _words()
     seen = {*one.signs, *_marks(one.text[:_LONGEST])}
     if one.code:
         seen.add("<code-block>")
     if "never" in named:
         seen.update(_denied(list(map(known.__getitem__, words))))
-    if one.code or _is_english(words):
-        stems = list(map(known.stems.__getitem__, words))
-        pairs = weights & set(map(" ".join, pairwise(stems)))
-        if not pairs.isdisjoint(known.doubtful):
-            pairs.intersection_update(_pairs(list(map(known.__getitem__, words))))
-        seen.update(pairs, map(known.heavy.__getitem__, known.heavy.keys() & words))
+    if one.code or known.are_english(words):
+        seen.update(known.pairs(words), map(known.heavy.__getitem__, words))
+        seen.discard("")
     return Look(frozenset(seen), named)
 
 
@@ -235,10 +246,6 @@ def _tokens_of(texts: Sequence[str]) -> list[list[str]]:
     raw = _part_humps(whole.encode("ascii", "replace")).translate(_LETTER_ROWS).decode()
     ignored = word_list("addresses").union(word for word in set(raw.split()) if len(word) == 1)
     return [list(filterfalse(ignored.__contains__, row.split())) for row in raw.split("\n")]
-
-
-def _is_english(words: list[str]) -> bool:
-    return len(word_list("english").intersection(words)) >= _ENGLISH
 
 
 def _pairs(known: list[Word]) -> list[str]:
@@ -270,8 +277,7 @@ def _marks(text: str) -> Iterator[str]:
 
 def _named(one: Passage, words: list[str]) -> frozenset[str]:
     """The concepts of a passage whose words have been looked up."""
-    meanings = _words().meanings
-    return _concepts(map(meanings.__getitem__, meanings.keys() & words), one.text)
+    return _concepts(map(_words().meanings.__getitem__, words), one.text)
 
 
 def _concepts(groups: Iterable[tuple[str, ...]], text: str) -> frozenset[str]:
@@ -323,13 +329,9 @@ def _crossed(names: tuple[str, ...]) -> tuple[str, ...]:
 @cache
 def concepts() -> tuple[dict[str, tuple[str, ...]], re.Pattern[str]]:
     """What each stem stands for, and an expression for the words of scripts without blanks."""
-    import tomllib
-
-    with open(_path("concepts.toml"), "rb") as file:
-        listed = tomllib.load(file)
     table: dict[str, tuple[str, ...]] = {}
     east = []
-    for concept, words in listed.items():
+    for concept, words in load_toml("concepts").items():
         for word in words.split():
             joined = not word.isascii() and _EAST.match(word) is not None
             key = word if joined else stem(word)
@@ -338,10 +340,6 @@ def concepts() -> tuple[dict[str, tuple[str, ...]], re.Pattern[str]]:
             if joined:
                 east.append(word)
     return table, expression("|".join(sorted(set(east), key=lambda word: (-len(word), word))))
-
-
-def _path(name: str) -> str:
-    return os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", name)
 
 
 def pieces(code: str, line: int = 1) -> Iterator[tuple[int, str]]:
@@ -390,7 +388,7 @@ def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passag
     least = round(_FAR / UNIT) - warn
     words = _tokens_of([one.text for one in passages])
     _words().learn(set().union(*words))
-    totals, seen = zip(*(rate(one, each, least) for one, each in zip(passages, words, strict=True)), strict=True)
+    totals, seen = zip(*map(weigh, passages, words, repeat(least)), strict=True)
     looks = dict(enumerate(seen))
 
     def scored(start: int, end: int) -> Score:
@@ -460,7 +458,8 @@ _FAR = -4.0
 @cache
 def model() -> tuple[dict[str, int], int, int]:
     """The weights, and the biases that put the thresholds for a warning and for a danger at 0."""
-    with open(_path("passages.txt"), encoding="utf-8") as file:
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "passages.txt")
+    with open(path, encoding="utf-8") as file:
         parts = file.read().replace("\n", "\t").split("\t")
     weights = dict(zip(parts[::2], map(int, parts[1::2]), strict=False))
     return weights, weights.pop("<warn>"), weights.pop("<critical>")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from typing import Any, NamedTuple
+
+from whet.guard.tables import load_toml
 
 
 class Shape(NamedTuple):
@@ -92,9 +93,5 @@ def pattern(name: str, frame: str = "{}") -> re.Pattern[str]:
     return re.compile(frame.replace("{}", "|".join(words(name))), re.IGNORECASE)
 
 
-@cache
 def _table(name: str) -> dict[str, Any]:
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), f"{name}.toml"), "rb") as file:
-        return tomllib.load(file)
+    return load_toml(name, "secrets")
