@@ -1,4 +1,4 @@
-"""Where hooks note a failure when the database cannot be written: lines in `hooks.log`, never more than 256 KiB.
+"""Where hooks note a failure: lines in `hooks.log`, never more than 256 KiB.
 
 A hook says nothing to its client, whatever happens; `whet doctor` tells what is noted here. Nothing heavy is imported,
 because whoever notes something may have no time left; and nothing but a plain file is opened, since a pipe in its place
@@ -29,12 +29,16 @@ _DIGITS = 19
 """Of a time in nanoseconds."""
 
 
-def append(state: str, client: str, event: str, code: str, message: str) -> bool:
+def append(state: str, client: str, event: str, code: str, message: str, now: int = 0) -> bool:
     """Note a failure. Never raises; False when it could not be noted."""
     try:
         path = os.path.join(state, FILE)
-        fields = (str(time.time_ns()), client[:100], event[:100], code[:100], message[:LONGEST])
+        fields = (str(now or time.time_ns()), client[:100], event[:100], code[:100], message[:LONGEST])
         line = "\t".join(" ".join(field.split()) for field in fields).encode("utf-8", "backslashreplace") + b"\n"
+        if not os.path.isdir(state):
+            from whet.store.directories import make_directories
+
+            make_directories(state, private=True)
         fd = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK)
         try:
             os.write(fd, line)

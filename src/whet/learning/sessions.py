@@ -9,8 +9,8 @@
 A session is known by its client and the client's own id. Kept are where it took place, where its transcript lies,
 counts of what happened, and which skills were offered; never what anybody wrote.
 
-What hooks failed at is kept too, because they must not tell their client: `examine` tells `whet doctor`. Where this
-database cannot be written, that goes to `hooks.log` (`whet.learning.hook_log`).
+What hooks failed at is kept too, in `hooks.log` (`whet.learning.hook_log`), because they must not tell their client:
+`examine` tells `whet doctor`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.hook_log import LONGEST, append, clear, read
+from whet.learning.hook_log import append, clear, read
 from whet.learning.signals import NOTHING, Counts, is_hard
 from whet.records import NamedTuple
 from whet.store.clock import iso
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 MOST = 2_000
 """Sessions that are kept; beyond that, those that were quiet for longest go."""
-FAILURES = 200
-"""Failures that are kept."""
 _SECOND = 1_000_000_000
 _DAY = 24 * 3600 * _SECOND
 REMEMBERED = 14 * _DAY
@@ -303,34 +301,18 @@ class Sessions:
     # what went wrong
 
     def failed(self, client: str, event: str, code: str, message: str) -> None:
-        """Note a failure, here or in the log. Never raises."""
-        try:
-            row = (self._clock(), _text(client, 100), _text(event, 100), _text(code, 100), _text(message, LONGEST))
-            with self.database.write(durable=False) as connection:
-                connection.execute(
-                    "INSERT INTO hook_failures (time, client, event, code, message) VALUES (?, ?, ?, ?, ?)", row
-                )
-                connection.execute(
-                    "DELETE FROM hook_failures WHERE id <= (SELECT MAX(id) FROM hook_failures) - ?", (FAILURES,)
-                )
-        except Exception:  # noqa: BLE001  a hook must not fail because its failure cannot be noted
-            append(self._state, client, event, code, message)
+        """Note a failure. Never raises."""
+        append(self._state, client, event, code, message, self._clock())
 
     def failures(self) -> tuple[Failure, ...]:
-        """What hooks failed at, here and in the log, the oldest first."""
-        rows = self.database.read("SELECT time, client, event, code, message FROM hook_failures")
-        return tuple(sorted(Failure(*row) for row in (*rows, *read(self._state))))
+        """What hooks failed at, the oldest first."""
+        return tuple(sorted(Failure(*row) for row in read(self._state)))
 
     def examine(self) -> tuple[Note, ...]:
         """What hooks failed at lately, one line for each kind, and whether learning has stopped."""
-        from whet.errors import FailedError
         from whet.learning.selection.budget import State
 
-        try:
-            known = self.failures()
-        except FailedError:  # the state database cannot be read, which the doctor tells
-            known = tuple(Failure(*row) for row in read(self._state))
-        return (*told(known, self._clock()), *State(self.database, self._clock).examine())
+        return (*told(self.failures(), self._clock()), *State(self.database, self._clock).examine())
 
     def repair(self) -> Repaired:
         """Forget the failures that were told."""
@@ -338,17 +320,9 @@ class Sessions:
         from whet.store.repair import Repaired
 
         aside = State(self.database, self._clock).repair()
-        count = self._forget_failures()
-        return Repaired((*aside, f"Cleared {count} hook failures.") if count else aside)
-
-    def _forget_failures(self) -> int:
         count = len(self.failures())
-        if count and self.database.existing() is not None:
-            with self.database.write(durable=False) as connection:
-                connection.execute("DELETE FROM hook_failures")
-        if count:
-            clear(self._state)
-        return count
+        clear(self._state)
+        return Repaired((*aside, f"Cleared {count} hook failures.") if count else aside)
 
 
 def told(failures: tuple[Failure, ...], now: int) -> tuple[Note, ...]:

@@ -330,6 +330,8 @@ STATE_MIGRATIONS = (
         DROP TABLE usage_imports;
         """,
     ),
+    # They are in `hooks.log`, which can be written when the database cannot.
+    Migration(29, "learning", "DROP TABLE hook_failures;"),
 )
 
 STATE = Schema(

@@ -166,7 +166,7 @@ class Evidence(NamedTuple):
 
 def evidence_of(transcript: Transcript) -> Evidence:
     """What a session shows."""
-    events = _by_the_user(transcript.events)
+    events = transcript.events
     done = [*working(acts(events))]
     first, request = request_of(events, [act.at for act in done])
     rules, follow_ups = _later(events, first, done)
@@ -244,25 +244,6 @@ def _beside(events: Sequence[Event], first: int) -> set[int]:
         elif event.kind == "call" and beside:
             found.add(at)
     return found
-
-
-def _by_the_user(events: Sequence[Event]) -> tuple[Event, ...]:
-    """The events with what was told to subagents as notes: it looks like a message of the user and is none."""
-    told = {
-        _beginning(prompt)
-        for event in events
-        if event.tool == "Task" and isinstance(prompt := event.given.get("prompt"), str)
-    }
-    return tuple(
-        event._replace(kind="note", about="subagent")
-        if event.kind == "user" and _beginning(event.text) in told
-        else event
-        for event in events
-    )
-
-
-def _beginning(text: str) -> str:
-    return " ".join(text[:400].split())[:200]
 
 
 # what was done

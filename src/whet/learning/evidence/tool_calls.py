@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 _TEXTS = ("command", "content", "new", "query", "url", "path", "prompt", "pattern")
 _NUMBERED = re.compile(r"^[ \t]{0,12}\d{1,7}(?:→|\t)", re.MULTILINE)
 _REMINDER = re.compile(r"\n*<system-reminder>.{0,20000}?</system-reminder>\s*", re.DOTALL)
-_EXIT = re.compile(r"\A\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d{1,3})\s*\n?", re.IGNORECASE)
 _ERROR = re.compile(
     r"command not found\Z|: No module named \S+\Z|No such file or directory\Z|: Permission denied\Z"
     r"|\A\w{0,40}Error: |\Afatal: |\A(?:Failed|FAILED|E): (?!0\b)"
@@ -36,8 +35,6 @@ class Act(NamedTuple):
     """A result was recorded; without one nobody knows how it went."""
     said: str
     """What the assistant said before it, unless another call that worked came between."""
-    thought: str = ""
-    """What it thought before it, in the same way; only some clients keep that."""
 
     def text(self, key: str) -> str:
         """An argument as text; empty when it is missing or something else."""
@@ -53,24 +50,22 @@ class Act(NamedTuple):
 
 
 def acts(events: Sequence[Event]) -> list[Act]:
-    """Every call of the session in order. A result belongs to the call of its id, or else to the last one without."""
-    results = _results(events)
+    """Every call of the session in order, with the result of its id."""
+    results = {event.id: event for event in reversed(events) if event.kind == "result"}
     found: list[Act] = []
-    said = thought = ""
+    said = ""
     for at, event in enumerate(events):
         if event.kind == "assistant":
             said = event.text
-        elif event.kind == "note" and event.about == "thinking":
-            thought = event.text
         elif event.kind == "user":
-            said = thought = ""
+            said = ""
         elif event.kind == "call":
-            result = results.get(at)
+            result = results.get(event.id)
             output = plain(result.text) if result else ""
-            failed = bool(result and (result.failed or _exit_code(output) or _masked(event, output)))
-            found.append(Act(at, event.tool, dict(event.given), output, failed, result is not None, said, thought))
+            failed = bool(result and (result.failed or _masked(event, output)))
+            found.append(Act(at, event.tool, dict(event.given), output, failed, result is not None, said))
             if not is_plumbing(event.tool) and not failed:
-                said = thought = ""
+                said = ""
     return found
 
 
@@ -90,31 +85,6 @@ def _masked(call: Event, output: str) -> bool:
     ):
         return False
     return not only_looks(command)
-
-
-def _exit_code(output: str) -> int:
-    found = _EXIT.match(output)
-    return int(found[1]) if found else 0
-
-
-def _results(events: Sequence[Event]) -> dict[int, Event]:
-    """The result of each call, by the number of the call."""
-    found: dict[int, Event] = {}
-    waiting: dict[str, int] = {}
-    nameless: list[int] = []
-    for at, event in enumerate(events):
-        if event.kind == "call":
-            if event.id:
-                waiting[event.id] = at
-            else:
-                nameless.append(at)
-        elif event.kind == "result":
-            call = waiting.pop(event.id, None) if event.id else None
-            if call is None and nameless:
-                call = nameless.pop(0)
-            if call is not None:
-                found[call] = event
-    return found
 
 
 def working(found: Sequence[Act]) -> Iterator[Act]:

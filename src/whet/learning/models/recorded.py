@@ -59,7 +59,12 @@ class Recorded(Model):
         if self._model is None:
             if recorded:
                 return recorded[-1].answer
-            raise self._unknown(digest, asked)
+            raise ModelError(
+                "model-not-recorded",
+                f"{self._path} has no recorded answer to the request {digest[:12]}.",
+                hint=f"Record it with recording:{self._path}#MODEL.",
+                digest=digest,
+            )
         answer = self._model.ask(request)
         self._append(line(asked, answer, self._secrets))
         return answer
@@ -68,23 +73,8 @@ class Recorded(Model):
         with self._lock, os_failures(self._path), open(self._path, "ab") as file:
             file.write(line.encode())
 
-    def _unknown(self, digest: str, request: Mapping[str, Any]) -> ModelError:
-        every = [recording for recordings in self._recordings.values() for recording in recordings[:1]]
-        near, difference = nearest(request, every)
-        like = f" The nearest is {near.digest[:12]}; `difference` has where they differ." if near else ""
-        return ModelError(
-            "model-not-recorded",
-            f"{self._path} has no recorded answer to the request {digest[:12]}.{like}",
-            hint=f"Record it with recording:{self._path}#MODEL.",
-            digest=digest,
-            nearest=near.digest if near else "",
-            difference=difference,
-        )
-
 
 _FIELDS = frozenset(("digest", "request", "answer", "seal"))
-_DIFF = 60
-"""Lines of a difference that are told."""
 _HINT = "Record it again; do not edit a cassette by hand."
 
 
@@ -156,35 +146,6 @@ def _read(raw: bytes, path: str, number: int) -> Recording:
         return Recording(record["digest"], record["request"], Completion(**told, calls=calls))
     except (TypeError, AttributeError, KeyError):
         raise broken("has an answer of the wrong kind") from None
-
-
-def nearest(request: Mapping[str, Any], recordings: list[Recording]) -> tuple[Recording | None, str]:
-    """The recording that is most like a request, and the lines in which they differ."""
-    import difflib
-
-    wanted = _lines(request)
-    matcher = difflib.SequenceMatcher(None, autojunk=False)
-    matcher.set_seq2(wanted)
-    best: Recording | None = None
-    score = -1.0
-    for recording in recordings:
-        matcher.set_seq1(_lines(recording.request))
-        if matcher.real_quick_ratio() > score and matcher.quick_ratio() > score and (ratio := matcher.ratio()) > score:
-            best, score = recording, ratio
-    if best is None:
-        return None, ""
-    told = list(difflib.unified_diff(_lines(best.request), wanted, "recorded", "asked", lineterm="", n=1))
-    return best, "\n".join(one[:200] for one in told[:_DIFF])
-
-
-def _lines(request: Mapping[str, Any]) -> list[str]:
-    lines: list[str] = []
-    for message in request["messages"]:
-        lines.append(f"{message['role']}:")
-        lines += message["text"].split("\n")
-        lines += [_written(call) for call in message.get("calls", ())]
-    schema = json.dumps(request["schema"], ensure_ascii=False, sort_keys=True, indent=1)
-    return [*lines, "schema:", *schema.split("\n"), *("tool: " + _written(tool) for tool in request["tools"])]
 
 
 def _written(value: Any) -> str:
