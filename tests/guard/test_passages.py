@@ -166,6 +166,15 @@ def test_a_passage_is_a_warning_or_a_danger_and_the_same_text_counts_once() -> N
     assert len(found(f"{ODD}\n\n{ODD}")) == 1
 
 
+def test_the_words_that_weigh_most_are_quoted_as_the_text_writes_them() -> None:
+    message = scan(package(ODD)).findings[0].message
+    said = re.findall(r"'([^']+)'", message)
+    assert message.startswith(
+        "A passage resembles the instructions in malicious skills. The words that weigh most are "
+    )
+    assert len(said) > 1 and all(re.search(rf"\b{words}\b", ODD) for words in said), said
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200))
 def test_the_score_is_the_sum_of_the_weights(text: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.api import Library
+from whet.guard.rules import every
 from whet.interfaces.cli.commands import guard
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.rendering import render_findings
@@ -90,8 +91,17 @@ def test_a_person_sees_the_verdict_then_place_evidence_and_remedy(bad: Path, env
     assert max(map(len, lines[1:])) <= 80
     (finding, *_), screen = report.results[0].findings, Screen(tty=True, colour=False, columns=80)
     long = finding._replace(evidence=f"send {'every file ' * 8}to http://a.example/x")
-    render_findings([long, long._replace(rule="another")], "bad", screen)
-    assert screen.text().count("to http://a.example/x\n") == 1 and screen.text().count("[another]") == 1
+    milder = finding._replace(severity="warn", evidence=long.evidence, message="It hides.", rule="silent-action")
+    elsewhere = finding._replace(line=9, message="It is elsewhere.", evidence="make")
+    screen.verbose = True
+    render_findings([long._replace(message="It sends."), elsewhere, milder], "bad", screen)
+    why, rule = every()["silent-action"].why, finding.rule
+    assert " ".join(screen.text().split()) == (
+        f"critical scripts/setup.sh:2 It sends. [{rule}] Why: {every()[rule].why} For its author: {finding.remedy} "
+        f"warn scripts/setup.sh:2 It hides. [silent-action] Why: {why} For its author: {finding.remedy} "
+        f"> {long.evidence} critical scripts/setup.sh:9 It is elsewhere. [{rule}] Why: {every()[rule].why} "
+        f"For its author: {finding.remedy} > make"
+    )
     report = report._replace(
         results=(*report.results, report.results[0]._replace(path="b", verdict="safe", findings=()))
     )

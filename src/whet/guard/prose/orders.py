@@ -19,7 +19,7 @@ from whet.guard.prose import exfiltration as prose_sending
 from whet.guard.prose import installers as prose_installers
 from whet.guard.prose.context import meant, mentions
 from whet.guard.prose.markdown import Block, blocks, rows
-from whet.guard.prose.passages import Passage, judge, pieces
+from whet.guard.prose.passages import Passage, judge, pieces, stem
 from whet.guard.prose.patterns import NEAR, ORDERS, SCRIPTS
 from whet.guard.tables import load_table
 
@@ -222,9 +222,21 @@ class _Look:
 def _odd(passages: list[Passage], beside: int) -> Iterator[Hit]:
     for one, found in judge(passages, beside):
         severity: Severity = "critical" if found.critical > 0 else "warn"
+        told = [*dict.fromkeys(filter(None, (_spelled(stems.split(), one.text) for stems in found.words)))]
         # One word alone says nothing about why the model points at the passage.
-        words = f"The words that weigh most are {', '.join(map(repr, found.words))}" if len(found.words) > 1 else ""
+        words = f"The words that weigh most are {', '.join(map(repr, told))}" if len(told) > 1 else ""
         yield Hit("odd-passage", one.line, shorten(one.text), severity, message=words)
+
+
+def _spelled(stems: list[str], text: str) -> str:
+    """The words of a text that have these stems, one after the other, as it writes them; "" if it has none."""
+    words = _LETTERS.findall(text)
+    known = [stem(word.lower()) for word in words]
+    starts = (at for at in range(len(words)) if known[at : at + len(stems)] == stems)
+    return next((" ".join(words[at : at + len(stems)]) for at in starts), "")
+
+
+_LETTERS = expression(r"[^\W\d_]+")
 
 
 @lru_cache(maxsize=256)

@@ -98,29 +98,35 @@ _FINDING_INDENT = 4
 def render_findings(findings: Sequence[Finding], path: str, screen: Screen, *, every: bool = False) -> None:
     """Every finding that matters; on a pipe a line for each, with its place in front.
 
-    On a terminal, evidence that several findings share is quoted once.
+    On a terminal, findings about the same words stand together, with these words below them.
     """
-    quoted: set[tuple[str, str]] = set()
+    about: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         if finding.severity == "info" and not every:
             continue
-        if not screen.tty:
+        if screen.tty:
+            about.setdefault((format_place(finding), finding.evidence), []).append(finding)
+        else:
             _render_line(finding, path, screen)
-            continue
-        evidence = (format_place(finding), finding.evidence)
-        _render_block(finding, screen, quote=evidence not in quoted)
-        quoted.add(evidence)
+    for (place, evidence), together in about.items():
+        _render_block(together, place, evidence, screen)
 
 
-def _render_block(finding: Finding, screen: Screen, *, quote: bool) -> None:
-    severity = screen.paint(f"{finding.severity:<8}", SEVERITIES[finding.severity])
-    screen.line(f"  {severity}  {screen.paint(screen.fit(format_place(finding), 14), 'bold')}")
-    screen.paragraph(f"{finding.message} [{finding.rule}]", _FINDING_INDENT)
-    if finding.evidence and quote:
-        mark = screen.paint(f"{' ' * _FINDING_INDENT}> ", "dim")
-        screen.paragraph(finding.evidence, _FINDING_INDENT + 2, mark)
-    if screen.verbose:
-        screen.paragraph(finding.remedy, _FINDING_INDENT)
+def _render_block(findings: Sequence[Finding], place: str, evidence: str, screen: Screen) -> None:
+    shown = ""
+    for finding in findings:
+        if finding.severity != shown:
+            shown = finding.severity
+            severity = screen.paint(f"{shown:<8}", SEVERITIES[shown])
+            screen.line(f"  {severity}  {screen.paint(screen.fit(place, 14), 'bold')}")
+        screen.paragraph(f"{finding.message} [{finding.rule}]", _FINDING_INDENT)
+        if screen.verbose:
+            from whet.guard.rules import every
+
+            screen.paragraph(f"Why: {every()[finding.rule].why}", _FINDING_INDENT)
+            screen.paragraph(f"For its author: {finding.remedy}", _FINDING_INDENT)
+    if evidence:
+        screen.paragraph(evidence, _FINDING_INDENT + 2, screen.paint(f"{' ' * _FINDING_INDENT}> ", "dim"))
 
 
 def format_place(finding: Finding) -> str:
