@@ -70,8 +70,8 @@ class Note(NamedTuple):
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 
-SWITCHES = ("enable", "disable")
-"""The actions that decide whether a skill is offered, and leave its files alone."""
+SWITCHES = ("enable", "disable", "pin", "unpin", "list-as", "trust", "untrust", "use")
+"""The actions that are decisions about a skill or a project, and leave its files alone."""
 
 
 class Progress(NamedTuple):
@@ -88,8 +88,18 @@ class Progress(NamedTuple):
 def name_action(action: str, origin: str = "") -> str:
     """What people call the action of a change: everything that takes a skill out is `remove`.
 
-    A skill can be enabled or disabled for one client, which is then the `origin` of the change.
+    A skill can be enabled or disabled for one client, which is then the `origin` of the change. The origin of another
+    decision says what it replaced.
     """
     known = {"delete": "remove", "uninstall": "remove", "audit": "scan"}
     named = known.get(action, action.replace("_", " "))
-    return f"{named} for {origin}" if action in SWITCHES and origin else named
+    if action in ("list-as", "use"):
+        return f"{action} {read_replacement(origin)[1]}"
+    return f"{named} for {origin}" if action in ("enable", "disable") and origin else named
+
+
+def read_replacement(origin: str) -> tuple[str, str, str]:
+    """What the origin of a decision says: what was decided before, what is, and for which project ("" for all)."""
+    before, _, rest = origin.partition(" -> ")
+    now, _, project = rest.partition(" in ")
+    return before, now, project

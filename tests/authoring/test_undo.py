@@ -17,10 +17,11 @@ from authoring.world import World, check_whole, content, created, patched, refus
 from whet import Library
 from whet.authoring.writer import Provenance
 from whet.errors import FailedError, WhetError
-from whet.notes import SWITCHES
+from whet.notes import SWITCHES, name_action
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 __all__ = ["world"]
 
@@ -318,6 +319,65 @@ def test_disabling_a_skill_is_a_change_that_is_undone_like_any_other(world: Worl
     library.history.undo()
     assert content(world.root / "mine") == before
     check_whole(world.state, world.root)
+
+
+def test_decisions_about_skills_and_projects_are_undone_and_done_again(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    theirs = project / ".agents" / "skills" / "theirs" / "SKILL.md"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("---\nname: theirs\ndescription: Does it. Use when it is needed.\n---\n\nDo it.\n")
+    (project / ".git").mkdir()
+    env = {"HOME": str(tmp_path), "WHET_HOME": str(tmp_path / "state")}
+    library = Library.open(project=str(project), env=env)
+    library.edit.apply([{"action": "create", "name": "own", "description": "Does it.", "body": "Do it.\n"}])
+    decisions, history = library.settings, library.history
+
+    def state() -> tuple[object, ...]:
+        recalled = library.workspace.decisions.recall()
+        pins = [pin.reason for pin in library._stores.lifecycle.pins().values()]
+        return (
+            pins,
+            len(recalled.trusted),
+            sorted(row[1:] for row in recalled.listed if row[2] != "normal"),
+            recalled.in_use,
+        )
+
+    decisions.trust()
+    decisions.save_bundle("web", ["own"])
+    nothing, states = state(), []
+    for decide in (
+        lambda: decisions.pin("own", "It works."),
+        lambda: decisions.unpin("own"),
+        lambda: decisions.list_as("own", "manual"),
+        lambda: decisions.list_as("own", "name", here=True),
+        lambda: decisions.use("web"),
+        lambda: decisions.use(None),
+        decisions.untrust,
+    ):
+        decide()
+        states.append(state())
+    assert [name_action(entry.action, entry.origin) for entry in history.entries().entries][2:] == [
+        "pin",
+        "unpin",
+        "list-as manual",
+        "list-as name",
+        "use /web",
+        "use default",
+        "untrust",
+    ]
+    for before in [*reversed(states[:-1]), nothing]:
+        undone = history.undo()
+        assert state() == before, undone.undone
+    redone = [entry.id for entry in history.entries().entries if entry.reason.startswith("Undo of")]
+    for number, after in zip(reversed(redone), states, strict=True):
+        history.undo(number)
+        assert state() == after
+    decisions.use("web")
+    decisions.trust()
+    elsewhere = Library.open(project=str(tmp_path), env=env)
+    decisions.untrust()
+    assert refused(elsewhere.history.undo, "cannot-undo").hint == "Run `whet guard trust` there."
+    assert history.verify().valid
 
 
 def test_enabling_a_skill_everywhere_is_one_run_and_is_undone_as_one(world: World) -> None:

@@ -43,10 +43,12 @@ if TYPE_CHECKING:
     from whet.api.stores import Stores
     from whet.api.tool_definitions import Writes
     from whet.api.tools import Tools
-    from whet.authoring.commits import Committed
+    from whet.authoring.commits import Commit, Committed
     from whet.authoring.editor import SkillEditor
     from whet.authoring.history import History
+    from whet.authoring.journal import Entry
     from whet.authoring.proposals import Check, Proposals
+    from whet.authoring.writer import Provenance as Author
     from whet.guard.trust import Provenance
     from whet.learning.models.model import Model
     from whet.library.card import Card
@@ -205,7 +207,11 @@ class Library:
         editor.committer.after_commit(self._render_locks, "The lock was not changed")
         editor.committer.after_commit(self._finish_links, "Links for other clients were not changed")
         editor.history.switched = self._switch_links
+        editor.history.reverse = self._reverse_decision
         return editor
+
+    def _reverse_decision(self, entry: Entry, card: Card | None, by: Author) -> Commit:
+        return self.settings.reverse(entry, card, by)
 
     def _switch_links(self, card: Card) -> Iterable[str]:
         """Remove or restore the links and copies of a skill for clients, after it was disabled or enabled."""

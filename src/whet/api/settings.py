@@ -5,19 +5,24 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
+from whet.authoring.commits import Commit
+from whet.authoring.writer import USER
+from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.repository import find_remotes, find_repository, is_same
 from whet.library.settings import LISTING, PROJECT_FILE, SETTINGS, Settings, config_path
 from whet.library.state import Trusted
 from whet.library.visibility import PERSON
+from whet.notes import read_replacement
 from whet.skill.names import key as name_key
 from whet.values import Json, Rows, answer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from whet.api.sources import SkillSources
     from whet.authoring.history import History
+    from whet.authoring.journal import Entry
+    from whet.authoring.writer import Provenance
     from whet.learning.lifecycle import Lifecycle
     from whet.library.bundles import Bundle
     from whet.library.card import Card
@@ -262,10 +267,14 @@ class SkillSettings:
 
         With a `path`, trust that directory of skills, or the one that a link leads to: links in a root may lead there.
         """
+        return self._trust(path)[0]
+
+    def _trust(self, path: str | None, by: Provenance = USER) -> tuple[Trust, Commit]:
+        """Trust a directory or this repository: what is so now, and what the history says of it."""
         from whet.library.trust import remember, review_project
 
         if path is not None:
-            return self._trust_directory(path)
+            return self._trust_directory(path, by)
         repository = self._project()
         if not self._has_skills(repository):
             raise UsageError("no-project", f"{repository.root} is not a repository and has no skills.", hint=_GO_THERE)
@@ -273,8 +282,8 @@ class SkillSettings:
         gate = self._workspace.gate
         found = review_project(gate, self._workspace.snapshot())  # before anything is loaded
         remember(gate, self._decisions, found, "trust", "user")
-        changed = self._decisions.trust(repository.identity, repository.root)
-        return Trust(repository.root, True, changed, self._project_skills(), found)
+        made = self._set_trust(repository.identity, repository.root, trusted=True, by=by)
+        return Trust(repository.root, True, bool(made.entries), self._project_skills(), found), made
 
     def _check_allowed(self, repository: Repository) -> None:
         """Raise RefusedError for a repository from a source that the policy of this machine does not allow."""
@@ -285,7 +294,14 @@ class SkillSettings:
             hint = f"{machine.path} lists the sources that are allowed."
             raise RefusedError("source-not-allowed", message, hint=hint)
 
-    def _trust_directory(self, path: str) -> Trust:
+    def _set_trust(self, identity: str, path: str, *, trusted: bool, by: Provenance = USER) -> Commit:
+        """Trust a repository or a directory, or no longer, and enter that into the history."""
+        with self._workspace.state.write():
+            done = self._decisions.trust(identity, path) if trusted else self._decisions.untrust(identity)
+            action, name = "trust" if trusted else "untrust", os.path.basename(path)
+            return self._history().decide(action, name, path, identity, by=by) if done else Commit(())
+
+    def _trust_directory(self, path: str, by: Provenance) -> tuple[Trust, Commit]:
         """Let links lead into a directory, unless the policy blocks one of the skills in it."""
         from whet.library.trust import link_target, remember, review_directory
 
@@ -297,20 +313,20 @@ class SkillSettings:
             message = f"{blocked[0].card.name} in {directory} is blocked: {blocked[0].decision.reason}"
             hint = "Read it. To load it anyway, add its directory to `links` in config.toml."
             raise RefusedError("guard-blocked", message, hint=hint)
-        changed = self._decisions.trust(directory, directory)
-        return Trust(directory, True, changed, tuple(item.card.name for item in found), found)
+        made = self._set_trust(directory, directory, trusted=True, by=by)
+        return Trust(directory, True, bool(made.entries), tuple(item.card.name for item in found), found), made
 
     def untrust(self, path: str | None = None) -> Trust:
         """Stop trusting it; with a `path`, stop trusting what is trusted under that path, which may no longer exist."""
         if path is None:
             repository = self._project()
-            changed = self._decisions.untrust(repository.identity)
-            return Trust(repository.root, False, changed, self._project_skills())
+            changed = self._set_trust(repository.identity, repository.root, trusted=False)
+            return Trust(repository.root, False, bool(changed.entries), self._project_skills())
         wanted, home = os.path.abspath(path), self._workspace.place.home
         identity = find_repository(wanted, home=home).identity if os.path.isdir(wanted) else wanted
         for item in self._decisions.trusted():
             if wanted == item.path or item.identity in (identity, os.path.realpath(wanted)):
-                self._decisions.untrust(item.identity)
+                self._set_trust(item.identity, item.path, trusted=False)
                 return Trust(item.path, False, True)
         hint = "`whet guard trust --list` shows what is trusted."
         raise NotFoundError("not-trusted", f"{wanted} is not trusted.", hint=hint)
@@ -409,32 +425,51 @@ class SkillSettings:
         said = {(key, place): way for key, place, way in self._decisions.recall().listed}
         changed = not (said.get((str(card.id), where), "normal") == mode == config.disabled.listed(card).mode)
         if changed:
-            self._decisions.list_as(str(card.id), mode, where)
+            self._set_listing(card, mode, where)
         now = self._workspace.config().disabled.listed(card)
         hint = "" if now.mode == mode else f"It is listed as `{now.mode}` by {now.source}."
         return ListingChange(card.full_name, mode, project.root if project else "", changed, hint)
+
+    def _set_listing(self, card: Card, mode: str, project: str, by: Provenance = USER) -> Commit:
+        """List a skill like this, everywhere or in a project, and enter that into the history."""
+        with self._workspace.state.write():
+            said = {(key, place): way for key, place, way in self._decisions.recall().listed}
+            before = said.get((str(card.id), project), "normal")
+            self._decisions.list_as(str(card.id), mode, project)
+            origin = f"{before} -> {mode}{f' in {project}' if project else ''}"
+            return self._history().decide("list-as", card.name, card.place, origin, by=by)
 
     # pins
 
     def pin(self, name: str, reason: str = "") -> PinChange:
         """Pin this skill: updates and the curator leave it alone until `unpin`."""
         card, _ = self._workspace.find(name)
-        locked = self._sources().set_pin(card.directory, card.name, reason or "yes")
-        known = not self._lifecycle.pins().keys().isdisjoint(card.known_as)
-        pinned = self._lifecycle.pin(str(card.id), reason) and not known
-        return PinChange(card.name, True, locked or pinned)
+        return PinChange(card.name, True, bool(self._set_pin(card, reason or "yes").entries))
+
+    def _set_pin(self, card: Card, pinned: str, by: Provenance = USER) -> Commit:
+        """Pin a skill for a reason ("yes" for none), or with "" unpin it, and enter that into the history."""
+        pins, sources = self._lifecycle.pins(), self._sources()
+        known = next((pins[key].reason or "yes" for key in card.known_as if key in pins), "")
+        before = known or sources.read_pin(card.directory)
+        reason = "" if pinned == "yes" else pinned
+        changed = sources.set_pin(card.directory, card.name, pinned)
+        if pinned:
+            changed = (self._lifecycle.pin(str(card.id), reason) and not known) or changed
+        else:
+            changed = self._lifecycle.unpin(*card.known_as) or changed
+        by = by._replace(reason=by.reason or reason)
+        action = "pin" if pinned else "unpin"
+        return self._history().decide(action, card.name, card.place, before, by=by) if changed else Commit(())
 
     def unpin(self, name: str) -> PinChange:
         """Unpin this skill, which may no longer exist."""
-        keys: Iterable[str]
         try:
             card, _ = self._workspace.find(name)
-            directory, keys = card.directory, card.known_as
         except WhetError:
-            directory, keys = "", [key for key in self._lifecycle.pins() if _is_named(key, name_key(name))]
-        unlocked = self._sources().set_pin(directory, name, "")
-        unpinned = self._lifecycle.unpin(*keys)
-        return PinChange(name_key(name), False, unlocked or unpinned)
+            keys = [key for key in self._lifecycle.pins() if _is_named(key, name_key(name))]
+            unlocked = self._sources().set_pin("", name, "")
+            return PinChange(name_key(name), False, self._lifecycle.unpin(*keys) or unlocked)
+        return PinChange(name_key(name), False, bool(self._set_pin(card, "").entries))
 
     # bundles
 
@@ -457,10 +492,43 @@ class SkillSettings:
             raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root.")
         view = None if name is None else self.bundle(name)
         chosen = view.bundle.slug if view else ""
-        changed = self._decisions.use(project.identity, None if chosen == default else chosen)
+        changed = bool(self._set_use(project.root, project.identity, None if chosen == default else chosen).entries)
         if view is None:
             return BundleUse(project.root, "", changed)
         return BundleUse(project.root, view.bundle.slug, changed, view.bundle.skills, self.bundle(name or "").missing)
+
+    def _set_use(self, root: str, project: str, bundle: str | None, by: Provenance = USER) -> Commit:
+        """Use a bundle in a project, with "" none, with None the default, and enter that into the history."""
+        with self._workspace.state.write():
+            before = dict(self._decisions.recall().in_use).get(project)
+            if not self._decisions.use(project, bundle):
+                return Commit(())
+            was, now = ("default" if one is None else f"/{one}" if one else "none" for one in (before, bundle))
+            return self._history().decide("use", os.path.basename(root), root, f"{was} -> {now} in {project}", by=by)
+
+    def reverse(self, entry: Entry, card: Card | None, by: Provenance) -> Commit:
+        """Reverse a decision that the history has, about a skill or a project. Raises ConflictError."""
+        before, _, project = read_replacement(entry.origin)
+        if entry.action == "use":
+            bundle = None if before == "default" else before.removeprefix("/") if before != "none" else ""
+            return self._set_use(entry.path, project, bundle, by)
+        if entry.action == "trust":
+            return self._set_trust(entry.origin, entry.path, trusted=False, by=by)
+        if entry.action == "untrust":
+            return self._trust_again(entry, by)
+        if card is None:
+            return Commit(())
+        if entry.action == "list-as":
+            return self._set_listing(card, before, project, by)
+        return self._set_pin(card, entry.origin, by)
+
+    def _trust_again(self, entry: Entry, by: Provenance) -> Commit:
+        """Trust again what was trusted before: its skills are scanned first, so a repository has to be this one."""
+        directory, here = None if entry.origin != entry.path else entry.path, self._workspace.config().repository
+        if directory is None and (here is None or here.identity != entry.origin):
+            message = f"{entry.path} is another repository; its skills must be scanned before you trust it."
+            raise ConflictError("cannot-undo", message, hint="Run `whet guard trust` there.", entry=entry.id)
+        return self._trust(directory, by)[1]
 
     def bundle(self, name: str) -> BundleView:
         """One bundle, and which of its skills are not available (`missing`). Raises NotFoundError."""

@@ -295,7 +295,7 @@ def find_reversals(entries: Iterable[Entry]) -> dict[int, set[int]]:
 
 
 def _is_undo(entry: Entry) -> bool:
-    """Does an entry reverse another? A skill is disabled by an undo, too; then the run names what it reverses."""
+    """Does an entry reverse another? A decision is reversed by another one; then the run names what it reverses."""
     if not is_switch(entry):
         return entry.action == "undo"
     return bool(entry.run.partition(".")[2] or _UNDOES.fullmatch(entry.reason))
@@ -311,7 +311,7 @@ def _taken_back(entries: Sequence[Entry]) -> set[int]:
 
 
 def is_switch(entry: Entry) -> bool:
-    """Did an entry enable or disable a skill?"""
+    """Is an entry a decision that left all files alone?"""
     return entry.action in SWITCHES
 
 
@@ -356,6 +356,8 @@ class History:
         self._journal = committer.writer.journal
         self.switched: Callable[[Card], Iterable[str]] = lambda _: ()
         """Is called after a skill is enabled or disabled; returns what else changed, a sentence each."""
+        self.reverse: Callable[[Entry, Card | None, Provenance], Commit] = lambda *_: Commit(())
+        """Reverses another decision, about a skill or (then there is no card) about a project."""
 
     def compact(self) -> int:
         """Remove stored contents that nothing refers to; returns how many files.
@@ -549,15 +551,21 @@ class History:
                     decisions.enable(name)
             for surface in off.difference(changed) if on else changed:
                 decisions.disable(str(card.id), surface)
-            head = self._journal.head(path)
-            content, run = head.after if head else "", by.run or f"r{os.urandom(8).hex()}"
-            about = ("enable" if on else "disable", card.name, path, by.reason, content, content, by.checked, run)
-            entries = self._journal.append(Written(by.actor, surface, *about) for surface in changed)
-        return Commit(entries, tuple(self.switched(card)))
+            commit = self.decide("enable" if on else "disable", card.name, path, *changed, by=by)
+        return commit._replace(notes=tuple(self.switched(card)))
+
+    def decide(self, action: str, skill: str, path: str, *origins: str, by: Provenance = USER) -> Commit:
+        """Enter a decision about the skill or the project at a path, once for each origin."""
+        head = self._journal.head(path)
+        content, run = head.after if head else "", by.run or f"r{os.urandom(8).hex()}"
+        about = (action, skill, path, by.reason, content, content, by.checked, run)
+        return Commit(self._journal.append(Written(by.actor, origin, *about) for origin in origins))
 
     def _switch_back(self, entries: Sequence[Entry], by: Provenance) -> Commit:
-        """Disable what entries of one run enabled, or the other way around."""
-        path, on = entries[0].path, entries[0].action == "disable"
+        """Reverse the decision of entries of one run."""
+        path, action = entries[0].path, entries[0].action
+        if action in ("trust", "untrust", "use"):  # about a project
+            return self.reverse(entries[0], None, by)
         catalogue = self._workspace.snapshot().catalogue
         cards = (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting)
         card = next((card for card in cards if card.place == path), None)
@@ -565,7 +573,9 @@ class History:
             message = f"{entries[0].skill} is no longer at {path}."
             hint = "Undo what came after it first: `whet history` lists the changes."
             raise ConflictError("cannot-undo", message, hint=hint, entry=entries[0].id)
-        return self.switch(card, [entry.origin for entry in entries], on=on, by=by)
+        if action in ("enable", "disable"):
+            return self.switch(card, [entry.origin for entry in entries], on=action == "disable", by=by)
+        return self.reverse(entries[0], card, by)
 
     def describe_change(self, entries: Iterable[Entry]) -> str:
         """What the entries changed, as a difference."""

@@ -219,7 +219,7 @@ class Journal:
     ) -> tuple[Entry, ...]:
         """Entries, oldest first: of one skill by its name or directory, of one run, after a number, or all.
 
-        Without `switches`, only those about contents: not whether a skill was enabled or disabled.
+        Without `switches`, only those about contents: no decisions, such as that a skill is disabled.
         """
         where = [(column, value) for column, value in (("skill", skill), ("path", path), ("run", run)) if value]
         condition = f"id > {after:d}" + "".join(f" AND {column} = ?" for column, _ in where)

@@ -9,7 +9,7 @@ from whet.authoring.journal import short_run
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import reason_option
 from whet.interfaces.cli.rendering import fold_diff
-from whet.notes import SWITCHES, name_action
+from whet.notes import SWITCHES, name_action, read_replacement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,8 +118,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         state = f"{entry.skill} {state}."
         before = undone.get(_place(entry))
         if switched:
-            where = f" for {entry.origin}" if entry.origin else ""
-            state = f"{entry.skill} is {entry.action}d again{where}."
+            state = f"{entry.skill} {_describe_decision(entry)}."
         elif entry.before == entry.after:
             article = "the" if before else "The"
             state = f"{article} lock says of {entry.skill} what it said before; no file of it changed."
@@ -130,9 +129,25 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
     screen.hint(f"`whet undo {last.id if len(reversal.entries) == 1 else short_run(last.run)}` undoes this.")
 
 
+def _describe_decision(entry: Entry) -> str:
+    """What holds of a skill or a project after a decision was reversed."""
+    if entry.action in ("enable", "disable"):
+        return f"is {entry.action}d again{f' for {entry.origin}' if entry.origin else ''}"
+    now = read_replacement(entry.origin)[1]
+    used = {"none": "offers every skill", "default": "uses no bundle of its own"}.get(now, f"uses the bundle {now}")
+    return {
+        "pin": "is pinned again",
+        "unpin": "is no longer pinned",
+        "trust": "is trusted again",
+        "untrust": "is no longer trusted",
+        "list-as": f"is listed as {now} again",
+        "use": f"{used} again",
+    }[entry.action]
+
+
 def _place(entry: Entry) -> tuple[str, str]:
-    """What two entries about the same thing share: the directory and, for a switch, the surface."""
-    return os.path.realpath(entry.path), entry.origin if entry.action in SWITCHES else ""
+    """What two entries about the same thing share: the directory and, if a skill was disabled, the surface."""
+    return os.path.realpath(entry.path), entry.origin if entry.action in ("enable", "disable") else ""
 
 
 def _render_preview(reversal: Reversal, screen: Screen) -> None:
