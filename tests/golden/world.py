@@ -129,7 +129,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("rollback", "report", "--to", "2"),
     ("undo", "2"),
     ("rename", "accounts", "books"),
-    ("undo", "18"),
+    ("undo", "24"),
     ("verify-history",),
     ("history", "--lost"),
     ("backup", "all.backup"),
