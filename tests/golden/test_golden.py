@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from golden.screens import furnish, screens
+from golden.screens import furnish, long_lines, screens
 from golden.world import Machine, answers, help_pages, speak
 from whet.interfaces.cli.text import width
 
@@ -76,7 +76,9 @@ def test_tools_for_models(writes: str, machine: Machine) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 @pytest.mark.parametrize("columns", [80, 120])
 def test_screens(columns: int, tmp_path: Path) -> None:
-    shown = list(screens(furnish(tmp_path / "machine"), columns))
+    machine = furnish(tmp_path / "machine")
+    shown = list(screens(machine, columns))
     compare(f"screens-{columns}.txt", shown)
     long = [line for _, text in shown for line in text.split("\n") if width(line) > columns and " " in line.strip()]
     assert long == []
+    assert long_lines(machine, columns) == []

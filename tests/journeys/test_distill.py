@@ -178,14 +178,15 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
         terminal.until("write-notes-release").until("> ").types("---")
         terminal.until("cannot be a name").types("notes")
         terminal.until("2. Check the links").until("4. git tag --list").types("-2").until("1. Write", times=2).types(
-            "4 Look at the tag"
+            "3 Look at the tag"
         )
-        terminal.until("4. Look at the tag").types("+Tell the team").until("    Tell the team").types("9 x")
-        terminal.until("'9 x' is not an answer here.").types("-1, -3, -4, -Tell the team")
-        terminal.until("'-1, -3, -4, -Tell the team' is not an answer here.").types("")
+        terminal.until("3. Look at the tag").types("+Tell them").until("4. Tell them").types("4 Tell the team")
+        terminal.until("4. Tell the team").types("9 x")
+        terminal.until("'9 x' is not an answer here.").types("-1, -2, -3, -4")
+        terminal.until("'-1, -2, -3, -4' is not an answer here.").types("")
         terminal.until("Not included, add with +: VERSION (4.2.0)").types("VERSION (4.2.0), 2 words")
         terminal.until("cannot be the arguments").types("+VERSION (4.2.0)")
-        terminal.until("Argument hint:\r\n    [VERSION]").types("[version to release]")
+        terminal.until("Argument hint, shown after its name:\r\n    [VERSION]").types("[version to release]")
         terminal.until("2/4  When to use it").until("Words that trigger it:").types("e")
         terminal.until("Description:").until('"changelog", "what is').types("b")
         terminal.until("changelog, what is new").types("").types("")
@@ -194,11 +195,13 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
         terminal.until("4/4  Where it runs").types("b")
         terminal.until("Bash(git tag:*), Read").types("-Nothing")
         terminal.until("is not in the list").types("n").until("'n' is not an answer here.").types("y")
-        terminal.until("Run separately (fork):").types("yes").until("Save it in this repository").types("y")
+        terminal.until("Run separately:").types("yes").until("Save it in this repository").types("y")
         terminal.until("Write it? [Y/n/b/s] ").types("s").until("\r\n# Write notes of a release\r\n")
+        shown = terminal.now()
+        assert max(map(len, shown[shown.index("---") :])) <= 100
         terminal.until("Write it? [Y/n/b/s] ").types("b")
         terminal.until("Save it in this repository:\r\n    yes").types("b")
-        terminal.until("Run separately (fork):\r\n    yes").types("no").types("a").types("y")
+        terminal.until("Run separately:\r\n    yes").types("no").types("a").types("y")
         code, lines = terminal.end()
     assert (code, lines[-1].startswith("Created notes, version 1.") or "Created notes, version 1." in lines) == (
         0,
@@ -235,14 +238,14 @@ def test_an_interrupt_keeps_the_answers(machine: Machine, tmp_path: Path) -> Non
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file) as terminal:
         terminal.until("What it does:").types("").until("Name:").types("notes").until("Steps:").types("")
-        terminal.until("Arguments").types("").until("hint:").types("").until("2/4").until("> ")
+        terminal.until("Arguments").types("").until("after its name:").types("").until("2/4").until("> ")
         terminal.until("Words that trigger it:")
         code, lines = terminal.interrupt()
     assert (code, lines[-1]) == (130, "Your answers are kept; `whet distill --resume` continues.")
     assert machine.names() == []
     assert len(waiting(machine)) == 1 and (machine.state / "state.db").stat().st_mode & 0o077 == 0
     with Terminal(machine, "distill", "--resume") as terminal:
-        terminal.until("2/4  When to use it").types("b").until("1/4  What was done").until("hint:").types("b")
+        terminal.until("2/4  When to use it").types("b").until("1/4  What was done").until("after its name:").types("b")
         terminal.until("Arguments").types("b").until("Steps:").types("b").until("Name:\r\n    notes").types("a")
         terminal.until("Write it?").types("")
         assert terminal.end()[0] == 0

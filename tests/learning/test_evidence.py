@@ -218,6 +218,7 @@ def test_a_sentence_without_values_still_reads() -> None:
         ("The scan is over.", "# Move the papers\nmv a b", "Move the papers"),
         ("The scan is over.", "#!/bin/sh\nmv a b", ""),
         ("Let me know.", "mv a b", ""),
+        ("I'll pytest -q the whole project now.", "cd app && pytest -q", "pytest -q the whole project now"),
     ],
 )
 def test_a_step_is_told_by_what_the_agent_said_it_would_do(said: str, command: str, about: str) -> None:
@@ -257,3 +258,11 @@ def test_everything_is_word_for_word(episode: object) -> None:
 
 def test_a_deployment_is_looked_into_and_rolled_back() -> None:
     assert "kubectl rollout undo" in "\n".join(step.action for step in evidence_of(rollout()).steps)
+
+
+def test_what_was_said_at_the_end_is_about_the_work() -> None:
+    told = evidence_of(
+        session(ASK, bash("make", "ok"), says("The notes are in NEWS.md."), user("Thanks!"), says("You are welcome."))
+    )
+    assert told.said == "The notes are in NEWS.md."
+    assert evidence_of(session(ASK, bash("make", "ok"), user("Well?"), says("It is done."))).said == "It is done."

@@ -69,7 +69,7 @@ def test_the_first_question_as_a_whole() -> None:
             *("arguments", "Arguments, as NAME (example)", "list", ()),
             ("VERSION (4.2.0)", "FILE (docs/releases/notes-4.2.0.md)"),
         ),
-        ("argument_hint", "Argument hint", "text", "", ()),
+        ("argument_hint", "Argument hint, shown after its name", "text", "", ()),
     ]
     assert BEGUN.draft().steps[2:] == ("3. git tag -a v4.2.0 -m 'Release 4.2.0'", "4. git tag --list v4.2.0")
     assert question.text.startswith("Rule: No, group the entries by kind")

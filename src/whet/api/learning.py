@@ -562,7 +562,7 @@ class SkillLearning:
         return list_recent(self.context, limit)
 
     def open_session(self, source: str) -> Transcript:
-        """The session that CLIENT:ID, CLIENT:last or the path of a transcript names, with secrets hidden.
+        """The session that CLIENT:ID, CLIENT:last, `last` or the path of a transcript names, with secrets hidden.
 
         Raises NotFoundError `no-such-session` or `transcript-missing`, InvalidError `not-a-transcript`.
         """
@@ -571,6 +571,8 @@ class SkillLearning:
         from whet.learning.distill.rounds import session_of
         from whet.learning.selection.learn import read_source
 
+        if source == "last" and not os.path.lexists(source) and (newest := self.recent_sessions(1)):
+            source = newest[0].source
         if ":" not in source or os.path.lexists(os.path.expanduser(source)):
             return session_of(source)
         try:
@@ -578,7 +580,7 @@ class SkillLearning:
         except NotFoundError as error:
             if error.code != "no-such-session":
                 raise
-            hint = "Pass the file of a session: `whet distill FILE`."
+            hint = "`whet distill` lists recent sessions on a terminal; `whet distill FILE` takes any other."
             raise NotFoundError("no-such-session", error.message, hint=hint) from None
         return read.transcript._replace(client=read.client, session=read.id)
 

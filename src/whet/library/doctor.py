@@ -75,7 +75,8 @@ def examine(
             yield from _contents(card)
         yield from _portable(card)
         for item in missing(card.gates, probe):
-            message = f"Missing {item.kind} {item.name}."
+            kind = "environment variable" if item.kind == "env" else item.kind
+            message = f"It needs the {kind} {item.name}, which is missing."
             yield Note("not-ready", "info", message, item.help, skill=card.full_name, path=card.path)
 
 

@@ -92,7 +92,7 @@ def test_the_list_says_which_clients_load_each_skill(
     )
     screen = shown("list", "--all")
     own, theirs = screen.text().split("\n\n")
-    assert [line.split()[:2] for line in own.splitlines()[:2]] == [["SKILL", "LOADED"], ["Your", "skills"]]
+    assert [line.split()[:2] for line in own.splitlines()[:2]] == [["Your", "skills"], ["SKILL", "LOADED"]]
     assert [line.split()[:2] for line in own.splitlines()[2:]] == [
         [name, "codex"] for name in ("colon", "long", "secret")
     ]
@@ -107,8 +107,8 @@ def test_the_list_says_which_clients_load_each_skill(
 @pytest.mark.usefixtures("skills")
 def test_show_says_it_too(whet: Whet) -> None:
     lines = whet("show", "secret").stdout.splitlines()
-    assert "codex          yes, though only for users" in lines
-    assert "copilot        no, only for users" in lines
+    assert "codex          loads it, though only for users" in lines
+    assert "copilot        does not load it: only for users" in lines
 
 
 def test_doctor_names_what_clients_drop_cut_and_show(whet: Whet, skills: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_shadowed_skill_that_a_client_loads_is_listed(whet: Whet, home: Path, 
     assert json.loads(whet("list", "--json").stdout)["shadowed"] == 1
     assert shown("list", "--all").hints == [], "sync cannot link it"
     lines = whet("show", str(theirs.parent)).stdout.splitlines()
-    assert f"cursor         no, hidden by {mine}" in lines
+    assert f"cursor         does not load it: hidden by {mine}" in lines
     assert any(line.startswith(f"hidden         {mine.parent} (user) has this name") for line in lines)
     told = [(note["code"], note["message"]) for note in json.loads(whet("doctor", "--json").stdout)["report"]]
     message = f"{mine.parent} (user) has this name and takes precedence. Claude Code loads this skill all the same."

@@ -73,7 +73,7 @@ def test_a_person_reads_head_body_files_and_what_is_missing(
     size = (ship / "SKILL.md").stat().st_size
     assert run.stdout == (
         "ship\nShips it.\n\n"
-        f"scope          user (agents)\npath           {ship}\ndigest         {found['digest']}\n"
+        f"scope          user\npath           {ship}\ndigest         {found['digest']}\n"
         "version        1.2.0\nlicense        MIT\ncompatibility  Needs a ship.\n"
         "tags           sea, sails\nrelated        anchor\nready          no, see below\n"
         f"{'─' * 40}\n"

@@ -135,6 +135,14 @@ def test_a_paragraph_that_was_wrapped_for_wider_pages_is_wrapped_as_a_whole() ->
     )
 
 
+def test_a_line_far_to_the_right_goes_on_with_its_entry_and_is_code_elsewhere() -> None:
+    code = "    code that is longer than the lines\n"
+    text = f"1. one\n   - one two three four five six\n     seven eight\n\n{code}# one\n{code}"
+    assert wrap_markdown(text, 30) == (
+        f"1. one\n   - one two three four five\n     six seven eight\n\n{code}# one\n{code}"
+    )
+
+
 def test_an_empty_line_before_a_long_paragraph_stays() -> None:
     assert wrap_markdown("# one\n\none two three four five\n", 22) == "# one\n\none two three four\nfive\n"
 

@@ -132,6 +132,16 @@ def test_help_and_version_are_documents_too(whet: Callable[..., CompletedProcess
         ("revert", ["undo"]),
         ("skill vaildate", ["skill validate"]),
         ("rmv", ["skill rename", "remove"]),
+        ("agent", ["list --all"]),
+        ("codex", ["list --client codex", "connect"]),
+        ("lint", ["skill validate"]),
+        ("logs", ["history"]),
+        ("redo", ["undo"]),
+        ("reload", ["update"]),
+        ("commit", ["history backup"]),
+        ("wizard", ["new", "distill"]),
+        ("star", ["prompt list-as"]),
+        ("cp", []),
         ("zzzzzz", []),
     ],
 )
@@ -144,6 +154,35 @@ def test_a_word_that_is_no_command_suggests_what_is_meant(
     shown = f"whet {typed}" if " " in typed else typed
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr == f"error: There is no command {shown!r}.\nhint: {hint}\n"
+
+
+@pytest.mark.usefixtures("skill")
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        ("skills", "list"),
+        ("skills list", "list"),
+        ("agents", "list --all"),
+        ("clients list", "list --all"),
+        ("ls -a", "list --all"),
+        ("skills history", "history"),
+    ],
+)
+def test_what_people_type_is_answered(typed: str, same: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert whet("new", "mine").returncode == 0
+    asked, meant = whet(*typed.split()), whet(*same.split())
+    assert (asked.returncode, asked.stdout, asked.stderr) == (0, meant.stdout, meant.stderr) and meant.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("list all", "list --all"), ("list codex", "list --client codex"), ("list project", "list --scope project")],
+)
+def test_an_argument_too_many_may_be_an_option(
+    typed: str, meant: str, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    message = f"error: {typed.split()[1]!r} is an unexpected argument.\nhint: Did you mean `whet {meant}`?\n"
+    assert whet(*typed.split()).stderr == message
 
 
 OLD = {spelling.partition(" --")[0]: name for name, verb in VERBS.items() for spelling in verb.old}

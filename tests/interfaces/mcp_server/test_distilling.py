@@ -145,7 +145,7 @@ async def test_forms_ask_the_user_themselves(world: World, era: str) -> None:
     assert user.forms[3].requested_schema == {
         "type": "object",
         "properties": {
-            "fork": {"type": "boolean", "title": "Run separately (fork)", "default": False},
+            "fork": {"type": "boolean", "title": "Run separately", "default": False},
             "here": {"type": "boolean", "title": "Save it in this repository", "default": False},
         },
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.terminal import agree, ask, leave
-from whet.interfaces.cli.text import clean, clean_block, wrap
+from whet.interfaces.cli.text import clean, clean_block, width, wrap, wrap_markdown
 from whet.learning.distill.operations import session_label
 
 if TYPE_CHECKING:
@@ -29,12 +29,14 @@ _WIDTH = 92
 """Columns of a line, where the terminal has as many."""
 _LEAST = 20
 _HELP = (
-    "Enter or y accepts the proposal, a accepts all that remain; any other text replaces this one. e opens your "
+    "Enter or y accepts the proposal, a accepts all that remain; any other text replaces it. e opens your "
     "editor, b goes back, Ctrl-C stops and keeps your answers."
 )
 _LIST = "Separate list items with commas; +WORD adds one and -WORD removes one."
 _LINES = "-N removes line N, N TEXT rewords it, +TEXT adds a line; e opens them in your editor."
 KEPT = "Your answers are kept; `whet distill --resume` continues."
+_LINE_NUMBER = re.compile(r"\d+\. *")
+"""Which step of the session a line is; people see where it stands in the list instead."""
 _YES, _NO = ("y", "yes", "ok"), ("n", "no")
 """Answers to a yes-or-no question. A proposal is accepted by one of them; none of them is a text."""
 _UNANSWERED = "Nothing was changed. Use `--yes` to skip the question."
@@ -206,17 +208,18 @@ def _read_answer(context: Context, options: Namespace, field: Field) -> str | li
 
 
 def _change_lines(lines: tuple[str, ...], said: str) -> list[str]:
-    """Lines that begin with numbers, after what somebody typed: `-2`, `-2, -5`, `3 another text`, `+one more`."""
-    rows = {line.partition(".")[0] if re.match(r"\d+\.", line) else line: line for line in lines}
-    if said.startswith("+") and said[1:].strip():
-        return [*lines, said[1:].strip()]
+    """The lines after what somebody typed: `-2`, `-2, -5`, `3 another text`, `+one more`; N is the place of a line."""
+    rows = {str(number): line for number, line in enumerate(lines, 1)}
+    if said.startswith("+") and (new := _LINE_NUMBER.sub("", said[1:].strip())):
+        return [*lines, new]
     if said.startswith("-"):
         gone = {part.strip(" -") for part in said.split(",")}
         if gone < rows.keys():
-            return [line for key, line in rows.items() if key not in gone]
+            return [line for number, line in rows.items() if number not in gone]
     reworded = re.fullmatch(r"(\d+)[.:)]? +(.+)", said)
     if reworded and reworded[1] in rows:
-        return [*(rows | {reworded[1]: f"{reworded[1]}. {reworded[2]}"}).values()]
+        own = _LINE_NUMBER.match(rows[reworded[1]])
+        return [*(rows | {reworded[1]: f"{own[0] if own else ''}{reworded[2]}"}).values()]
     raise UsageError("bad-answer", f"{said!r} is not an answer here.", hint=_LINES)
 
 
@@ -232,7 +235,10 @@ def _edit_answer(context: Context, options: Namespace, field: Field) -> str | li
 
 
 def _show_value(context: Context, field: Field) -> list[str]:
-    lines = (*field.value, _LINES) if field.kind == "lines" and isinstance(field.value, tuple) else ()
+    lines: tuple[str, ...] = ()
+    if field.kind == "lines" and isinstance(field.value, tuple):
+        shown = (_LINE_NUMBER.sub("", line) for line in field.value)
+        lines = (*(f"{number}. {line}" for number, line in enumerate(shown, 1)), _LINES)
     return [row for line in lines or (_format_value(field) or "(none)",) for row in _fold(context, line, 4)]
 
 
@@ -249,11 +255,21 @@ def _ask_agreement(context: Context, distillation: Distillation) -> None:
         _say(*_fold(context, warning))
     _say("s shows the whole text.")
     while (reply := ask("Write it? [Y/n/b/s] ", _UNANSWERED).lower()) == "s":
-        _say("", *clean_block(foreseen.text).rstrip("\n").split("\n"), "")
+        _say("", *_wrap_document(foreseen.text, screen_for(sys.stderr, context.env).columns), "")
     if reply == "b":
         raise _BackError
     if reply not in ("", "y", "yes"):
         raise RefusedError("not-agreed", "You did not confirm.", hint=KEPT)
+
+
+def _wrap_document(text: str, columns: int) -> list[str]:
+    """The lines of a SKILL.md, with long ones wrapped; those of the frontmatter each for itself."""
+    head, mark, body = clean_block(text).rstrip("\n").partition("\n---\n")
+    rows = []
+    for line in head.split("\n"):
+        first, *others = [line] if width(line) <= columns else wrap(line, columns - 2)
+        rows += [first, *(f"  {other}" for other in others)]
+    return [*rows, *mark.strip("\n").split("\n"), *wrap_markdown(body, columns).split("\n")]
 
 
 def _fold(context: Context, text: str, indent: int = 0) -> list[str]:

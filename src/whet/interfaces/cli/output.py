@@ -102,7 +102,8 @@ class Screen:
             widths[widths.index(max(widths))] -= 1
         used = sum(widths) + 2 * len(widths)
         for number, row in enumerate((heads, *rows)):
-            cells = [*map(pad, map(shorten, row, widths), widths), self.fit(row[-1], used)]
+            last = shorten(row[-1], max(self.columns - used, 1)) if self.tty else row[-1]
+            cells = [*map(pad, map(shorten, row, widths), widths), last]
             self.line("  ".join(self.paint(cell, "bold") if number == 0 else cell for cell in cells).rstrip())
 
     def facts(self, facts: Iterable[tuple[str, str]], column: int) -> None:

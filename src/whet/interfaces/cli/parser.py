@@ -66,6 +66,8 @@ class Option(NamedTuple):
     many: bool = False
     """It can be repeated: its value is a list."""
     dest: str = ""
+    known: tuple[str, ...] = ()
+    """Values that people type without the option; they are not the only ones."""
 
     @property
     def name(self) -> str:
@@ -141,9 +143,10 @@ class Parser:
         default: Any = None,
         many: bool = False,
         dest: str = "",
+        known: tuple[str, ...] = (),
     ) -> None:
         """Take an option; with a metavar it has a value."""
-        self.options.append(Option(flags, metavar, text, choices, read, default, many, dest))
+        self.options.append(Option(flags, metavar, text, choices, read, default, many, dest, known or choices))
 
     def exclude(self, *pairs: tuple[str, str]) -> None:
         """Of each pair of options, only one may be given."""
@@ -219,7 +222,7 @@ class Parser:
             values = [self._meant(positional, word) for word in words]
             setattr(options, positional.name, values if positional.many else values[0] if values else None)
         if given:
-            raise self._usage(f"{given[0]!r} is an unexpected argument." if given[0] else "An argument is empty.")
+            raise self._unexpected(given[0]) if given[0] else self._usage("An argument is empty.")
 
     def _meant(self, positional: Positional, word: str) -> Any:
         if not word.strip() and positional.metavar not in ("MESSAGE", "QUERY"):
@@ -230,6 +233,15 @@ class Parser:
         if positional.choices and word not in positional.choices:
             raise self._usage(f"{word!r} is not one of {', '.join(positional.choices)}.")
         return word
+
+    def _unexpected(self, word: str) -> UsageError:
+        """The error for an argument too many; it may be an option, or the value of one."""
+        message = f"{word!r} is an unexpected argument."
+        for option in self.options:
+            if f"--{word}" in option.flags or word in option.known:
+                meant = f"--{word}" if f"--{word}" in option.flags else f"{option.flags[-1]} {word}"
+                return UsageError("usage", message, hint=f"Did you mean `{self.command} {meant}`?")
+        return self._usage(message)
 
     def _usage(self, message: str) -> UsageError:
         return UsageError("usage", message, hint=f"{self.usage_line()}; `{self.command} --help` explains it.")

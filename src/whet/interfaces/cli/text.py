@@ -95,7 +95,7 @@ def wrap(text: str, limit: int) -> list[str]:
 
 _MARK = compile_late(r" {0,8}(?:[-*+] |\d+[.)] |> )?")
 """The indent of a line of Markdown, with the mark of a list or a quotation."""
-_BEGINS = compile_late(r"\s*(?:$|[-*+] |\d+[.)] |> |#|\||```|~~~|---)|    ")
+_BEGINS = compile_late(r"\s*(?:$|[-*+] |\d+[.)] |> |#|\||```|~~~|---)")
 """How a line begins that does not go on with the paragraph before it."""
 
 
@@ -113,7 +113,9 @@ def wrap_markdown(text: str, limit: int) -> str:
         mark = line.strip()[:3]
         if mark in ("```", "~~~") and fence in ("", mark):
             fence = "" if fence else mark
-        if fence or not mark or mark in ("```", "~~~") or mark.startswith("|") or line.startswith("    "):
+        open_ = paragraph and not paragraph[0].startswith("#")
+        code = line.startswith("    ") and not open_  # below an open paragraph or entry, it goes on with that
+        if fence or not mark or mark in ("```", "~~~") or mark.startswith("|") or code:
             end()
             lines.append(line)
             continue

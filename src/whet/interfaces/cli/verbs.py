@@ -61,14 +61,24 @@ GROUPS = {
 }
 """The first word of commands of two words."""
 VERBS: dict[str, Verb] = {
-    "list": Verb("skills", "List your skills", "Look", also=("ls",), like=("skills", "all", "dir")),
+    "list": Verb(
+        "skills",
+        "List your skills; --all names the clients that load each",
+        "Look",
+        also=("ls", "skills", "agents --all", "clients list --all"),
+        like=(
+            *("all", "dir", "tree", "overview", "summary", "categories", "tags"),
+            *("agent --all", "client --all", "loaded --all"),
+            *("codex --client codex", "claude --client claude-code", "claude-code --client claude-code"),
+        ),
+    ),
     "show": Verb(
         "skills",
         "Show a skill, or what a source offers",
         "Look",
         old=("inspect",),
         also=("info", "view", "cat"),
-        like=("read", "describe", "open", "get", "print", "details"),
+        like=("read", "describe", "explain", "about", "open", "get", "print", "details"),
     ),
     "find": Verb(
         "match",
@@ -82,11 +92,13 @@ VERBS: dict[str, Verb] = {
         "Start a skill from a template, or write one",
         "Write",
         also=("init",),
-        like=("make", "add-skill", "generate", "start"),
+        like=("make", "add-skill", "generate", "start", "draft", "template", "scaffold", "wizard"),
     ),
-    "edit": Verb("write", "Edit a skill in your editor", "Write", like=("change", "modify", "vim", "write")),
+    "edit": Verb(
+        "write", "Edit a skill in your editor", "Write", like=("change", "modify", "vim", "write", "edit-skill")
+    ),
     "distill": Verb(
-        "learn", "Turn a session with an agent into a skill", "Write", like=("record", "extract", "capture")
+        "learn", "Turn a session with an agent into a skill", "Write", like=("record", "extract", "capture", "wizard")
     ),
     "install": Verb(
         "install",
@@ -101,7 +113,7 @@ VERBS: dict[str, Verb] = {
         "Install",
         old=("outdated --check",),
         also=("upgrade", "check --check"),
-        like=("refresh",),
+        like=("refresh", "reload"),
     ),
     "remove": Verb(
         "write",
@@ -116,25 +128,29 @@ VERBS: dict[str, Verb] = {
         "Scan skills for anything dangerous",
         "Install",
         old=("audit --all",),
-        like=("safety", "security", "vet", "lint"),
+        like=("safety", "security", "vet"),
     ),
     "run": Verb("run", "Run a skill with exactly its tools, and see what it did", "Run", like=("exec", "execute")),
-    "ui": Verb("ui", "Open your skills in a browser", "Run", like=("web", "gui", "dashboard", "open")),
+    "ui": Verb("ui", "Open your skills in a browser", "Run", like=("web", "gui", "dashboard", "open", "watch")),
     "undo": Verb(
         "history",
         "Undo the last change, or another one",
         "Go back",
-        like=("revert", "back", "reset", "recover", "unremove"),
+        like=("revert", "back", "reset", "recover", "unremove", "unarchive", "redo"),
     ),
     "history": Verb(
-        "history", "Show who changed what, when and why", "Go back", also=("history list", "log"), like=("changes",)
+        "history",
+        "Show who changed what, when and why",
+        "Go back",
+        also=("history list", "log"),
+        like=("logs", "changes", "recent", "today", "tail"),
     ),
     "connect": Verb(
         "connect",
         "Connect Whet to a client such as Claude Code",
         "Set up",
         also=("disconnect --undo",),
-        like=("setup", "integrate"),
+        like=("setup", "integrate", "codex", "claude", "claude-code", "cursor"),
     ),
     "sync": Verb(
         "share",
@@ -146,7 +162,7 @@ VERBS: dict[str, Verb] = {
     "doctor": Verb(
         "doctor", "Find problems and repair them", "Set up", like=("status", "diagnose", "repair", "fix", "health")
     ),
-    "skill validate": Verb("doctor", "Check skills for format and quality", old=("validate",)),
+    "skill validate": Verb("doctor", "Check skills for format and quality", old=("validate",), like=("lint",)),
     "skill test": Verb("evals", "Run a skill's own tests in the sandbox", old=("test",)),
     "skill needs": Verb("doctor", "List what skills need that is not set up", old=("needs",), like=("requires",)),
     "skill patch": Verb("write", "Replace part of a skill's text", old=("patch",), like=("replace", "sed")),
@@ -162,7 +178,7 @@ VERBS: dict[str, Verb] = {
     "history diff": Verb("history", "Show how two states of a skill differ", old=("diff",), like=("compare",)),
     "history verify": Verb("history", "Prove that the history is complete and unchanged", old=("verify-history",)),
     "history backup": Verb(
-        "history", "Save the history, all state and your skills in one file", old=("backup",), like=("save",)
+        "history", "Save the history, all state and your skills in one file", old=("backup",), like=("save", "commit")
     ),
     "history restore": Verb("write", "Restore a backup"),
     "proposals list": Verb("proposals", "List the changes that wait for approval", old=("pending",), like=("inbox",)),
@@ -229,7 +245,7 @@ VERBS: dict[str, Verb] = {
         "decisions",
         "Choose how a skill is listed for models",
         also=("list-as",),
-        like=("listing", "always", "manual", "name-only"),
+        like=("listing", "always", "manual", "name-only", "star", "favorites"),
     ),
     "prompt render": Verb("prompt", "Print a skill as the message that a model receives", old=("render",)),
     "prompt commands": Verb("prompt", "List the slash commands", old=("commands",), like=("slash",)),
@@ -239,7 +255,11 @@ VERBS: dict[str, Verb] = {
     "use": Verb("prompt", "Offer only a bundle's skills in this project", "prompt", like=("profile", "profiles")),
     "clients roots": Verb("skills", "Show where Whet looks for skills", old=("roots",), like=("paths", "where")),
     "settings": Verb(
-        "decisions", "Show your settings and the file they are in", "clients", also=("config", "clients settings")
+        "decisions",
+        "Show your settings and the file they are in",
+        "clients",
+        also=("config", "clients settings"),
+        like=("prefs", "options"),
     ),
     "keys create": Verb("keys", "Create a key that signs your skills", like=("keygen",)),
     "keys list": Verb("keys", "List your keys, and those of others that you trust"),
@@ -258,7 +278,7 @@ VERBS: dict[str, Verb] = {
     "hub export": Verb("hub", "Write versions and their proofs into one file"),
     "hub import": Verb("hub", "Check the export of another hub and store what is new"),
     "hub verify": Verb("hub", "Prove that the log and the archives are intact"),
-    "hub login": Verb("hub_client", "Log in to a hub", also=("login",), like=("signin", "auth", "token")),
+    "hub login": Verb("hub_client", "Log in to a hub", also=("login",), like=("signin", "auth", "token", "whoami")),
     "hub logout": Verb("hub_client", "Log out of a hub", also=("logout",)),
     "hub yank": Verb("hub_client", "Withdraw a version that you published", also=("yank",), like=("unpublish",)),
     "hub deprecate": Verb("hub_client", "Name the successor of a skill", also=("deprecate",)),
@@ -309,6 +329,7 @@ def read_command(arguments: list[str]) -> tuple[str, list[str], str]:
     if at is None:
         return "", arguments, ""
     first, rest = arguments[at], arguments[:at] + arguments[at + 1 :]
+    group = "skill" if first == "skills" else first
     if first == "help":
         rest = [word for word in rest if word != "--"]
         after = _next_word(rest, at)
@@ -319,8 +340,8 @@ def read_command(arguments: list[str]) -> tuple[str, list[str], str]:
     if after is not None:
         second, others = rest[after], rest[:after] + rest[after + 1 :]
         meant = _SPELLINGS.get(second, ("",))[0]
-        plain = second if meant and first in ("skill", VERBS[meant].group) else ""
-        for spelling in (f"{first} {second}", f"{first} {meant}", plain):
+        plain = second if meant and group in ("skill", VERBS[meant].group) else ""
+        for spelling in (f"{group} {second}", f"{group} {meant}", plain):
             if spelling in _SPELLINGS:
                 return _meant(spelling, others)
     if first in _SPELLINGS and not (first in GROUPS and first not in VERBS and {"--help", "-h"} & {*rest}):
@@ -370,7 +391,9 @@ def _nearest(word: str, names: Iterable[str]) -> list[str]:
         verb, last = VERBS[name], name.rpartition(" ")[2]
         known = (spelling.partition(" --")[0] for spelling in (*verb.old, *verb.also))
         for spelling in (name, last, *known, *verb.like):
-            meant.setdefault(spelling, []).append(verb.now.split(" ")[0] if verb.now else name)
+            word_, _, option = spelling.partition(" --")
+            command = verb.now.split(" ")[0] if verb.now else name
+            meant.setdefault(word_, []).append(f"{command} --{option}" if option else command)
     for name in GROUPS if names is VERBS else ():
         meant.setdefault(name, []).append(name)
     found = closest(word, meant, 12)
@@ -378,7 +401,8 @@ def _nearest(word: str, names: Iterable[str]) -> list[str]:
     near = meant.get(word) or [
         name
         for one in found
-        if one not in retired and (one.startswith(word) or len(word) > _SHORT or word not in one)
+        if one not in retired
+        and (one.startswith(word) or len(word) > _SHORT or (len(word) == _SHORT and word not in one))
         for name in meant[one][: 1 if one in meant[one] else None]
     ]
     return list(dict.fromkeys(near))[:3]

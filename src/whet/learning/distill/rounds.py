@@ -61,7 +61,7 @@ ROUNDS: tuple[tuple[str, str, Mapping[str, tuple[str, Kind]]], ...] = (
             "name": ("Name", "text"),
             "steps": ("Steps", "lines"),
             "arguments": ("Arguments, as NAME (example)", "list"),
-            "argument_hint": ("Argument hint", "text"),
+            "argument_hint": ("Argument hint, shown after its name", "text"),
         },
     ),
     (
@@ -78,7 +78,7 @@ ROUNDS: tuple[tuple[str, str, Mapping[str, tuple[str, Kind]]], ...] = (
         "where",
         "Where it runs",
         {
-            "fork": ("Run separately (fork)", "yes-no"),
+            "fork": ("Run separately", "yes-no"),
             "here": ("Save it in this repository", "yes-no"),
         },
     ),
@@ -290,8 +290,8 @@ class Distillation(NamedTuple):
             return f"Tools used: {', '.join(counted)}." if counted else "No tool was used."
         why = "long" if made.fork else "short, or the user took part in it"
         return (
-            f"Inline, it is part of the conversation; separately, only its result comes back. The session was "
-            f"{why}: {evidence.calls} tool calls."
+            "A skill runs in the conversation, or separately (`context: fork`): an agent of its own carries it out, "
+            f"and only the result comes back. The session was {why}: {evidence.calls} tool calls."
         )
 
 

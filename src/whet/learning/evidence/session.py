@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.guard.syntax import language_of
@@ -183,13 +184,22 @@ def evidence_of(transcript: Transcript) -> Evidence:
         recoveries=recoveries_of(kept),
         tools=_tools(kept),
         skills=skills_of(events),
-        said=next((one.text[-_SAID:] for one in reversed(events) if one.kind == "assistant" and one.text.strip()), ""),
+        said=_said_at_the_end(events, done),
         names=_names(events, done),
         succeeded=succeeded,
         signals=signals,
         resolved=resolved(done),
         calls=len(done),
     )
+
+
+def _said_at_the_end(events: Sequence[Event], done: Sequence[Act]) -> str:
+    """What the agent said when the work was done, rather than to the thanks for it."""
+    last = done[-1].at if done else -1
+    after = takewhile(lambda one: one.kind != "user", events[last + 1 :])
+    said = [one.text for one in after if one.kind == "assistant" and one.text.strip()]
+    said = said or [one.text for one in events if one.kind == "assistant" and one.text.strip()]
+    return said[-1][-_SAID:] if said else ""
 
 
 # what the user said
@@ -284,7 +294,9 @@ def _is_again(one: Act, other: Act) -> bool:
 def _step(act: Act) -> Step:
     said = [*_PLAN.finditer(act.said)][-1:] or [*filter(None, [_COMMENT.match(act.text("command"))])]
     about = " ".join((act.text("description") or "".join(one["plan"] for one in said)).split())[:160]
-    about = about[:1].upper() + about[1:]
+    ran = {one.label.partition(" ")[0] for one in programs(act.text("command"))}
+    if about.partition(" ")[0] not in ran:  # `pytest -q` stays as it is typed
+        about = about[:1].upper() + about[1:]
     path = act.text("path") or act.text("notebook_path")
     if act.tool == "Bash":
         return Step("Bash", act.text("command"), about, "", (act.at,))

@@ -84,7 +84,7 @@ def _head(path: str) -> bytes:
     except ValueError:
         _refuse(path, "a file cannot have that name")
     except FileNotFoundError as error:
-        hint = "Pass the file of a session."
+        hint = "Pass the file of a session, or CLIENT:last for the newest session of a client."
         raise NotFoundError("transcript-missing", f"There is no file {path}.", hint=hint) from error
     if not stat.S_ISREG(mode):
         _refuse(path, "it is a directory" if stat.S_ISDIR(mode) else "it is not a regular file")

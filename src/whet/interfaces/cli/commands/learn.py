@@ -11,6 +11,7 @@ from whet.interfaces.cli.arguments import STDIN, misuse
 from whet.interfaces.cli.changes import hint_clients, render_change
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
+from whet.interfaces.cli.rendering import render_text
 from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, clean_block, plural
 from whet.values import as_json
@@ -134,9 +135,10 @@ def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
 
 def configure_distill(parser: Parser) -> None:
     parser.details = (
-        "SESSION is CLIENT:ID or CLIENT:last, such as claude-code:last, or a FILE: a session of Claude Code, "
-        "Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, a list of messages of OpenAI or "
-        "Anthropic, or Markdown; - is standard input. On a terminal, four rounds ask what was done, when to use the "
+        "SESSION is CLIENT:ID or CLIENT:last, such as claude-code:last; `last` is the newest of all. A FILE is a "
+        "session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, a list of "
+        "messages of OpenAI or Anthropic, or Markdown; - is standard input. On a terminal, four rounds ask what was "
+        "done, when to use the "
         "skill, which tools it may use and where it runs, each with proposed answers; without SESSION, you choose "
         "from a list of recent sessions. Otherwise, and with --yes, Whet uses the proposed answers. An existing "
         "skill for the same job gets a new version, never a duplicate. With a model, from --model or the settings, "
@@ -144,7 +146,7 @@ def configure_distill(parser: Parser) -> None:
         "checks it. Without a model, nothing is sent, and the skill is an outline: what worked, in order, marked as "
         "a draft."
     )
-    parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, or the FILE of a transcript.", optional=True)
+    parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, last, or the FILE of a transcript.", optional=True)
     parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
     parser.option("--name", metavar="N", text="The skill's name.")
     parser.option("--goal", metavar="TEXT", text="What the skill does, in a sentence.")
@@ -346,7 +348,7 @@ def run_curate(context: Context, options: Namespace) -> Answer:
 
 
 def render_curate(curation: Curation, screen: Screen, _options: Namespace) -> None:
-    screen.line(clean_block(curation.plan.report()).rstrip("\n"))
+    render_text(curation.plan.report(), screen)
     if not curation.applied:
         screen.say("Nothing was changed.")
         return

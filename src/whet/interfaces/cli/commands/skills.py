@@ -46,9 +46,11 @@ def configure_list(parser: Parser) -> None:
     parser.option("--state", metavar="S", choices=STATES, text="Only skills in this state.")
     parser.option("--limit", metavar="N", read=number, text="Show at most N.")
     parser.option("--cursor", metavar="CURSOR", text="Start after this entry (the `next` value of the previous page).")
-    parser.option("--all", text="Include hidden and shadowed skills, with the reason, and say which clients load each.")
+    parser.option(
+        "-a", "--all", text="Include hidden and shadowed skills, with the reason, and say which clients load each."
+    )
     text = "Show what this client lists here, such as claude-code: its names, descriptions and order."
-    parser.option("--client", metavar="NAME", text=text)
+    parser.option("--client", metavar="NAME", text=text, known=tuple(client.name for client in CLIENTS))
 
 
 def run_list(context: Context, options: Namespace) -> Answer:
@@ -202,14 +204,16 @@ def _render_table(skills: Skills, screen: Screen, *, grouped: bool, headed: bool
     about = {category.name: category.description for category in skills.categories}
     headed = grouped and (headed or len(places) > 1)
     indent = "  " if headed else ""
+    heads = "".join(f"{pad(head, columns)}  " for head, _, columns in beside)
     if beside:
         name = max(name, width("SKILL"))
-        heads = "".join(f"{pad(head, columns)}  " for head, _, columns in beside)
-        screen.line(screen.paint(f"{indent}{pad('SKILL', name)}  {heads}DESCRIPTION", "bold"))
+        heads = screen.paint(f"{indent}{pad('SKILL', name)}  {heads}DESCRIPTION", "bold")
     for number_, (place, categories) in enumerate(sorted(places.items())):
         if headed:
             _, title, path = place
             screen.line("\n" * bool(number_) + _format_heading(title, screen.place(path), "", screen))
+        if heads and not number_:
+            screen.line(heads)
         for at, category in enumerate(sorted(categories)):
             if at:
                 screen.line()
@@ -388,7 +392,8 @@ def _render_pages(view: FileView | SkillView, screen: Screen) -> None:
 
 def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     card, skill = view.card, view.skill
-    yield "scope", f"{card.scope} ({card.root.client})" if card.root.client else card.scope
+    client = card.root.client
+    yield "scope", f"{card.scope} ({client})" if client not in ("", "agents") else card.scope
     yield "path", screen.place(card.location)
     if screen.verbose or not screen.tty:
         yield "digest", view.digest
@@ -420,7 +425,10 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     ready = "no, it is a draft" if card.draft else "yes" if view.ready else "no, see below"
     yield "ready", screen.paint(ready, "green" if ready == "yes" else "yellow")
     for name, verdict in view.verdicts:
-        yield name, screen.paint(screen.places(clean(verdict)), "green" if verdict == "yes" else "yellow")
+        answer, _, why = verdict.partition(", ")
+        loads = f"loads it, {why}" if answer == "yes" else f"does not load it: {why}"
+        told = screen.places(clean(loads.rstrip(", :")))
+        yield name, screen.paint(told, "green" if verdict == "yes" else "yellow")
 
 
 def _render_foot(view: SkillView, screen: Screen) -> None:
