@@ -13,9 +13,10 @@ from whet.guard.ruleset import ruleset
 from whet.guard.scan_cache import ScanCache
 from whet.skill.tree import Item, digest, entries
 from whet.store.cache import CacheDatabase
+from whet.store.database import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 FILES = {"SKILL.md": Item(b"---\nname: a\ndescription: b\n---\nDo it.\n"), "run.sh": Item(b"true\n", executable=True)}
@@ -162,3 +163,24 @@ def test_files_that_the_digest_leaves_out_are_part_of_the_name(opened: Callable[
     ):
         assert cache.scan(files).digest == digest(entries(FILES))
     assert scanner.looks == 4
+
+
+def test_scans_that_are_remembered_are_read_with_one_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packages = [({"SKILL.md": Item(f"# {number}\n".encode())}, "") for number in range(7)]
+    database = CacheDatabase(str(tmp_path / "state"))
+    fresh = [ScanCache(database, lambda: 7).scan(*package) for package in packages]
+    asked: list[str] = []
+    read = Database.read
+
+    def count(database: Database, sql: str, given: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        asked.append(sql)
+        return read(database, sql, given)
+
+    monkeypatch.setattr(Database, "read", count)
+    monkeypatch.setattr("whet.guard.scan_pool.scan_together", None)
+
+    known = ScanCache(database, lambda: 7)
+    known.scan_ahead(packages)
+
+    assert ([known.scan(*package) for package in packages], len(asked)) == (fresh, 1)
+    database.close()

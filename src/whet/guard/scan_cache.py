@@ -8,6 +8,7 @@ are part of the name.
 from __future__ import annotations
 
 from hashlib import sha256
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import LABELS, SEVERITIES, Finding, Scan, verdict
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from whet.store.database import Database
 
 _MOST_REMEMBERED = 10_000
+_AT_ONCE = 500
+"""Scans that one query asks for."""
 
 
 class ScanCache:
@@ -40,7 +43,7 @@ class ScanCache:
     def scan(self, files: Mapping[str, Item], origin: str = "") -> Scan:
         """What a scan of these files finds, now or the last time anybody looked."""
         name = _name(files, origin)
-        found = self._known.get(name) or self._read(name)
+        found = self._known.get(name) or self._read([name]).get(name)
         if found is None:
             found = self._scanned(files, origin)
             self._write({name: found})
@@ -51,15 +54,9 @@ class ScanCache:
         """Scan several packages at once where that is faster, so that `scan` knows what it finds."""
         if self._look is not None:
             return
-        new: dict[str, tuple[Mapping[str, Item], str]] = {}
-        for files, origin in packages:
-            name = _name(files, origin)
-            if name not in self._known and name not in new:
-                known = self._read(name)
-                if known is None:
-                    new[name] = files, origin
-                else:
-                    self._known[name] = known
+        named = {_name(files, origin): (files, origin) for files, origin in packages}
+        self._known |= self._read([name for name in named if name not in self._known])
+        new = {name: package for name, package in named.items() if name not in self._known}
         if len(new) < 2:
             return
         from whet.guard.scan_pool import scan_together
@@ -76,10 +73,17 @@ class ScanCache:
 
         return scan(files, origin)
 
-    def _read(self, name: str) -> Scan | None:
-        query = "SELECT verdict, findings, proof FROM scans WHERE digest = ? AND ruleset = ?"
-        rows = self.database.use(lambda database: database.read(query, (name, ruleset())), create=False)
-        return _scan_of(name, *rows[0]) if rows else None
+    def _read(self, names: list[str]) -> dict[str, Scan]:
+        """Those of some scans that are remembered."""
+        found: dict[str, Scan] = {}
+        for at in range(0, len(names), _AT_ONCE):
+            some = names[at : at + _AT_ONCE]
+            query = "SELECT digest, verdict, findings, proof FROM scans WHERE ruleset = ? AND digest IN"
+            query = f"{query} ({','.join('?' * len(some))})"
+            ask = methodcaller("read", query, (ruleset(), *some))
+            rows = self.database.use(ask, create=False) or ()
+            found |= {row[0]: scan for row in rows if (scan := _scan_of(*row)) is not None}
+        return found
 
     def _write(self, scans: Mapping[str, Scan]) -> None:
         now = self._clock()
