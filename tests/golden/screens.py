@@ -124,12 +124,13 @@ def screens(machine: Machine, columns: int) -> Iterator[tuple[str, str]]:
 
 
 def long_lines(machine: Machine, columns: int) -> list[tuple[str, str]]:
-    """The lines of these commands that are longer than the terminal and have a space to be wrapped at."""
+    """The lines of these commands that are longer than the terminal and could be wrapped; a long path cannot be."""
     found = []
     for words in FITTING:
         with Terminal(machine, *words, "--no-input", COLUMNS=str(columns)) as terminal:
             lines = terminal.end()[1]
-        found += [(" ".join(words), line) for line in lines if width(line) > columns and " " in line.strip()]
+        long = (line for line in lines if width(line) > columns)
+        found += [(" ".join(words), line) for line in long if max(map(width, line.split())) < columns - 20]
     return found
 
 

@@ -66,7 +66,7 @@ def test_wide_columns_of_a_table_make_room_for_the_last() -> None:
     screen = terminal(40)
     screen.table(("WHEN", "B", "C"), [("2026-11-15 06:00", "b" * 30, "the last"), ("", "b", "")])
     assert screen.text() == (
-        "WHEN              B                 C\n2026-11-15 06:00  bbbbbbbbbbbbbbb…  the last\n                  b\n"
+        "WHEN              B                 C\n2026-11-15 06:00  bbbbbbbbbbbbbbb…  the…\n                  b\n"
     )
 
 
