@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.learning.transcripts.events import Usage
 from whet.runtime.journal import Applied, Contact, Decided, Done, End, Said, Use
 from whet.runtime.servers import server_of
 from whet.values import fields_json
@@ -15,6 +14,13 @@ if TYPE_CHECKING:
     from whet.runtime.journal import Journal, Record
     from whet.runtime.workspace import Change
     from whet.values import Json
+
+
+class Tokens(NamedTuple):
+    """What models were sent, and what they answered."""
+
+    input: int = 0
+    output: int = 0
 
 
 class CommandRun(NamedTuple):
@@ -79,7 +85,7 @@ class RunReport(NamedTuple):
     model: str
     """The model that answered, as its provider calls it; empty where none was asked."""
     requests: int
-    tokens: Usage
+    tokens: Tokens
     cost: float | None
     """In dollars; None where the price is not known."""
     seconds: float
@@ -134,7 +140,7 @@ def make_report(journal: Journal, files: Sequence[Change], children: Sequence[Ru
         tuple(dict.fromkeys(_of(records, Contact))),
         ", ".join(dict.fromkeys(use.model for use in uses)),
         len(uses) + sum(child.requests for child in children),
-        Usage(
+        Tokens(
             sum(use.tokens_in for use in uses) + sum(child.tokens.input for child in children),
             sum(use.tokens_out for use in uses) + sum(child.tokens.output for child in children),
         ),

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from whet.learning.transcripts import api_messages
 from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import records
-from whet.learning.transcripts.events import Usage
 from whet.learning.transcripts.names import names_of
-from whet.learning.transcripts.values import count, mapping, moment, sequence, string, words
+from whet.learning.transcripts.values import mapping, moment, sequence, string, words
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ def read(found: Iterable[Mapping[str, Any]], into: Collector, *, subagent: bool 
     """Take over the records of a session, or of a subagent."""
     uuids: set[int] = set()
     skills: dict[str, str] = {}
-    costs: dict[str, Usage] = {}
     for record in found:
         kind = string(record.get("type"))
         session = string(record.get("sessionId")) or string(record.get("session_id"))
@@ -59,12 +57,10 @@ def read(found: Iterable[Mapping[str, Any]], into: Collector, *, subagent: bool 
                 uuids.add(uuid)
             into.session = session or into.session
             into.project = into.project or string(record.get("cwd"))
-            _record(kind, record, into, skills, costs)
+            _record(kind, record, into, skills)
 
 
-def _record(
-    kind: str, record: Mapping[str, Any], into: Collector, skills: dict[str, str], costs: dict[str, Usage]
-) -> None:
+def _record(kind: str, record: Mapping[str, Any], into: Collector, skills: dict[str, str]) -> None:
     time = moment(record.get("timestamp"))
     message = mapping(record.get("message"))
     if kind == "user":
@@ -80,7 +76,6 @@ def _record(
                     given.get("skill") or given.get("name") or given.get("command")
                 )
         api_messages.message({**message, "role": "assistant"}, into, time)
-        _cost(message, into, costs)
     elif kind == "attachment":
         _attachment(mapping(record.get("attachment")), into, time)
     elif kind == "summary":
@@ -89,18 +84,6 @@ def _record(
         _note(string(record.get("content")), into, time, "command")
     elif isinstance(record.get("content"), str):
         into.said("note", record["content"], time, "system")
-
-
-def _cost(message: Mapping[str, Any], into: Collector, costs: dict[str, Usage]) -> None:
-    """What an answer cost; an answer comes in several records, each with what it cost until then."""
-    usage, id_ = mapping(message.get("usage")), string(message.get("id"))
-    cached = count(usage.get("cache_read_input_tokens"))
-    fresh = count(usage.get("input_tokens")) + count(usage.get("cache_creation_input_tokens"))
-    cost = Usage(fresh + cached, count(usage.get("output_tokens")), cached)
-    known = costs.get(id_, Usage()) if id_ else Usage()
-    into.answered(message.get("model"), Usage(*(now - before for now, before in zip(cost, known, strict=True))))
-    costs.clear()
-    costs[id_] = cost
 
 
 def _user(

@@ -12,7 +12,7 @@ from whet.learning.transcripts import api_messages
 from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import lines, records, values
 from whet.learning.transcripts.names import names_of
-from whet.learning.transcripts.values import clean_text, exit_code, mapping, moment, string, usage, words
+from whet.learning.transcripts.values import clean_text, exit_code, mapping, moment, string, words
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
@@ -86,8 +86,6 @@ class _Session:
             self._item(payload, time)
         elif kind == "event_msg":
             self._event(payload, time)
-        elif kind == "turn_context":
-            self._into.answered(payload.get("model"))
         elif kind == "compacted":
             self._into.said("note", string(payload.get("message")), time, "summary")
         elif kind not in names_of("codex", "silent"):
@@ -116,10 +114,6 @@ class _Session:
             self._ended(string(event.get("call_id")), event)
         elif kind == "item_completed" and string(item.get("type")) in _ITEMS:
             self._ended(string(item.get("id")), item)
-        elif kind == "token_count":
-            total = mapping(event.get("info")).get("total_token_usage")
-            told = usage(total, "input_tokens", "output_tokens", "cached_input_tokens")
-            self._into.usage = told if total else self._into.usage
         elif kind == "turn_aborted":
             self._into.said("note", f"[turn aborted: {string(event.get('reason')) or 'unknown'}]", time, "interrupted")
 

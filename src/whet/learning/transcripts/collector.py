@@ -14,7 +14,7 @@ from whet.guard.secrets.hide import BINARY, Known, hide_secrets
 from whet.guard.secrets.places import names_secret
 from whet.guard.secrets.values import ANY, LITERAL, is_secret
 from whet.learning.transcripts import events as bounds
-from whet.learning.transcripts.events import NOTHING, Event, Kind, Transcript, Usage
+from whet.learning.transcripts.events import NOTHING, Event, Kind, Transcript
 from whet.learning.transcripts.tools import canonical, languages_of
 from whet.learning.transcripts.values import clean_text
 from whet.learning.transcripts.wrappers import spoken
@@ -125,8 +125,6 @@ class Collector:
         self.path = path
         self.session = ""
         self.project = ""
-        self.model = ""
-        self.usage = Usage()
         self.counts: Counter[str] = Counter()
         """What was left out, by what `reporting` calls it."""
         self.unknown: Counter[str] = Counter()
@@ -165,11 +163,6 @@ class Collector:
         """A call of a tool; its id, made up where the client gives none."""
         tool, arguments = canonical(name, dict(given))
         return self._call(tool, arguments, id_, time)
-
-    def answered(self, model: object, usage: Usage = Usage()) -> None:  # noqa: B008  a value
-        """A model answered, which cost this."""
-        self.model = model if isinstance(model, str) and model else self.model
-        self.usage = Usage(*(before + more for before, more in zip(self.usage, usage, strict=True)))
 
     def returned(
         self,
@@ -248,8 +241,6 @@ class Collector:
             self.name(self.project, 1_000),
             tuple(map(self._without_known, (*self._first, *self._last))),
             report(self.counts, {self.name(kind): count for kind, count in self.unknown.items()}, self.path),
-            self.name(self.model),
-            self.usage,
         )
 
     def _without_known(self, event: Event) -> Event:
@@ -504,7 +495,6 @@ def taken_over(transcript: Transcript) -> Transcript:
     """The transcript with its secrets hidden; one that has none, and keeps to the bounds, stays as it is."""
     into = Collector(transcript.client)
     into.session, into.project = transcript.session, transcript.project
-    into.model, into.usage = transcript.model, transcript.usage
     nameless: deque[str] = deque()
     for number, event in enumerate(transcript.events):
         id_ = event.id

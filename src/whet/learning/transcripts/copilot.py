@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts.names import names_of
-from whet.learning.transcripts.values import arguments, exit_code, mapping, moment, sequence, string, usage, words
+from whet.learning.transcripts.values import arguments, exit_code, mapping, moment, sequence, string, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,7 +41,6 @@ def _event(kind: str, data: Mapping[str, Any], into: Collector, time: int, calle
     elif kind == "user.message":
         _user(data, into, time)
     elif kind == "assistant.message":
-        into.answered(data.get("model"))
         into.said("note", string(data.get("reasoningText")), time, "thinking")
         into.said("assistant", string(data.get("content")), time)
         for request in map(mapping, sequence(data.get("toolRequests"))):
@@ -54,9 +53,6 @@ def _event(kind: str, data: Mapping[str, Any], into: Collector, time: int, calle
         _result(data, into, time)
     elif kind == "skill.invoked":
         into.said("note", string(data.get("content")), time, f"skill:{string(data.get('name'))}")
-    elif kind == "session.usage_record":
-        told = mapping(data.get("usage"))
-        into.answered(told.get("model"), usage(told, "inputTokens", "outputTokens", "cacheReadTokens"))
     elif kind == "session.compaction_complete":
         into.said("note", string(data.get("summaryContent")), time, "summary")
     elif kind == "abort":

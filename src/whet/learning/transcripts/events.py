@@ -55,18 +55,6 @@ class Event(NamedTuple):
     """Of the result of a shell: its exit code, where the client tells it."""
 
 
-class Usage(NamedTuple):
-    """Tokens that a session cost, as far as the client counts them."""
-
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    """Of the input: what the provider had from an earlier request."""
-
-    def __bool__(self) -> bool:
-        return any(self)
-
-
 class Transcript(NamedTuple):
     """A session, whole, and what had to be left out of it."""
 
@@ -79,6 +67,3 @@ class Transcript(NamedTuple):
     events: tuple[Event, ...]
     report: tuple[Note, ...] = ()
     """What was skipped, cut, hidden or not understood."""
-    model: str = ""
-    """The model that answered last, as the client names it; "" where it does not."""
-    usage: Usage = Usage()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import records
 from whet.learning.transcripts.names import names_of
-from whet.learning.transcripts.values import mapping, moment, sequence, string, usage, words
+from whet.learning.transcripts.values import mapping, moment, sequence, string, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -146,7 +146,6 @@ class _Session:
                 into.said("note", text, time, "thinking")
             parts = [mapping(part) for part in content] if isinstance(content, list) else [{"text": content}]
             into.said("assistant", "\n".join(filter(None, (string(part.get("text")) for part in parts))), time)
-            into.answered(message.get("model"), usage(message.get("tokens"), "input", "output", "cached"))
             for call in map(mapping, sequence(message.get("toolCalls"))):
                 self._call(call, time)
             for call in filter(None, (mapping(part.get("functionCall")) for part in parts)):
@@ -167,8 +166,6 @@ class _Session:
         elif kind == "user":
             self._user(parts, None, time)
         elif kind == "assistant":
-            names = ("promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount")
-            into.answered(record.get("model"), usage(record.get("usageMetadata"), *names))
             for part in map(mapping, parts):
                 self._part(part, time)
         elif kind == "tool_result":

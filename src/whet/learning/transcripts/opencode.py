@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.secrets.hide import BINARY
 from whet.learning.transcripts.names import names_of
-from whet.learning.transcripts.values import exit_code, mapping, moment, sequence, string, usage
+from whet.learning.transcripts.values import exit_code, mapping, moment, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -99,10 +99,6 @@ def _message(about: Mapping[str, Any], parts: Iterable[Mapping[str, Any]], into:
     if role not in {"user", "assistant"}:
         into.left_out(role or "message")
         return
-    if role == "assistant":
-        tokens = mapping(about.get("tokens"))
-        cached = {"cached": mapping(tokens.get("cache")).get("read")}
-        into.answered(about.get("modelID"), usage({**tokens, **cached}, "input", "output", "cached"))
     summary = about.get("summary") is True
     for part in parts:
         _part(role, part, into, moment(mapping(part.get("time")).get("start")) or time, summary=summary)

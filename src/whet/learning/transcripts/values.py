@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.secrets.hide import BINARY
-from whet.learning.transcripts.events import Usage
 from whet.learning.transcripts.names import names_of
 
 if TYPE_CHECKING:
@@ -30,19 +29,9 @@ def sequence(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def count(value: Any) -> int:
-    """The value if it is a number of things, or 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
 def exit_code(value: Any) -> int | None:
     """The value if it is a whole number, or None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def usage(counts: Any, *names: str) -> Usage:
-    """What a session cost, from the counts of input, output and cached tokens by these names."""
-    return Usage(*(count(mapping(counts).get(name)) for name in names))
 
 
 def words(content: Any, depth: int = 0) -> str:
