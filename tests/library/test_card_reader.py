@@ -13,8 +13,9 @@ from whet.library.card import Card, Refused, SkillFile, old_form
 from whet.library.card_reader import HEAD, read_card, read_category
 from whet.library.files import stamp
 from whet.library.roots import Root
-from whet.skill.dialects import read_skill
+from whet.skill.dialects import Heading, read_skill
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
+from whet.skill.heading import quick_heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,11 +25,16 @@ AHEAD = 60 * 10**9
 ROOT = Root("/r", "user", real="/r")
 
 
+def no_quick_heading(_head: bytes, _name: str) -> Heading | None:
+    """Leaves every heading to the full reader."""
+    return None
+
+
 def read(path: Path, *, kind: str = "skill", root: Root = ROOT, ahead: int = AHEAD, **spot: Any) -> Card | None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         place = SkillFile(str(path), str(path.parent), spot.get("category", ""), kind, spot.get("real", ""))
-        return read_card(descriptor, place, root, time.time_ns() + ahead)
+        return read_card(descriptor, place, root, time.time_ns() + ahead, spot.get("quick", quick_heading))
     finally:
         os.close(descriptor)
 
@@ -265,3 +271,52 @@ except PermissionError as error:
 """)
         == 13
     )
+
+
+SAID = st.sampled_from(
+    [
+        *(
+            "license: MIT",
+            "version: 1.10",
+            "tags: [a, b]",
+            "tags:\n  - a",
+            "category: c",
+            "when_to_use: Now.",
+            "odd: 1",
+        ),
+        *("metadata:\n  author: me", "metadata:\n  hermes:\n    tags: [a, b]\n    category: x", "name: other", "# c"),
+        *("metadata:\n  hermes:\n    tags:\n      - a\n    config:\n      - key: b", "metadata:\n  hermes: x"),
+        *(
+            "metadata:\n  openclaw:\n    requires:\n      bins:\n        - jq\n      env: [A]",
+            "metadata: text",
+            "metadata:",
+        ),
+        *(
+            "metadata:\n  a: b\n  openclaw:\n    os: [linux]\n    always: true",
+            "platforms: [linux]",
+            "description: Again.",
+        ),
+        *(
+            "metadata: {openclaw: {requires: {bins: [jq]}}}",
+            "argument-hint: <file>",
+            "  deeper: 1",
+            "- item",
+            "x: \xe9",
+        ),
+    ]
+)
+DESCRIBED = st.sampled_from(
+    ["Does it.", "'Does: it'", ">-\n  Does\n  it.", "TODO says what it does in one sentence", "3", ""]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(SAID, max_size=3), st.integers(0, 3), DESCRIBED)
+def test_a_card_is_the_same_whether_or_not_its_heading_is_read_quickly(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[str], place: int, description: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "quick" / "a-b" / "SKILL.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [*entries[:place], "name: a-b", f"description: {description}", *entries[place:]]
+    path.write_text("---\n" + "".join(f"{row}\n" for row in rows) + "---\nBody.\n")
+    assert read(path) == read(path, quick=no_quick_heading)

@@ -84,6 +84,22 @@ def nested(draw: st.DrawFn) -> str:
 
 
 @st.composite
+def deeper(draw: st.DrawFn) -> str:
+    """Mappings and lists in mappings, indented as most people do, and otherwise now and then."""
+    rows, indent = [], 2
+    for _ in range(draw(st.integers(1, 6))):
+        step = draw(st.sampled_from([0, 0, 2, 2, -2, -2, 1]))
+        indent = max(0, indent + step)
+        opening = st.sampled_from(
+            ["k:", "name:", "a:  ", "- x", "- 1", "a: b", "b: 1.10", "c: [x, 2]", "d: 'e'", "k: v # c"]
+        )
+        rows.append(
+            " " * indent + draw(st.one_of(opening, opening, scalar.map("- {}".format), scalar.map("z: {}".format)))
+        )
+    return "\n".join(["", *rows])
+
+
+@st.composite
 def entry(draw: st.DrawFn) -> str:
     """One key with any kind of value, and sometimes a row that continues it."""
     value = draw(st.one_of(scalar, plain, flow, text_block(), nested(), st.just("")))
@@ -134,6 +150,14 @@ class TestTheLanesAgree:
     @given(nested(), st.sampled_from(["", "b: c\n", "- x\n", "  - x\n", "  k: v\n", "    more\n", "\n  # c\n"]))
     @settings(max_examples=200, deadline=None)
     def test_on_lists_and_mappings(self, text: str, after: str) -> None:
+        check_lanes(f"a:{text}\n{after}")
+
+    @given(deeper(), st.sampled_from(["", "b: c\n", "  - x\n", "  k: v\n"]))
+    @settings(max_examples=300, deadline=None)
+    @example("\n  hermes:\n    tags: [a, 1.0]\n    category: b\n  other:\n    - true\n    - c", "b: c\n")
+    @example("\n  k:\n    - x\n   a: b", "")
+    @example("\n  k:\n  - x\n  a: b", "")
+    def test_on_what_is_deeper(self, text: str, after: str) -> None:
         check_lanes(f"a:{text}\n{after}")
 
     @given(random_text)

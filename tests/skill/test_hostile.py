@@ -127,6 +127,8 @@ BOMBS = {
     "JSON in quotes": "metadata: '" + '{"a": ' * 9_000 + "1" + "}" * 9_000 + "'",
     "nested lists": "a:\n  " + "- " * 10_000 + "x",
     "nested mappings": "\n".join(" " * n + f"k{n}:" for n in range(300)),
+    "spaces below a key": f"x:\n  y:{' ' * 25_000}z: 1",
+    "spaces after a quote": f"x:\n  y:\n    z: 'a'{' ' * 25_000}b",
     "question marks": "x:\n  " + "? " * 10_000,
     "a long key": "k" * 60_000 + ": [1, 2]",
     "many keys": "\n".join(f"k{n}: {n}" for n in range(5000)),

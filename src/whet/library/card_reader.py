@@ -18,6 +18,7 @@ from whet.records import NamedTuple
 from whet.skill.body import first_prose
 from whet.skill.coerce import one_line
 from whet.skill.dialects import NO_SIDECARS, Sidecars, read_heading
+from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT, Document, read_document
 from whet.skill.gates import OPEN
 from whet.skill.names import is_ascii_name
@@ -31,73 +32,99 @@ if TYPE_CHECKING:
     from whet.library.card import SkillFile
     from whet.library.roots import Root
     from whet.skill.block import Values
+    from whet.skill.dialects import Heading
 
 HEAD = 4096
 """Bytes read first; nearly all frontmatter ends within them."""
 _MARK = b"\xef\xbb\xbf"
+_TODO = re.compile(rb"TODO")
+"""Found sooner than with `in`."""
 _CLOSING_FENCE = re.compile(rb"\n---[ \t]*\r?\n")
 
 
-def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | None:
-    """The card of an open main file; None when the file is no skill. Raises Refused and OSError."""
-    from whet.skill.heading import quick_heading  # what shows one skill does without
+def read_card(
+    descriptor: int, file: SkillFile, root: Root, now: int, quick_heading: Callable[[bytes, str], Heading | None]
+) -> Card | None:
+    """The card of an open main file; None when the file is no skill. Raises Refused and OSError.
 
+    `quick_heading` is that of `whet.skill.heading`, which is not loaded by what only shows a skill.
+    """
     path, directory, category, kind, real = file
     status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise Refused(Note("not-a-file", "error", "The main file is not a regular file.", path=path))
-    if status.st_size > MAX_DOCUMENT:
-        message = f"The main file has {status.st_size:,} bytes; the limit is {MAX_DOCUMENT:,}."
-        raise Refused(Note("too-large", "error", message, "Move material to files under references/.", path=path))
+    size = status.st_size
+    if size > MAX_DOCUMENT or not stat.S_ISREG(status.st_mode):
+        raise _refuse(path, status)
     data = os.read(descriptor, HEAD)
-    folder, beside = 0, NOTHING
+    heading, folder, beside = None, 0, NOTHING
     if kind == "skill":
         around = os.stat(directory)
         folder = seen_stamp(around, now)
-        beside = read_beside(directory, has_folders=around.st_nlink != 2, now=now)
-    stem = file.stem
-    heading = quick_heading(data, stem) if beside is NOTHING else None
+        has_folders = around.st_nlink != 2
+        if os.access(f"{directory}{os.sep}skill.json", os.F_OK) or (
+            has_folders and os.access(f"{directory}{os.sep}agents", os.F_OK)
+        ):
+            beside = read_beside(directory, has_folders=has_folders, now=now)
+        if beside is NOTHING and path.endswith(MAIN_FILE):
+            heading = quick_heading(data, directory.rpartition(os.sep)[2])
     if heading is None:
-        document = _read_head(descriptor, data, status.st_size)
-        if kind == "flat" and document.step == "none" and not (is_ascii_name(stem) and document.body.strip()):
+        heading = _read_heading(descriptor, data, size, file, beside)
+        if heading is None:
             return None
-        heading = read_heading(document, fallback_name=stem, sidecars=beside.sidecars, flat=kind == "flat")
     name, description, own_category, gates, notes, when, hint = heading
-    if beside.notes or file.odd:
-        notes = (*notes, *beside.notes, *old_form(file))
-    if data.startswith(_MARK):
-        message = "The file starts with a byte order mark, which some clients take for text before the frontmatter."
-        fix = "Run `whet skill validate NAME --fix`."
-        notes = (*notes, Note("byte-order-mark", "warning", message, fix, line=1))
-    if b"TODO" in data:
+    if _TODO.search(data):
         from whet.skill.template import is_template
 
         if is_template(data):
             fix = f"Fill it in: `whet edit {name}`."
             notes = (*notes, Note("draft", "info", "It is still a draft: parts of the template remain.", fix))
-    key = name_key(f"{root.namespace}:{name}" if root.namespace else name)
-    return Card(
-        path,
-        directory,
-        name,
-        key,
-        description,
-        category or own_category,
-        kind,
-        seen_mtime(status, now),
-        status.st_ctime_ns,
-        status.st_size,
-        status.st_ino,
-        folder,
-        real,
-        root,
-        gates,
-        notes,
-        beside.watched,
-        when,
-        hint,
-        True if gates == OPEN else None,
+    return tuple.__new__(  # the constructor takes twice as long
+        Card,
+        (
+            path,
+            directory,
+            name,
+            name_key(f"{root.namespace}:{name}" if root.namespace else name),
+            description,
+            category or own_category,
+            kind,
+            seen_mtime(status, now),
+            status.st_ctime_ns,
+            size,
+            status.st_ino,
+            folder,
+            real,
+            root,
+            gates,
+            notes,
+            beside.watched,
+            when,
+            hint,
+            True if gates is OPEN or gates == OPEN else None,
+            "",
+            "",
+        ),
     )
+
+
+def _refuse(path: str, status: os.stat_result) -> Refused:
+    if not stat.S_ISREG(status.st_mode):
+        return Refused(Note("not-a-file", "error", "The main file is not a regular file.", path=path))
+    message = f"The main file has {status.st_size:,} bytes; the limit is {MAX_DOCUMENT:,}."
+    return Refused(Note("too-large", "error", message, "Move material to files under references/.", path=path))
+
+
+def _read_heading(descriptor: int, data: bytes, size: int, file: SkillFile, beside: Beside) -> Heading | None:
+    """The heading of a main file that begins with `data`, with notes on the file itself; None when it is no skill."""
+    document, flat, stem = _read_head(descriptor, data, size), file.kind == "flat", file.stem
+    if flat and document.step == "none" and not (is_ascii_name(stem) and document.body.strip()):
+        return None
+    heading = read_heading(document, fallback_name=stem, sidecars=beside.sidecars, flat=flat)
+    notes = [*heading.notes, *beside.notes, *old_form(file)]
+    if data.startswith(_MARK):
+        message = "The file starts with a byte order mark, which some clients take for text before the frontmatter."
+        fix = "Run `whet skill validate NAME --fix`."
+        notes.append(Note("byte-order-mark", "warning", message, fix, line=1))
+    return heading._replace(notes=tuple(notes)) if notes else heading
 
 
 def read_category(path: str) -> str:

@@ -25,7 +25,7 @@ from whet.library.card import Refused, SkillFile, unreadable
 from whet.library.files import READ_FLAGS, Signature, inside, is_private, raw_signature, signature, stamp
 from whet.notes import Note, Progress
 from whet.records import NamedTuple, cached_property
-from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SUPPORT, is_overview, main_file
+from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SKIPPED, SUPPORT, is_overview, main_file
 from whet.store.regular import is_link
 
 TYPE_CHECKING = False
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.roots import Root
+    from whet.skill.dialects import Heading
 
 NOT_SKILLS = frozenset(
     (
@@ -187,12 +188,14 @@ def reread(card: Card, bases: Sequence[str], now: int) -> Card | None:
         return None
     from whet.library.card_reader import read_card
     from whet.library.files import open_file
+    from whet.skill.heading import quick_heading
 
     above = os.path.dirname(card.directory)[len(card.root.path) :].strip(os.sep).replace(os.sep, "/")
     try:
         descriptor = open_file(card.path, bases)
         try:
-            found = read_card(descriptor, SkillFile(card.path, card.directory, above, card.kind), card.root, now)
+            file = SkillFile(card.path, card.directory, above, card.kind)
+            found = read_card(descriptor, file, card.root, now, quick_heading)
         finally:
             os.close(descriptor)
     except (OSError, WhetError, Refused):
@@ -327,32 +330,34 @@ class _Walk:
     # one skill
 
     @cached_property
-    def read_card(self) -> Callable[[int, SkillFile, Root, int], Card | None]:
-        """The reader of main files, imported when the first one is read: a library that is known needs none."""
+    def readers(self) -> tuple[Callable[..., Card | None], Callable[[bytes, str], Heading | None]]:
+        """The readers of main files, imported when the first one is read: a library that is known needs none."""
         from whet.library.card_reader import read_card
+        from whet.skill.heading import quick_heading
 
-        return read_card
+        return read_card, quick_heading
 
     def card(self, file: SkillFile, known: dict[str, Card]) -> Card | None:
         """The card of a main file, None when there is no such file. Raises Refused."""
-        old = known.get(file.path)
-        if old is not None and file.real in ("", old.real) and are_unchanged((old,)):
+        path, _, _, _, real = file
+        if known and (old := known.get(path)) is not None and real in ("", old.real) and are_unchanged((old,)):
             return old
         try:
-            descriptor = os.open(file.real or file.path, READ_FLAGS)
+            descriptor = os.open(real or path, READ_FLAGS)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            if not file.real and os.path.islink(file.path):
-                return self.card(file._replace(real=self.follow(file.path)), {})
-            raise unreadable(file.path, error) from error
+            if not real and os.path.islink(path):
+                return self.card(file._replace(real=self.follow(path)), {})
+            raise unreadable(path, error) from error
         try:
             self.read += 1
             if self.read % _OFTEN == 0:
                 self.progress(Progress("Reading", self.read, self.total, "skills"))
-            return self.read_card(descriptor, file, self.root, self.now)
+            read_card, quick_heading = self.readers
+            return read_card(descriptor, file, self.root, self.now, quick_heading)
         except OSError as error:
-            raise unreadable(file.path, error) from error
+            raise unreadable(path, error) from error
         finally:
             os.close(descriptor)
 
@@ -425,13 +430,13 @@ class _Listing:
 
     def add(self, entry: os.DirEntry[str]) -> None:
         name = entry.name
-        if not LIBRARY.enters(name):
+        if name[0] == "." or name in SKIPPED:  # LIBRARY.enters
             return
         try:
             if is_link(entry):
                 self.add_link(entry)
             elif entry.is_dir():
-                self.add_directory(entry.path, os.path.join(self.real, name) if self.real else "")
+                self.add_directory(entry.path, self.real and os.path.join(self.real, name))
             else:
                 self.add_file(name, entry.path, os.path.join(self.real, name) if self.real else "")
         except Refused as refused:
@@ -462,12 +467,10 @@ class _Listing:
         if self.is_skill and os.path.basename(path) in SUPPORT:
             return
         if not self.commands:
-            target = os.path.join(real, MAIN_FILE) if real else ""
-            file = SkillFile(f"{path}{os.sep}{MAIN_FILE}", path, self.category, "skill", target)
-            if card := self.walk.card(file, self.known):
-                self.cards.append(card)
-                return
-            if card := self.old_main(path, real):
+            target = real and os.path.join(real, MAIN_FILE)
+            file = tuple.__new__(SkillFile, (f"{path}{os.sep}{MAIN_FILE}", path, self.category, "skill", target))
+            card = self.walk.card(file, self.known) or self.old_main(path, real)
+            if card is not None:
                 self.cards.append(card)
                 return
         if self.depth + 1 >= self.walk.bounds.depth:

@@ -59,8 +59,8 @@ def raw_signature(status: os.stat_result) -> Signature:
 
 def seen_mtime(status: os.stat_result, now: int) -> int:
     """The modification time of a file looked at `now`, inverted when it is unsettled."""
-    mtime = status.st_mtime_ns
-    return mtime if settled(status, now) else ~mtime
+    mtime, long_ago = status.st_mtime_ns, now - _COARSE_TICK
+    return mtime if mtime < long_ago > status.st_ctime_ns or settled(status, now) else ~mtime
 
 
 def stamp(status: os.stat_result) -> int:
@@ -70,8 +70,8 @@ def stamp(status: os.stat_result) -> int:
 
 def seen_stamp(status: os.stat_result, now: int) -> int:
     """The stamp of a file looked at `now`, inverted when it is unsettled."""
-    mark = status.st_mtime_ns + status.st_ctime_ns
-    return mark if settled(status, now) else ~mark
+    mtime, ctime, long_ago = status.st_mtime_ns, status.st_ctime_ns, now - _COARSE_TICK
+    return mtime + ctime if mtime < long_ago > ctime or settled(status, now) else ~(mtime + ctime)
 
 
 def settled(status: os.stat_result, now: int) -> bool:

@@ -80,7 +80,9 @@ _INTEGER = compile_late(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = compile_late(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _MAX_DIGITS = 300
 _INFINITE = (float("inf"), float("-inf"))
-_MAYBE_TYPED = frozenset("+-.0123456789~nNtTfF")
+_LETTERS = frozenset("~nNtTfF")
+"""What some of the constants begin with, and no number."""
+_MAYBE_TYPED = _LETTERS.union("+-.0123456789")
 
 
 def resolve_plain(text: str) -> str | int | float | bool | None:
@@ -89,7 +91,7 @@ def resolve_plain(text: str) -> str | int | float | bool | None:
         return text
     if text in _CONSTANTS:
         return _CONSTANTS[text]
-    if len(text) > _MAX_DIGITS:
+    if len(text) > _MAX_DIGITS or text[0] in _LETTERS:
         return text
     if _INTEGER.fullmatch(text):
         return int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
@@ -106,15 +108,18 @@ _PLAIN = r"""[^\s\-?:,\[\]{}#&*!|>'"%@`][^\n:#]*+(?:(?::(?=[^\s])|(?<=[^\s])[#])
 _QUOTED = r""""[^"\\\n]*+"|'[^'\n]*+'"""
 _SCALAR = rf"(?:(?:{_QUOTED})[ ]*|{_PLAIN})"
 """One scalar up to the end of its line. What takes spaces in must not be followed by more of them: see the tests."""
+_FLOW = r"""[^\[\]{}"'\#&*!|>%@`:\n]*"""
 _ENTRY = compile_late(
     rf"""(?P<key>{_KEY}):(?:
         [ ]+(?P<quoted>{_QUOTED})[ ]*\n
       | [ ]+(?P<plain>{_PLAIN}(?:\n[ ]+{_PLAIN})*)\n
       | [ ]+(?P<style>[|>])(?P<chomp>-?)[ ]*\n(?P<lines>(?P<indent>[ ]+)[^\s][^\n]*\n(?:(?P=indent)[^\s][^\n]*\n)*+)
         (?=\n*(?:[^\s]|\Z))
-      | [ ]+\[(?P<flow>[^\[\]{{}}"'\#&*!|>%@`:\n]*)\][ ]*\n
+      | [ ]+\[(?P<flow>{_FLOW})\][ ]*\n
       | [ ]*\n(?:(?P<list>(?P<list_indent>[ ]*)-[ ]+{_SCALAR}\n(?:(?P=list_indent)-[ ]+{_SCALAR}\n)*)
-                |(?P<map>(?P<map_indent>[ ]+){_KEY}:[ ]+{_SCALAR}\n(?:(?P=map_indent){_KEY}:[ ]+{_SCALAR}\n)*))
+                |(?P<map>(?P<map_indent>[ ]+){_KEY}:[ ]+{_SCALAR}\n(?:(?P=map_indent){_KEY}:[ ]+{_SCALAR}\n)*)
+                 (?![ ]+[^\s\#])
+                |(?P<nested>(?:[ ]+[^\s][^\n]*\n)+))
       | (?P<null>[ ]*\n)
     )|[ ]*(?:\#[^\n]*)?\n""",
     re.VERBOSE,
@@ -122,6 +127,13 @@ _ENTRY = compile_late(
 _LIST_ITEM = compile_late(rf"[ ]*-[ ]+({_SCALAR})\n")
 _MAP_ITEM = compile_late(rf"[ ]*({_KEY}):[ ]+({_SCALAR})\n")
 _FLOW_ITEM = compile_late(r"[A-Za-z0-9_/.(][^,?]*")
+_ROW = compile_late(
+    rf"^([ ]{{1,{MAX_DEPTH - 8}}}+)"
+    rf"(?:-[ ]++({_SCALAR})|({_KEY}):(?:[ ]++({_SCALAR})|[ ]++(\[{_FLOW}\])[ ]*+|[ ]*+))\n",
+    re.MULTILINE,
+)
+"""A line below a key: its indent, and either an item of a list, or a key with a scalar, with a list, or with neither
+because its value is below it."""
 _MAX_SIMPLE = 32 * 1024
 """Characters; so few that MAX_NODES cannot be reached, and so many that hardly any frontmatter has more."""
 
@@ -177,12 +189,8 @@ class _Simple:
             rows = [row[indent:] for row in text[:-1].split("\n")]
             value = ("\n" if found["style"] == "|" else " ").join(rows) + ("" if found["chomp"] else "\n")
         elif kind == "flow":
-            items = [item.strip(" ") for item in text.split(",")]
-            if items == [""]:
-                items = []
-            if not all(_FLOW_ITEM.fullmatch(item) for item in items):
+            if (value := self.flow(key, text)) is None:
                 return False
-            value = [self.scalar(f"{key}.{number}", item) for number, item in enumerate(items)]
         elif kind == "list":
             value = [self.scalar(f"{key}.{n}", item) for n, item in enumerate(_LIST_ITEM.findall(text))]
         elif kind == "map":
@@ -193,10 +201,56 @@ class _Simple:
                 members[name] = self.scalar(f"{key}.{name}", item)
                 self.lines[f"{key}.{name}"] = number
             value = members
+        elif kind == "nested":
+            rows = _ROW.findall(text)
+            found_rows = self.rows(key, rows, 0, line + 1) if len(rows) == text.count("\n") else None
+            if found_rows is None or found_rows[1] != len(rows):
+                return False
+            value = found_rows[0]
         else:
             self.texts[key] = ""
         self.values[key] = value
         return True
+
+    def flow(self, path: str, text: str) -> list[Value] | None:
+        """A list in brackets; None when it is not simple enough."""
+        items = [item.strip(" ") for item in text.split(",")]
+        if items == [""]:
+            return []
+        if not all(_FLOW_ITEM.fullmatch(item) for item in items):
+            return None
+        return [self.scalar(f"{path}.{number}", item) for number, item in enumerate(items)]
+
+    def rows(self, path: str, rows: list[tuple[str, ...]], at: int, line: int = 0) -> tuple[Value, int] | None:
+        """The list or mapping that begins at a row, and the row behind it; None when it is not simple enough.
+
+        `line` is the line of the first row; without it, no lines are recorded.
+        """
+        indent, members, items = rows[at][0], dict[str, Value](), list[Value]()
+        while at < len(rows) and rows[at][0] == indent:
+            _, item, key, scalar, flow = rows[at]
+            below = f"{path}.{key or len(items)}"
+            if len(below) > _MAX_PATH or key in members or (members if item else items):
+                return None
+            if line and key:
+                self.lines[below] = line + at
+            at += 1
+            value: Value
+            if item or scalar:
+                value = self.scalar(below, item or scalar)
+            elif flow and (listed := self.flow(below, flow[1:-1])) is not None:
+                value = listed
+            elif (
+                not flow and at < len(rows) and len(rows[at][0]) > len(indent) and (found := self.rows(below, rows, at))
+            ):
+                value, at = found
+            else:
+                return None
+            if item:
+                items.append(value)
+            else:
+                members[key] = value
+        return (items or members), at
 
 
 # --- the event lane -------------------------------------------------------------------------------------------------

@@ -32,11 +32,13 @@ def one_line(line: str) -> str:
 
 def words(value: Any, *, separators: str = r"[,\s]") -> tuple[str, ...]:
     """Names from a list, a comma or space separated string, or a JSON-looking string."""
+    if value is None:
+        return ()
     if isinstance(value, str):
         items: Iterable[Any] = (piece.strip(_AROUND) for piece in re.split(separators, _unbracketed(value)))
     elif isinstance(value, list | tuple):
         items = value
-    elif value is None or isinstance(value, dict):
+    elif isinstance(value, dict):
         items = ()
     else:
         items = (value,)

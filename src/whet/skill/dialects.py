@@ -46,6 +46,10 @@ VENDORS = frozenset(
     ("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot", "tools_required", "tools_optional", "requires")
 )
 """Keys of `metadata` below which an agent may ask for something."""
+_HERMES_ASKS = frozenset(
+    ("requires_tools", "requires_toolsets", "fallback_for_tools", "fallback_for_toolsets", "config")
+)
+"""What `gates` reads of the block of Hermes."""
 _SAID: dict[str, tuple[str, ...]] = {
     "license": ("license",),
     "author": ("author.name", "author", "metadata.author.name", "metadata.author"),
@@ -126,7 +130,7 @@ def read_heading(
     reader, values = _Reader(document, sidecars, flat=flat), document.values
     name, description = reader.name(fallback_name), reader.description()
     gates, category, when, hint = OPEN, "", "", ""
-    if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(values) or not _asks_nothing(values):
+    if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(values) or reader.may_ask():
         gates = reader.gates()
     if reader.json:  # what it says differently is worth a note, and most skills have none
         reader.lines()
@@ -218,6 +222,13 @@ class _Reader:
             if found := self.block(path):
                 self.vendor, self.openclaw = path, found
                 break
+
+    def may_ask(self) -> bool:
+        """Can `metadata` say what the skill needs? That of Hermes most often has only tags."""
+        metadata = self.values.get("metadata")
+        if not isinstance(metadata, dict):
+            return metadata is not None
+        return not _HERMES_ASKS.isdisjoint(self.hermes) or not VENDORS.isdisjoint(metadata.keys() - {"hermes"})
 
     def note(self, code: str, severity: Any, message: str, key: str = "", hint: str = "") -> None:
         """Record a diagnostic at the line of the key, or of the nearest key above it that has one."""
@@ -412,6 +423,8 @@ class _Reader:
         found: list[SkillNeed] = []
         for path in ("metadata.requires.skills", "requires.skills", f"{self.vendor}.requires.skills"):
             value, texts = self.at(path), self.document.texts
+            if value is None:
+                continue
             if isinstance(value, dict):
                 value = [f"{name} {texts.get(f'{path}.{name}', text(wanted))}" for name, wanted in value.items()]
             for entry in value.splitlines() if isinstance(value, str) else listing(value):
@@ -428,6 +441,8 @@ class _Reader:
 
     def dependencies(self, *kinds: str) -> list[Values]:
         """The dependencies of these kinds that Codex is told of; without kinds, those that are tools."""
+        if not self.codex:
+            return []
         tools = [mapping(entry) for entry in listing(mapping(self.codex.get("dependencies")).get("tools"))]
         return [entry for entry in tools if (_dependency(entry) in kinds if kinds else not _dependency(entry))]
 
@@ -464,8 +479,10 @@ class _Reader:
         return None
 
     def checked(self, key: str, value: Any) -> bool | None:
+        if value is None:
+            return None
         answer = truth(value)
-        if value is not None and answer is None:
+        if answer is None:
             message = f"{key} is {text(value) or _kind(value)}; expected true or false."
             self.note("not-a-boolean", "warning", message, key, "Write true or false.")
         return answer
@@ -496,6 +513,8 @@ class _Reader:
         seen: set[str] = set()
         codex = [{**entry, "name": entry.get("value")} for entry in self.dependencies("env_var", "env")]
         for path, value in [*((path, self.at(path)) for path in places), ("agents/openai.yaml", codex)]:
+            if value is None:
+                continue
             for place in words(value) if isinstance(value, str) else listing(value):
                 entry = place if isinstance(place, dict) else {"name": place}
                 name = text(entry.get("name") or entry.get("env_var"))
@@ -518,6 +537,8 @@ class _Reader:
     def tools(self, *places: tuple[str, Any]) -> tuple[Tool, ...]:
         found: dict[tuple[str, str], Tool] = {}
         for kind, place in places:
+            if place is None:
+                continue
             for entry in words(place) if isinstance(place, str) else listing(place):
                 if isinstance(entry, dict):
                     tool = Tool(
@@ -644,7 +665,9 @@ def _dependency(entry: Values) -> str:
 
 def _dig(value: Any, path: str) -> Any:
     for part in path.split("."):
-        value = mapping(value).get(part)
+        value = (value if value.__class__ is dict else mapping(value)).get(part)
+        if value is None:
+            break
     return value
 
 

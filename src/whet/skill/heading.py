@@ -9,7 +9,6 @@ test holds the two equal wherever the quick one answers.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from whet.skill.block import resolve_plain
 from whet.skill.coerce import one_line
@@ -42,6 +41,8 @@ _ENTRY = re.compile(rf"^({_KEY}):[ ]*(.*(?:\n[ -].*)*)", re.MULTILINE)
 _METADATA_KEY = re.compile(rf"\n[ ]+({_KEY}):")
 _KEYS = PLAIN_KEYS - {"name", "description"}
 _SAID = frozenset(("category", "when_to_use", "argument-hint"))
+_NOTHING_SAID = ("", "", "")
+_UNREAD = _KEYS - _SAID - {"metadata"}
 
 
 def quick_heading(head: bytes, name: str) -> Heading | None:
@@ -59,19 +60,19 @@ def quick_heading(head: bytes, name: str) -> Heading | None:
         description = " ".join(description.split())
     if not description or not name or "  " in name or _text(own_name) != name:
         return None
-    said = _said(before + between + after)
+    said: tuple[str, str, str] | None = _NOTHING_SAID
+    if others := before + between + after:
+        keys = [line.partition(":")[0] for line in others[:-1].split("\n") if line[0] not in " -"]
+        if not _UNREAD.issuperset(keys) or len(set(keys)) != len(keys):
+            said = _said(others)
     if said is None:
         return None
     category, when, hint = said
-    return Heading(name, description, category, OPEN, (), when, hint)
+    return tuple.__new__(Heading, (name, description, category, OPEN, (), when, hint))  # sooner than by its constructor
 
 
-@lru_cache(maxsize=1024)
 def _said(others: str) -> tuple[str, str, str] | None:
-    """Category, when to use it and argument hint, "" where not given; None when it is not that simple after all.
-
-    Remembered, because most skills of a library have one of a few licences and nothing else.
-    """
+    """Category, when to use it and argument hint, "" where not given; None when it is not that simple after all."""
     entries = _ENTRY.findall(others)
     values = dict(entries)
     if len(values) != len(entries) or not _KEYS.issuperset(values):
@@ -79,7 +80,7 @@ def _said(others: str) -> tuple[str, str, str] | None:
     if "metadata" in values and not _asks_nothing(values["metadata"]):
         return None
     if _SAID.isdisjoint(values):
-        return "", "", ""
+        return _NOTHING_SAID
     found = {key: _line(values[key]) for key in _SAID if key in values}
     if not all(found.values()):
         return None

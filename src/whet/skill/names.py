@@ -59,6 +59,8 @@ def hidden(character: str) -> bool:
 
 def key(name: str) -> str:
     """What two spellings of one name have in common; compare names by this and by nothing else."""
+    if name.isascii() and name.islower() and name.replace("-", "").isalnum():
+        return name
     if name.isascii() and name.isprintable():
         return " ".join(name.lower().replace("_", "-").split())
     return " ".join(_HYPHENS.sub("-", _fold(name)).split())

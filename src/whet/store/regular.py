@@ -56,7 +56,7 @@ def long_path(path: str, platform: str = sys.platform) -> str:
 def is_link(path: str | os.DirEntry[str]) -> bool:
     """Whether this is a symbolic link or, on Windows, a junction; false where nothing is."""
     if isinstance(path, os.DirEntry):
-        if path.is_symlink() or not _WINDOWS:
+        if not _WINDOWS or path.is_symlink():
             return path.is_symlink()
         path = path.path
     try:
