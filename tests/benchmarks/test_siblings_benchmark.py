@@ -164,7 +164,7 @@ def test_a_difference_comes_with_its_interval(siblings: ModuleType) -> None:
 POOL = [
     {"id": "r:fill", "name": "pdf", "description": "Fill  the forms\nof a tax office."},
     {"id": "r:copy", "name": "pdf-forms", "description": "Fill the forms of a tax office."},
-    {"id": "r:clean", "name": "csv", "description": "Clean a table before it is imported."},
+    {"id": "r:clean", "name": "csv", "description": "Clean; then a table can be imported."},
     {"id": "r:chart", "name": "chart", "description": "Draw a chart of a table."},
     {"id": "r:left-over", "name": "tea", "description": None},
 ]

@@ -118,9 +118,9 @@ SHORTENED = {
     "bullet": (
         200,
         """\
-▸ charts: Draws charts, spreadsheets, bar chart, a pie chart, histogram…
-▸ invoices: Writes invoices, customer, pay…
-▸ review: pull request, mistakes…
+▸ charts: Draws charts, bar chart, a pie chart or a histogram…
+▸ invoices: Writes invoices, customer has to pay…
+▸ review: pull request for mistakes…
 ▸ travel: Plans trips by train, journey…
 """,
     ),
@@ -128,10 +128,10 @@ SHORTENED = {
         320,
         """\
 <available_skills>
-<skill><name>charts</name><description>bar chart…</description></skill>
-<skill><name>invoices</name><description>customer, pay…</description></skill>
-<skill><name>review</name></skill>
-<skill><name>travel</name><description>Plans trips by train, journey…</description></skill>
+<skill><name>charts</name><description>bar chart, a pie chart…</description></skill>
+<skill><name>invoices</name></skill>
+<skill><name>review</name><description>pull request…</description></skill>
+<skill><name>travel</name><description>Plans trips by train…</description></skill>
 </available_skills>
 """,
     ),
@@ -139,10 +139,10 @@ SHORTENED = {
         230,
         """\
 [
-{"name":"charts","description":"bar chart…"},
-{"name":"invoices","description":"customer, pay…"},
-{"name":"review","description":"pull request, mistakes…"},
-{"name":"travel","description":"Plans trips by train, journey…"}
+{"name":"charts","description":"bar chart, a pie chart, histogram…"},
+{"name":"invoices","description":"Writes invoices…"},
+{"name":"review","description":"pull request…"},
+{"name":"travel","description":"Plans trips…"}
 ]
 """,
     ),
@@ -150,10 +150,10 @@ SHORTENED = {
         220,
         """\
 Load a skill by its name. The skills:
-▸ charts: Draws charts, spreadsheets, bar chart, a pie chart…
-▸ invoices: Writes invoices, customer, pay…
-▸ review: pull request, mistakes…
-▸ travel: Plans trips by train, journey…
+▸ charts: Draws charts, bar chart, a pie chart, histogram…
+▸ invoices: Writes invoices, customer…
+▸ review: pull request. Do not use for prose…
+▸ travel: Plans trips by train…
 """,
     ),
 }
@@ -161,7 +161,7 @@ SELECTED = {
     "bullet": (
         200,
         f"""\
-▸ review: pull request, mistakes…
+▸ review: pull request for mistakes…
 ▸ scan-01
 ▸ scan-05
 ▸ scan-09

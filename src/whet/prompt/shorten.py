@@ -1,9 +1,9 @@
 """Shortening descriptions so that what tells sibling skills apart stays.
 
-A description is taken apart into *phrases*: runs of words between filler words and punctuation. Nothing is ever cut
-inside a phrase. The first phrases of the first clause are one, so that a line begins as its author wrote it, as long as
-little stands between them and they leave room for others. Each phrase is worth the sum of its words, and a word is
-worth more
+A shortened line is made of pieces of the description as its author wrote them: the first clause, or as much of it as
+leaves room for more, and then *phrases*, runs of words between filler words and punctuation. Nothing is ever cut inside
+a phrase, neighbours keep the short words between them, and one word out of the middle of a clause is not shown, for
+lists of such words cannot be read. Each phrase is worth the sum of its words, and a word is worth more
 
 - the fewer other skills of the same index use it (that is what tells siblings apart),
 - the earlier it stands and the more often it is repeated (measured on real messages: a user is four times as likely to
@@ -24,6 +24,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 from heapq import heapify, heappop, heapreplace
+from itertools import pairwise
 from math import exp, log
 
 from whet.patterns import compile_late
@@ -32,7 +33,7 @@ from whet.skill.terms import FILLERS, MARKS, WIDE, filler_terms, plain_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
 ELLIPSIS = "…"
 """Ends every description that is not shown in full."""
@@ -80,25 +81,30 @@ _BESIDE_REMARK = compile_late(r"\s*[:(\[—–-]\s*$")
 """What may stand between a thing and a negation of it: a verb, or a remark such as "unsupported"."""
 _QUOTES = '"“'
 _QUOTED = compile_late(r"""(?<![^\s(\[{,:])(?:"[^"]*"(?!\w)|“[^”]*”|\([^()]*\)|\[[^][]*\]|\{[^{}]*\})""")
-_CONNECTION = compile_late(r"[\w ,/&-]{1,4}|[.:;] ")
-_SENTENCE_LIKE = compile_late(r"[\w ,/&-]{1,24}|[.:;] ")
+_CONNECTION = compile_late(r"[\w ,/&'-]{1,4}|[.:;] ")
+_SENTENCE_LIKE = compile_late(r"[\w ,/&'-]{1,24}|[.:;] ")
 """What may stay between two phrases that are both shown and were neighbours; more where there is room to spare."""
-_CLAUSE_END = compile_late(r"[.;:!?,)](?=\s)|\s(?=[—–-]\s)|[。；！？，]")
+_CLAUSE_END = compile_late(r"[.;:!?,)](?=\s)|\s(?=[—–-]\s|[(\[])|[。；！？，]")
+_BREAK = compile_late(r"[^\w\s]|\b(?:and|or)\b", re.IGNORECASE)
+"""What stands between two clauses or two items of a list."""
 
-_EARLY_WORDS = 30.0
+_EARLY_WORDS = 60.0
 _LATE_WORTH = 0.4
 _NAMED_WORTH = 0.3
 _NEGATED_WORTH = 0.3
 _MOST_REPEATS = 4
 _ALMOST = 3
 """Characters more that are worth showing a text in full."""
-_SPARE = 0.7
-"""The part of all the text for which there is room, from which on it is worth reading like sentences."""
-_OPENING, _JOINED = 0.4, 0.2
+_SPARE = 0.6
+"""The part of all the text for which there is room, from which on the most urgent phrases come first, whatever they
+are: their neighbours come, too."""
+_OPENING, _JOINED = 0.3, 0.25
 """The part of a text's mean room that the beginning of its first clause may take as it is written, and what may stand
 between its phrases, as a part of them: in "Use it when you want to plot charts", that is too much."""
 _HUNGER = 400.0
 """Characters a skill has got that halve the worth of its next phrase."""
+_FIRST, _ALONE, _PART = range(3)
+"""The beginning of a text; what can be read alone; a word from inside a clause, which can be read beside others."""
 
 
 class Phrase(NamedTuple):
@@ -109,6 +115,8 @@ class Phrase(NamedTuple):
     worth: tuple[tuple[str, float], ...]
     """Its terms, and what each is worth."""
     negated: bool
+    rank: int
+    """When it is its turn: `_FIRST`, `_ALONE` or `_PART`."""
 
 
 def shorten(names: Sequence[str], texts: Sequence[str], room: int, cost: Callable[[str], int]) -> list[str]:
@@ -143,11 +151,20 @@ def _terms_in(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _taken_apart(text: str) -> tuple[tuple[int, int, bool, tuple[str, ...]], ...]:
-    """`phrases` of a description with the terms in each."""
+def _taken_apart(text: str) -> tuple[Phrase, ...]:
+    """`phrases` of a description; every term in them is worth 1."""
+    found = phrases(text)
+    gaps = [text[before[1] : after[0]] for before, after in pairwise(found)]
+    apart = [True, *(_BREAK.search(gap) is not None for gap in gaps), True]
     return tuple(
-        (start, end, negated, tuple(term for term in dict.fromkeys(plain_terms(text[start:end])) if len(term) > 1))
-        for start, end, negated in phrases(text)
+        Phrase(
+            start,
+            end,
+            tuple((term, 1.0) for term in dict.fromkeys(plain_terms(text[start:end])) if len(term) > 1),
+            negated,
+            _ALONE if negated or " " in text[start:end] or (apart[at] and apart[at + 1]) else _PART,
+        )
+        for at, (start, end, negated) in enumerate(found)
     )
 
 
@@ -234,16 +251,24 @@ class _Allotment:
         self._said: list[set[str]] = [set() for _ in texts]
 
     def fill(self, room: int) -> None:
-        """Hand out the room, the most urgent phrase first, then show in full what almost is."""
+        """Hand out the room: to openings, to what can be read alone, to the rest; then complete what almost is."""
         share = room / max(1, sum(map(self.cost, self.texts)))
-        if share >= _SPARE:
-            self._connection = _SENTENCE_LIKE
         most = int(_OPENING * share * sum(map(len, self.texts)) / max(1, len(self.texts)))
         self.phrases = [_open(text, found, most) for text, found in zip(self.texts, self.phrases, strict=True)]
+        turns = [{_FIRST}, {_ALONE}, {_PART}] if share < _SPARE else [{_FIRST, _ALONE, _PART}]
+        for ranks in turns:
+            if _PART in ranks:
+                self._connection = _SENTENCE_LIKE
+            room = self._hand_out(room, ranks)
+        self._complete(room)
+
+    def _hand_out(self, room: int, ranks: Collection[int]) -> int:
+        """Show phrases of these ranks, the most urgent first; what room is left."""
         heap = [
             (-self._urgency(at, number), at, number)
             for at, found in enumerate(self.phrases)
-            for number in range(len(found))
+            for number, phrase in enumerate(found)
+            if phrase.rank in ranks and (phrase.rank != _PART or len(ranks) > 1 or self._is_beside(at, number))
         ]
         heapify(heap)
         while heap and heap[0][0] < 0 and room > 0:
@@ -255,7 +280,11 @@ class _Allotment:
             heappop(heap)
             if now < 0:
                 room -= self._take(at, number, room)
-        self._complete(room)
+        return room
+
+    def _is_beside(self, at: int, number: int) -> bool:
+        """Whether a neighbour of a phrase is shown."""
+        return not {number - 1, number + 1}.isdisjoint(self._chosen[at])
 
     def _complete(self, room: int) -> None:
         """Show in full what almost is, as far as the room goes, the smallest differences first."""
@@ -326,7 +355,7 @@ def _open(text: str, found: list[Phrase], most: int) -> list[Phrase]:
     if count < 2:
         return found
     worth = dict(pair for phrase in found[:count] for pair in phrase.worth)
-    return [Phrase(start, found[count - 1].end, tuple(worth.items()), negated=False), *found[count:]]
+    return [Phrase(start, found[count - 1].end, tuple(worth.items()), negated=False, rank=_FIRST), *found[count:]]
 
 
 def _weigh(names: Sequence[str], texts: Sequence[str]) -> list[list[Phrase]]:
@@ -346,9 +375,9 @@ def _weigh(names: Sequence[str], texts: Sequence[str]) -> list[list[Phrase]]:
                 named = _NAMED_WORTH if term in name else 1.0
                 worth[term] = rarity.get(term, 0.0) * early * named * min(repeats[term], _MOST_REPEATS)
         row: list[Phrase] = []
-        for start, end, negated, inside in _taken_apart(text):
-            share = _NEGATED_WORTH if negated else 1.0
-            values = tuple((term, worth.get(term, 0.0) * share) for term in inside)
-            row.append(Phrase(start, end, values, negated))
+        for phrase in _taken_apart(text):
+            share = _NEGATED_WORTH if phrase.negated else 1.0
+            values = tuple((term, worth.get(term, 0.0) * share) for term, _ in phrase.worth)
+            row.append(phrase._replace(worth=values))
         found.append(row)
     return found
