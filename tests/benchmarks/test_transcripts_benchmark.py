@@ -22,6 +22,6 @@ def test_sessions_of_every_format_are_measured() -> None:
         assert list(row) == ["client", "MB", "peak MB", "grown MB", "seconds", "MB/s", "events", "report"]
         assert row["MB"] >= 0.05 and row["events"] >= 300
         assert {line.partition(":")[0] for line in row["report"]} == {
-            "transcript-text-cut",
+            "transcript-cut",
             "transcript-secrets-hidden",
         }

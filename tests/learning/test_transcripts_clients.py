@@ -294,7 +294,7 @@ def test_an_export_of_hermes(tmp_path: Path) -> None:
     read = read_transcript(jsonl(tmp_path / "export.jsonl", session, {**session, "id": "other"}))
     assert read[:3] == ("hermes", "20260301_h", "/home/lee")
     assert [(entry.code, entry.message) for entry in read.report] == [
-        ("transcript-other-session", "Records of other sessions in the file left out: 1.")
+        ("transcript-left-out", "Records of other sessions in the file left out: 1.")
     ]
     assert [event._replace(time=0) for event in read.events] == [
         Event("note", "Be kind.", about="system"),

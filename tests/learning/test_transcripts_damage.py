@@ -50,8 +50,10 @@ def test_damaged_lines_and_a_cut_off_end_are_left_out_and_told(tmp_path: Path) -
     found = read(tmp_path / "a.jsonl", data)
     assert texts(found) == ["first", "second"]
     assert told(found) == [
-        ("transcript-line-damaged", "Lines or messages left out because they are not JSON: 4."),
-        ("transcript-truncated", "The end is truncated; the last record was left out."),
+        (
+            "transcript-damaged",
+            "Lines left out because they are not JSON: 4. The end is truncated; the last record was left out.",
+        ),
     ]
     assert {entry.path for entry in found.report} == {str(tmp_path / "a.jsonl")}
 
@@ -67,7 +69,7 @@ def test_unknown_kinds_and_versions_are_named(tmp_path: Path) -> None:
     assert texts(found) == ["hello"]
     assert told(found) == [
         (
-            "transcript-record-unknown",
+            "transcript-left-out",
             f"Records left out because their kind is unknown: 11 ({', '.join(f'kind-{n}' for n in range(8))}, ...).",
         )
     ]
@@ -78,7 +80,7 @@ def test_records_of_subagents_are_left_out_unless_the_file_is_their_own(tmp_path
     found = read(tmp_path / "a.jsonl", lines(record(0, "main"), *side))
     assert (texts(found), told(found)) == (
         ["main"],
-        [("transcript-subagent-left-out", "Records of subagents left out: 2.")],
+        [("transcript-left-out", "Records of subagents left out: 2.")],
     )
     alone = read(tmp_path / "agent-a.jsonl", lines(*side))
     assert (texts(alone), told(alone)) == (["side 1", "side 2"], [])
@@ -89,9 +91,7 @@ def test_a_resumed_session_is_one_with_what_it_continues(tmp_path: Path) -> None
     after = {**record(0, "after", session="new"), "parentUuid": "old1"}
     found = read(tmp_path / "new.jsonl", lines(*before, before[0], after, after))
     assert (found.session, texts(found)) == ("new", ["before 0", "before 1", "after"])
-    assert told(found) == [
-        ("transcript-repeated", "Records written more than once, as after a resume, and kept once: 2.")
-    ]
+    assert told(found) == []
 
 
 def test_calls_and_results_that_come_twice_are_kept_once() -> None:
@@ -99,9 +99,7 @@ def test_calls_and_results_that_come_twice_are_kept_once() -> None:
     output = {"type": "function_call_output", "call_id": "c", "output": "ok"}
     found = from_messages([call, output, call, output])
     assert [event.kind for event in found.events] == ["call", "result"]
-    assert told(found) == [
-        ("transcript-repeated", "Records written more than once, as after a resume, and kept once: 2.")
-    ]
+    assert told(found) == []
 
 
 def test_other_encodings(tmp_path: Path) -> None:
@@ -111,7 +109,7 @@ def test_other_encodings(tmp_path: Path) -> None:
     old = read(tmp_path / "b.jsonl", hello.encode("cp1252") + b"\n")
     assert (texts(old), told(old)) == (
         ["grüße"],
-        [("transcript-encoding", "Lines that are not UTF-8 and were read as Windows-1252: 1.")],
+        [("transcript-damaged", "Lines that are not UTF-8 and were read as Windows-1252: 1.")],
     )
     page = "# User\ngrüße\n# Assistant\nhallo\n"
     for encoding in ("utf-8-sig", "utf-16", "cp1252"):
@@ -171,9 +169,7 @@ def test_a_line_that_is_too_long_is_never_in_memory(tmp_path: Path, monkeypatch:
     for content in (data, data.decode().encode("utf-16")):
         found = read(tmp_path / "a.jsonl", content)
         assert texts(found) == ["first", "last"]
-        assert told(found) == [
-            ("transcript-line-too-long", "Lines or messages left out because they are longer than 4 MiB: 1.")
-        ]
+        assert told(found) == [("transcript-damaged", "Lines left out because they are longer than 4 MiB: 1.")]
 
 
 def test_long_texts_keep_their_beginning_and_their_end() -> None:
@@ -184,7 +180,7 @@ def test_long_texts_keep_their_beginning_and_their_end() -> None:
         assert (len(kept) <= bounds.TEXT, kept[:3], kept[-2:]) == (True, "a m", " z")
         gap = int(kept.partition("\n[")[2].partition(" characters left out]\n")[0].replace(",", ""))
         assert len(kept) - len(f"\n[{gap:,} characters left out]\n") + gap == len(text)
-        assert told(found) == [("transcript-text-cut", "Texts cut in their middle to 16,000 characters: 1.")]
+        assert told(found) == [("transcript-cut", "Texts cut in their middle to 16,000 characters: 1.")]
 
 
 def test_of_too_many_events_the_first_and_the_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +188,7 @@ def test_of_too_many_events_the_first_and_the_last_are_kept(monkeypatch: pytest.
     messages = [{"role": "user", "content": f"message {number}"} for number in range(100)]
     found = from_messages(messages)
     assert texts(found) == [f"message {number}" for number in (*range(5), *range(95, 100))]
-    assert told(found) == [("transcript-events-cut", "The session is too long; events left out of its middle: 90.")]
+    assert told(found) == [("transcript-cut", "The session is too long; events left out of its middle: 90.")]
     monkeypatch.setattr(bounds, "CHARACTERS", 40)
     assert texts(from_messages(messages)) == ["message 0", "message 1", "message 98", "message 99"]
 
@@ -244,7 +240,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", READ, small, large], capture_output=True, text=True, check=True)
     grown, events, codes = json.loads(run.stdout)
     assert large.stat().st_size > 60_000_000
-    assert (events, codes) == (1_200, ["transcript-line-too-long", "transcript-text-cut"])
+    assert (events, codes) == (1_200, ["transcript-damaged", "transcript-cut"])
     assert grown < 45_000_000, "10 MB of text are kept, one line of 4 MiB is held at a time, and nothing else"
 
 

@@ -108,7 +108,7 @@ def test_two_records_in_a_line_and_zeros_at_the_end(tmp_path: Path) -> None:
     path.write_bytes(f"{one}{two}\r\n{three} {four[:40]}\n{four}\r\n".encode() + b"\0" * 5_000)
     read = read_transcript(str(path))
     assert [text for _, text in said(read)] == ["m0", "m1", "m2", "m3"]
-    assert told(read) == {"transcript-line-damaged": "Lines or messages left out because they are not JSON: 1."}
+    assert told(read) == {"transcript-damaged": "Lines left out because they are not JSON: 1."}
     path.write_bytes(b"\0" * 100 + b"\n" + one.encode() + b"\n")
     assert said(read_transcript(str(path))) == [("user", "m0")]
 
@@ -124,8 +124,8 @@ def test_of_recordings_put_together_the_first_is_read(tmp_path: Path) -> None:
     read = read_transcript(str(path))
     assert (read.session, said(read)) == ("first", [("user", "do the first"), ("assistant", "done")] * 2)
     assert told(read) == {
-        "transcript-record-unknown": "Records left out because their kind is unknown: 1 (version 9).",
-        "transcript-other-session": "Records of other sessions in the file left out: 2.",
+        "transcript-left-out": "Records left out because their kind is unknown: 1 (version 9)."
+        " Records of other sessions in the file left out: 2.",
     }
 
 
@@ -154,7 +154,7 @@ def test_what_a_file_makes_up_does_not_fill_the_memory(tmp_path: Path) -> None:
     read = read_transcript(str(path))
     assert [text for _, text in said(read)] == [f"message {number}" for number in range(1_500)]
     (entry,) = read.report
-    assert (entry.code, len(entry.message) < 2_000) == ("transcript-record-unknown", True)
+    assert (entry.code, len(entry.message) < 2_000) == ("transcript-left-out", True)
 
 
 def test_compressed_files_pipes_and_unreadable_files_are_refused(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_file_that_grows_while_it_is_read_gives_what_was_there(tmp_path: Path)
         texts = [text for _, text in said(read)]
         assert texts == [f"m{number}" for number in range(len(texts))]
         assert len(texts) >= 50
-        assert set(told(read)) <= {"transcript-truncated"}
+        assert set(told(read)) <= {"transcript-damaged"}
 
 
 GROWTH = """

@@ -50,9 +50,7 @@ def read(found: Iterable[Mapping[str, Any]], into: Collector, *, subagent: bool 
             into.left_out(kind or "record")
         elif not subagent and (record.get("isSidechain") is True or record.get("parent_tool_use_id")):
             into.counts["subagents"] += 1
-        elif (uuid := hash(string(record.get("uuid")))) in uuids:
-            into.counts["repeated"] += 1
-        else:
+        elif (uuid := hash(string(record.get("uuid")))) not in uuids:  # after a resume it may come again
             if record.get("uuid") and len(uuids) < _UUIDS:
                 uuids.add(uuid)
             into.session = session or into.session

@@ -180,7 +180,6 @@ class Collector:
         """
         id_ = self.name(id_) or self._open
         if id_ and id_ in self._returned:
-            self.counts["repeated"] += 1
             return
         if id_ and len(self._returned) < _IDS:
             self._returned.add(id_)
@@ -262,7 +261,6 @@ class Collector:
         self._calls += 1
         id_ = self.name(id_) or f"call-{self._calls}"
         if id_ in self._tools:
-            self.counts["repeated"] += 1
             return id_
         tool = self.name(tool) or "unknown"
         if len(self._tools) < _IDS:
@@ -398,97 +396,58 @@ class Arguments:
         return found if len(found) == len(value) else value
 
 
-_ENTRIES = {
-    "damaged": Note(
-        "transcript-line-damaged",
-        "warning",
-        "Lines or messages left out because they are not JSON: {n}.",
-        "The rest of the file was read.",
+_ENTRIES = (
+    (
+        Note("transcript-damaged", "warning", "", "The rest of the file was read."),
+        {
+            "damaged": "Lines left out because they are not JSON: {n}.",
+            "truncated": "The end is truncated; the last record was left out.",
+            "long": "Lines left out because they are longer than 4 MiB: {n}.",
+            "encoding": "Lines that are not UTF-8 and were read as Windows-1252: {n}.",
+        },
     ),
-    "truncated": Note(
-        "transcript-truncated",
-        "warning",
-        "The end is truncated; the last record was left out.",
-        "The session may still be running, or its client was stopped while writing.",
+    (
+        Note("transcript-left-out", "info", "", "Read other sessions and subagents from their own files."),
+        {
+            "unknown": "Records left out because their kind is unknown: {n} ({kinds}).",
+            "subagents": "Records of subagents left out: {n}.",
+            "others": "Records of other sessions in the file left out: {n}.",
+        },
     ),
-    "long": Note(
-        "transcript-line-too-long",
-        "warning",
-        "Lines or messages left out because they are longer than 4 MiB: {n}.",
-        "Such a line is usually an image or the output of one command.",
+    (
+        Note("transcript-cut", "warning", "", "Split the session, or read the part that matters."),
+        {
+            "events": "The session is too long; events left out of its middle: {n}.",
+            "texts": "Texts cut in their middle to 16,000 characters: {n}.",
+        },
     ),
-    "encoding": Note(
-        "transcript-encoding",
-        "warning",
-        "Lines that are not UTF-8 and were read as Windows-1252: {n}.",
-        "Save the file as UTF-8 if characters are wrong.",
+    (
+        Note("transcript-secrets-hidden", "info", "", "The file itself still contains them."),
+        {"secrets": "Secrets hidden: {n}."},
     ),
-    "unknown": Note(
-        "transcript-record-unknown",
-        "info",
-        "Records left out because their kind is unknown: {n} ({kinds}).",
-        "A newer Whet may support them.",
+    (
+        Note("transcript-no-events", "warning", "", "Choose a session that has messages."),
+        {"empty": "Nothing was said or done in this session."},
     ),
-    "events": Note(
-        "transcript-events-cut",
-        "warning",
-        "The session is too long; events left out of its middle: {n}.",
-        "Split the session, or read the part that matters.",
-    ),
-    "texts": Note(
-        "transcript-text-cut",
-        "info",
-        "Texts cut in their middle to 16,000 characters: {n}.",
-        "No action is needed.",
-    ),
-    "secrets": Note(
-        "transcript-secrets-hidden", "info", "Secrets hidden: {n}.", "The file itself still contains them."
-    ),
-    "subagents": Note(
-        "transcript-subagent-left-out",
-        "info",
-        "Records of subagents left out: {n}.",
-        "Read a subagent's own transcript to learn from it.",
-    ),
-    "others": Note(
-        "transcript-other-session",
-        "warning",
-        "Records of other sessions in the file left out: {n}.",
-        "Read the other sessions from their own files.",
-    ),
-    "repeated": Note(
-        "transcript-repeated",
-        "info",
-        "Records written more than once, as after a resume, and kept once: {n}.",
-        "No action is needed.",
-    ),
-    "withdrawn": Note(
-        "transcript-withdrawn",
-        "info",
-        "Messages left out because the user went back to before them: {n}.",
-        "No action is needed.",
-    ),
-    "empty": Note(
-        "transcript-no-events",
-        "warning",
-        "Nothing was said or done in this session.",
-        "Choose a session that has messages.",
-    ),
-}
-"""What can be said; the numbers are filled in."""
+)
+"""What can be said, and of which counts; the numbers are filled in."""
 _NAMED_KINDS = 8
 """Kinds of unknown records that are named."""
 
 
 def report(counts: Mapping[str, int], unknown: Mapping[str, int], path: str) -> tuple[Note, ...]:
-    """One entry for each thing that happened, with how often."""
+    """What happened, with how often."""
     totals = {**counts, "unknown": sum(unknown.values())}
     kinds = ", ".join(sorted(unknown)[:_NAMED_KINDS]) + (", ..." if len(unknown) > _NAMED_KINDS else "")
-    return tuple(
-        entry._replace(path=path, message=entry.message.replace("{n}", f"{count:,}").replace("{kinds}", kinds))
-        for key, entry in _ENTRIES.items()
-        if (count := totals.get(key, 0))
-    )
+    found = []
+    for note, sentences in _ENTRIES:
+        told = [
+            sentence.replace("{n}", f"{count:,}").replace("{kinds}", kinds)
+            for key, sentence in sentences.items()
+            if (count := totals.get(key, 0))
+        ]
+        found += [note._replace(path=path, message=" ".join(told))] if told else []
+    return tuple(found)
 
 
 def taken_over(transcript: Transcript) -> Transcript:

@@ -109,9 +109,7 @@ def read(found: Iterable[Mapping[str, Any]], into: Collector, seen: Survey | Non
         for message in messages:
             id_ = string(message.get("id"))
             versions[id_] -= 1
-            if seen and id_ in seen.withdrawn:
-                into.counts["withdrawn"] += versions[id_] == 0
-            elif not seen or versions[id_] <= 0:
+            if not seen or (id_ not in seen.withdrawn and versions[id_] <= 0):
                 session.message(message)
         if not messages and not _MARKS & set(record):
             into.left_out(string(record.get("type")) or "record")

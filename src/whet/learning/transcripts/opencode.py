@@ -42,9 +42,7 @@ def read(info: Mapping[str, Any], messages: Iterable[Mapping[str, Any]], into: C
     reverted = string(mapping(info.get("revert")).get("messageID"))
     for message in messages:
         about = mapping(message.get("info"))
-        if reverted and string(about.get("id")) >= reverted:
-            into.counts["withdrawn"] += 1
-        else:
+        if not reverted or string(about.get("id")) < reverted:
             _message(about, map(mapping, sequence(message.get("parts"))), into)
 
 
