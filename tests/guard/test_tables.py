@@ -125,14 +125,17 @@ def test_what_a_program_does_is_a_row_for_a_judge_of_commands() -> None:
     """A row may have a condition; an alarm names a rule, and its severity where it has one of its own."""
     kinds = load_toml("shell_clients")["programs"]
     for row in load_toml("shell_calls")["call"]:
-        assert set(row) <= {"names", "when", "does", "what", "gives"} and row["does"] in {*JUDGES, *SPECIALS}, row
+        assert set(row) <= {"names", "when", "does", "what", "gives", "at", "grave"} and row["does"] in {
+            *JUDGES,
+            *SPECIALS,
+        }, row
         assert len(row["names"]) == len(set(row["names"])) > 0 and re.compile(row.get("when", "")).groups == 0, row
         assert all(name == name.lower() if name[0] != "@" else name[1:] in kinds for name in row["names"]), row
         if row["does"] == "alarm":
             assert row["what"] in every() and row.get("gives", "info") in SEVERITIES, row
         else:
             assert not {"what", "gives"} & set(row), row
-    assert {row["does"] for row in load_toml("shell_calls")["call"]} == {"alarm", *SPECIALS}
+    assert {row["does"] for row in load_toml("shell_calls")["call"]} == {"alarm", "remove", *SPECIALS}
     assert "push" in {row.does for row in find_rows("git", "-c user.name=a\nb push origin")}
 
 

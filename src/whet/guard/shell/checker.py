@@ -18,8 +18,8 @@ from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.shell import fetch, persist, power, send, supply
 from whet.guard.shell.constant import printed, unescape
-from whet.guard.shell.flow import Scene
-from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
+from whet.guard.shell.flow import Scene, bare_path
+from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console, texts_of
 from whet.guard.tables import word_list
 from whet.guard.taint.call import find_rows, judged_programs
 from whet.guard.taint.commands import Given, Ran
@@ -58,7 +58,7 @@ def check(text: str) -> Seen:
 
 def run(text: str, given: Given) -> Ran:
     """What a command of a program does with what it is given; `HOLE` stands in it for what the program puts in."""
-    named = any(path in text for path in given.files)
+    named = given.texts or any(path in text for path in given.files)
     if not (given.marks or given.fed or named or worth_reading(text)):
         return Ran()
     scene = Scene(text, 1, None, given)
@@ -242,6 +242,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
         stages = [[one.name, *one.texts] for one in (*step.before, step) if all(word.known for word in one.argv)]
         if len(stages) == len(step.before) + 1 and (text := printed(stages)):
             yield Inner("shell", text, True, step.command.line)
+    yield from _run_files(scene, step)
     if step.argv and any(">" in one.operator for one in step.command.redirections):
         for target, _ in step.targets():
             text = scene.content(step)
@@ -249,6 +250,20 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
                 yield Inner("shell", unescape(text), True, step.command.line)
 
 
+def _run_files(scene: Scene, step: Step) -> Iterator[Inner]:
+    """The scripts in files that were written before and are run now: as a program, or by an interpreter."""
+    path, language = "".join(texts_of(step.argv[:1])), INTERPRETERS.get(step.name, "shell")
+    if step.name in INTERPRETERS or step.name in ("source", "."):
+        path = "" if fetch.given_code(step) else "".join(step.operands[:1])
+    for origin in scene.writers.get(bare_path(path), ())[:4] if path else ():
+        text = scene.content(origin)
+        shebang = _SHEBANG.match(text)
+        if text.strip():
+            line = origin.command.line + (origin.command.heredoc is not None)
+            yield Inner(INTERPRETERS.get(shebang[1], language) if shebang else language, text, True, line)
+
+
+_SHEBANG = expression(r"#!\S{0,40}/(?:env\s{1,4})?(\w{2,12})")
 _DIRECTIVE = expression(r"%[sbq]")
 
 

@@ -167,7 +167,7 @@ def _grave(step: Step) -> bool:
 def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     """A file or `<(..)` that is given to an interpreter."""
     script = next((one for one in step.arguments if not one.option), None)
-    if script is None or _given_code(step):
+    if script is None or given_code(step):
         return
     if script.text.startswith(("<(", "/dev/fd/")):
         yield from ((one, "run by an interpreter") for one in step.below if one.command.slot == step.slot(script.at))
@@ -175,7 +175,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
         yield from ((one, "saved and run") for one in _file(scene, script.text))
 
 
-def _given_code(step: Step) -> bool:
+def given_code(step: Step) -> bool:
     """Is an interpreter given its program by an option?"""
     return bool(codes(step.name, tuple(step.texts))) or step.has("-m", "-S")
 
@@ -193,7 +193,7 @@ def _from_variables(scene: Scene, step: Step, operator: str = "") -> Iterator[St
 
 def _takes_input(step: Step) -> bool:
     """Does an interpreter read its program from its input?"""
-    if _given_code(step):
+    if given_code(step):
         return False
     if step.name in SHELLS and step.has("-s"):
         return True

@@ -25,10 +25,10 @@ from whet.guard.taint.call import Call
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
-from whet.guard.taint.value import NOTHING
+from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from whet.guard.places import Place
     from whet.guard.shell.commands import Script
@@ -64,23 +64,21 @@ class Step(Call):
     """One command with everything that reaches it."""
 
     __slots__ = (
-        "arguments", "argv", "assignments", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "folder", "inner",
+        "arguments", "argv", "assignments", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "inner",
         "leaves", "marks", "named", "number", "operands", "own", "spelled", "texts", "visited",
     )  # fmt: skip
 
     def __init__(self, number: int, command: Command) -> None:
         self.argv, variables = peel(command.argv)
         super().__init__(name_of(self.argv), NOTHING, NOTHING, (), {}, command)
+        self.folder: str = ""
         self.number = number
         self.command = command
         self.assignments = (*command.assignments, *variables)
         """The variables that are set, for it or by it."""
-        self.spelled: tuple[Word, ...] = self.argv[1:]
+        self.spelled: tuple[Word, ...] = ()
         """Its arguments as words, and as texts."""
-        self.texts = list(texts_of(self.spelled))
-        self.arguments = read_arguments(self.name, tuple(self.texts))
-        """What its arguments are to the program."""
-        self.operands = [one.text for one in self.arguments if not one.option]
+        self.take(self.argv[1:])
         self.inner = inner(command)
         """The scripts in its arguments."""
         self.before: list[Step] = []
@@ -99,14 +97,21 @@ class Step(Call):
         """Content from elsewhere that passes through it."""
         self.decoded = False
         """Text that was encoded passes through it."""
-        self.folder = ""
-        """Where it runs, if the script says so."""
         words = (*command.argv, *(word for _, word in command.assignments))
         self.named = [word for word in (*words, *(one.target for one in command.redirections)) if word.names]
         """Its words that have variables in them."""
         self.visited = False
         self.leaves: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         """The variables and the files that it writes."""
+
+    def take(self, words: Sequence[Word]) -> None:
+        """Read arguments behind those that it has."""
+        self.spelled = (*self.spelled, *words)
+        self.texts = list(texts_of(self.spelled))
+        self.arguments = read_arguments(self.name, tuple(self.texts))
+        """What its arguments are to the program."""
+        self.operands = [one.text for one in self.arguments if not one.option]
+        self.words = {one.option.lstrip("-"): Value(one.text) for one in self.arguments if one.option}
 
     @property
     def loops(self) -> bool:
@@ -132,7 +137,7 @@ class Step(Call):
 
     def slot(self, at: int) -> int:
         """The place of an argument in the whole command, wrappers included."""
-        return len(self.command.argv) - len(self.texts) + at
+        return len(self.command.argv) - len(self.argv) + 1 + at
 
     def targets(self) -> Iterator[tuple[str, bool]]:
         """The files it writes, each with whether it is appended to."""
@@ -144,6 +149,8 @@ class Step(Call):
         elif self.name in ("cp", "mv", "install", "ln", "ditto", "rsync"):
             given = self.placed("output") or (self.operands[-1:] if len(self.operands) > 1 else [])
             yield from ((word, False) for word in given)
+            into = self.operands if self.placed("output") else ()
+            yield from ((f"{given[0].rstrip('/')}/{word.rpartition('/')[2]}", False) for word in into)
         elif self.name == "dd":
             yield from ((word[3:], False) for word in self.texts if word.startswith("of="))
 
@@ -174,9 +181,15 @@ class Step(Call):
         return marks
 
 
-def _origin(marks: Iterable[Mark]) -> Step:
+def _printed(step: Step) -> list[Word]:
+    """The words that are piped into a step, where they are written there."""
+    printers = (one for one in step.feeders if one.name in ("echo", "printf", "ls"))
+    return [word for one in printers for word in one.spelled if not word.text.startswith("-")]
+
+
+def _origin(marks: Iterable[Mark], text: str | None = None) -> Step:
     """A step that stands for what comes from outside of the script."""
-    step = Step(-1, Command((), (), (), None, 0, ""))
+    step = Step(-1, Command((), (), (), text, 0, ""))
     step.marks.update(dict.fromkeys(marks))
     step.fed.update(step.marks)
     return step
@@ -214,6 +227,9 @@ class Scene(Judges):
         self._connect()
         if given is not None:
             self._take(given)
+        for step in self.steps:
+            if step.feeders and name_of(step.command.argv) in ("xargs", "parallel"):
+                step.take(_printed(step))
         order = list(self._ordered())
         for step in order:
             self._prepare(step)
@@ -227,10 +243,11 @@ class Scene(Judges):
 
     def _take(self, given: Given) -> None:
         """Start with what a program gives to the script."""
+        self.typed = False
         if given.marks:
             self.variables[HOLE] = [_origin(given.marks)]
-        for path, marks in given.files.items():
-            self.writers[bare_path(path)] = [_origin(marks)]
+        for path in {**given.files, **given.texts}:
+            self.writers[bare_path(path)] = [_origin(given.files.get(path, ()), given.texts.get(path))]
         for step in self.steps if given.fed else ():
             if not step.feeders and step.command.parent < 0:
                 step.feeders = [_origin(given.fed)]
@@ -262,6 +279,7 @@ class Scene(Judges):
 
     def at(self, step: Step) -> None:
         """Judge this step from now on."""
+        step.args = [] if name_of(step.command.argv) == "chroot" else list(self._operands(step))
         self.step, self.line = step, self.first + step.command.line - 1
 
     def evidence(self) -> str:
@@ -305,25 +323,26 @@ class Scene(Judges):
             return texts[-1] if texts else word.text
         return word.text
 
-    def operands(self, step: Step) -> Iterator[tuple[str, bool]]:
-        """The texts that the operands of a step may have, each with whether it is known, and those that `xargs` adds."""
+    def _operands(self, step: Step) -> Iterator[Value]:
+        """The operands of a step with all texts that they may have."""
         for one in step.arguments:
             if not one.option:
-                yield from self.texts_of(step, step.spelled[one.at])
-        if name_of(step.command.argv) in ("xargs", "parallel"):
-            for other in step.feeders:
-                for word in other.spelled if other.name in ("echo", "printf", "ls") else ():
-                    yield from ((text, word.known) for text in word.text.split())
+                text, *others = self._texts(step, step.spelled[one.at], 3)
+                yield Value(text, choices=tuple(others))
 
-    def texts_of(self, step: Step, word: Word) -> Iterator[tuple[str, bool]]:
-        """The texts that a word may have: those that a loop goes through, those that its function is called with."""
-        yield word.text, word.known
-        for name in word.names if word.source.strip('"') in (f"${one}" for one in word.names) else ():
+    def _texts(self, step: Step, word: Word, depth: int) -> Iterator[str]:
+        """The texts that a word may have: what a loop goes through, what is read, what its function is called with."""
+        yield word.text
+        alone = depth and word.source.strip('"') in (f"${one}" for one in word.names)
+        for name in word.names if alone else ():
             for call in self._calls.get(step.command.function, ()) if name in "123456789@*" else ():
-                given = call.spelled if name in "@*" else call.spelled[int(name) - 1 : int(name)]
-                yield from ((one.text, one.known) for one in given)
-            looped = (text for one in self.variables.get(name, ()) for text in one.command.assignments if one.loops)
-            yield from ((part, text.known) for _, text in looped for part in text.text.split())
+                yield from texts_of(call.spelled if name in "@*" else call.spelled[int(name) - 1 : int(name)])
+            for one in self.variables.get(name, ()):
+                for _, text in (pair for pair in one.command.assignments if pair[0] == name):
+                    yield from text.text.split() if one.loops else self._texts(one, text, depth - 1)
+                if one.name == "read":
+                    yield from (two.target.text for two in one.command.redirections if two.operator == "<<<")
+                    yield from texts_of(_printed(one))
 
     def written(self, path: str) -> list[Step]:
         """The steps that wrote a file, or something in a folder."""

@@ -10,7 +10,7 @@ from whet.guard.expression import expression
 from whet.guard.options import read_arguments
 from whet.guard.shell.clients import host_in
 from whet.guard.shell.wrappers import name_of, program, texts_of
-from whet.guard.taint.harm import is_home, is_wiped, names_miner, shorten_path
+from whet.guard.taint.harm import is_home, judge_container, names_miner, weigh_removal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,15 +22,7 @@ _DISK = expression(
     r"^/dev/r?(?:sd[a-z]\d?|hd[a-z]\d?|vd[a-z]\d?|xvd[a-z]\d?|nvme\d+n\d+(?:p\d+)?|disk\d+(?:s\d+)?|mmcblk\d+)$"
 )
 _TEMPORARY = expression(r"/(?:var/)?tmp/|/dev/shm/")
-_SCRATCH = expression(
-    r"(?:^|/)\.?(?:dist|build|out|output|target|tmp|temp|cache|node_modules|coverage|work|scratch|_site|public|bin|obj)\b"
-    r"|^/(?:var/)?tmp\b|^[`$]"
-)
-"""Folders whose content is made again, and those that are only known when the script runs."""
-_LOGS = expression(
-    r"^(?:(?:~|\$HOME|/root)/?\.(?:bash|zsh)_history|/?var/log/(?:\*|auth\.log|syslog|secure|wtmp|btmp|lastlog).{0,20})$"
-)
-_OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|a\+rwx|ugo\+rwx")
+_OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|(?:a|ugo)?[+=]rwx")
 _SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
 _NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-newer", "-mmin"))
 
@@ -74,65 +66,20 @@ def bombs(scene: Scene) -> None:
             scene.hit("fork-bomb")
 
 
-def _wiped(step: Step, path: str) -> str:
-    """The rule's severity for a path that is removed whole: nothing, `warn` for all that is here, `critical` for more."""
-    bare = shorten_path(_HOME.sub("~", path))
-    if is_wiped(bare) or _SYSTEM.match(bare):
-        return "critical"
-    folder = _HOME.sub("~", step.folder)
-    if is_wiped(bare, relative=True) and _ABOVE.search(folder):
-        return "critical"
-    if not is_wiped(bare, relative=True) or _SCRATCH.search(folder):
-        return ""
-    if bare.startswith("..") or (folder and (is_wiped(folder) or folder.rstrip("/") == "..")):
-        return "critical"
-    return "" if folder else "warn"
+def _wiped(step: Step, *paths: str) -> str:
+    """The first of some paths that holds more than a project."""
+    return next((path for path in paths if weigh_removal(path, step.folder) == "critical"), "")
 
 
-_ABOVE = expression(r"dirname [\"']?\$\{?0.{0,12}/\.\./\.\.")
-"""Far above the script itself, where nothing is its own."""
-_HOME = expression(r"\$\{?HOME\}?|~(?=/|$)")
-_SYSTEM = expression(
-    r"^(?:~/\.\[?[!^.*\]?]{0,5}\*|/(?:sbin|lib64|home|Users|Library|Applications|var/lib|var/backups|dev|private)/?\*?)$"
-)
+def _disk(scene: Scene, step: Step) -> None:
+    """A disk that is written to as a whole."""
+    blank = step.name in ("shred", "srm") or not _BLANK.isdisjoint(step.operands)
+    for target in step.operands:
+        if _DISK.match(target.removeprefix("of=")):
+            scene.hit("wipe-disk", "critical" if blank else "warn", target)
 
 
-def _rm(scene: Scene, step: Step) -> None:
-    recursive = step.has("-r", "-R", "--recursive")
-    if recursive and step.has("--no-preserve-root"):
-        scene.hit("wipe-home")
-        return
-    for text, known in scene.operands(step):
-        if recursive and name_of(step.command.argv) != "chroot" and (severity := _wiped(step, text)):
-            scene.hit("wipe-home", severity, text)  # type: ignore[arg-type]  # what _wiped gives
-            return
-        if recursive and not known and re.fullmatch(r"\$\{?\w{1,60}\}?/\*?", text):
-            scene.hit("wipe-variable", None, text)
-            return
-        if _LOGS.match(text):
-            scene.hit("hide-traces", "critical" if text.endswith("log/*") else None, text)
-            return
-    for one in step.feeders if name_of(step.command.argv) in ("xargs", "parallel") else ():
-        if one.name == "find":
-            _find(scene, one, removes=True)
-
-
-def _dd(scene: Scene, step: Step) -> None:
-    target = next((word[3:] for word in step.operands if word.startswith("of=")), "")
-    source = next((word[3:] for word in step.operands if word.startswith("if=")), "")
-    if _DISK.match(target):
-        blank = source in ("/dev/zero", "/dev/urandom", "/dev/random")
-        scene.hit("wipe-disk", "critical" if blank else "warn", target)
-
-
-def _shred(scene: Scene, step: Step) -> None:
-    if any(_wiped(step, word) == "critical" or _DISK.match(word) for word, _ in scene.operands(step)):
-        scene.hit("wipe-home")
-
-
-def _format(scene: Scene, step: Step) -> None:
-    if any(_DISK.match(word) for word, _ in scene.operands(step)):
-        scene.hit("wipe-disk", "warn")
+_BLANK = frozenset(("if=/dev/zero", "if=/dev/urandom", "if=/dev/random"))
 
 
 def find_of(argv: Sequence[Word]) -> tuple[Word, ...]:
@@ -141,18 +88,19 @@ def find_of(argv: Sequence[Word]) -> tuple[Word, ...]:
     return tuple(argv[at:])
 
 
-def _find(scene: Scene, step: Step, *, removes: bool = False) -> None:
+def _find(scene: Scene, step: Step) -> None:
     """What `find` removes, or gives to a program that does."""
     words = texts_of(find_of(step.command.argv))[1:]
     arguments = read_arguments("find", words)
-    removes = removes or step.name in ("rm", "shred") or any(one.option == "-delete" for one in arguments)
+    users = (step, *(one for one in scene.steps[step.number + 1 : step.number + 6] if step in one.feeders))
+    removes = any(one.name in ("rm", "shred") for one in users) or any(one.option == "-delete" for one in arguments)
     narrowed = any(
         ((one.option in _NARROWS and not re.fullmatch(r"[*.?/~+]{0,6}", one.text)) or one.option == "-empty")
         and (number == 0 or (arguments[number - 1].option or arguments[number - 1].text) not in ("-not", "!"))
         for number, one in enumerate(arguments)
     )
     roots = [one.text for one in itertools.takewhile(lambda one: len(one.option) < 3, arguments) if not one.option]
-    if removes and not narrowed and (wiped := [root for root in roots if _wiped(step, root)]):
+    if removes and not narrowed and (wiped := [root for root in roots if weigh_removal(root, step.folder)]):
         scene.hit("wipe-home", "critical", wiped[0])
 
 
@@ -161,34 +109,29 @@ def _git(scene: Scene, step: Step) -> None:
     if step.operands[:1] != ["clean"] or not step.has("-f", "--force"):
         return
     paths = step.operands[1:] or [step.value("-C") or "."]
-    if wiped := next((path for path in paths if _wiped(step, path) == "critical"), ""):
+    if wiped := _wiped(step, *paths):
         scene.hit("wipe-home", "critical", wiped)
 
 
 def _mv(scene: Scene, step: Step) -> None:
-    if any(target == "/dev/null" for target, _ in step.targets()) and any(
-        _wiped(step, word) for word, _ in scene.operands(step)
-    ):
+    gone = any(target == "/dev/null" for target, _ in step.targets())
+    if gone and any(weigh_removal(text, step.folder) for one in step.args for text in one.texts):
         scene.hit("wipe-home")
 
 
 def _chmod(scene: Scene, step: Step) -> None:
-    plain = [text for text, _ in scene.operands(step)]
-    mode, targets = (plain[0], plain[1:]) if plain else ("", [])
+    mode, targets = "".join(step.operands[:1]), [text for one in step.args[1:] for text in one.texts]
     if _SETUID.fullmatch(mode):
         shell = any(re.search(r"(?:^|/)(?:bash|sh|zsh|dash|python3?|find|cp|vim)$", word) for word in targets)
         scene.hit("setuid", "critical" if shell or any(map(_TEMPORARY.match, targets)) else "warn")
-    elif _OPEN_MODE.fullmatch(mode) and any(_wiped(step, word) == "critical" for word in targets):
+    elif _OPEN_MODE.fullmatch(mode) and _wiped(step, *targets):
         scene.hit("open-everything", "critical" if step.has("-R", "--recursive") else "warn")
 
 
 def _docker(scene: Scene, step: Step) -> None:
-    mounts = [word for word in step.placed("url") if re.match(r"/:|type=bind,(?:source|src)=/,", word)]
-    if mounts and step.has("chroot", "nsenter"):
-        message = "the container uses the whole disk of the machine as its root directory"
-        scene.hit("container-power", "critical", "", message)
-    elif mounts or any("docker.sock" in word for word in step.texts) or step.has("--privileged"):
-        scene.hit("container-power", "warn" if mounts else "info")
+    mounts = [*step.placed("url"), *(word for word in step.texts if "docker.sock" in word)]
+    powerful = step.has("--privileged") or step.value("--pid") == "host"
+    scene.report(judge_container(mounts, " ".join(step.texts), powerful=powerful))
 
 
 def _password(scene: Scene, step: Step) -> None:
@@ -228,7 +171,7 @@ def _encrypts(scene: Scene, step: Step) -> None:
 
 
 def _at_home(path: str) -> bool:
-    bare = _HOME.sub("~", path)
+    bare = re.sub(r"\$\{?HOME\}?", "~", path)
     return bare.startswith("~") or any(
         map(is_home, re.findall(r"/(?:root|home/[\w${}-]{1,40}|Users/[\w${}-]{1,40})", bare))
     )
@@ -243,7 +186,7 @@ def _searched(scene: Scene) -> Iterator[str]:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "remove": _rm, "overwrite disk": _dd, "shred": _shred, "format": _format, "move": _mv, "clean": _git, "open mode": _chmod,
+    "overwrite disk": _disk, "move": _mv, "clean": _git, "open mode": _chmod,
     "container": _docker, "set password": _password, "unquarantine": _quarantine, "encrypt": _encrypts,
 }  # fmt: skip
 """What the tables call what commands harm."""

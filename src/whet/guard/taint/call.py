@@ -98,7 +98,7 @@ def judged_roots(language: str) -> frozenset[str]:
 class Call:
     """One call, with everything known about it."""
 
-    __slots__ = ("args", "callee", "made", "name", "names", "node", "owner", "row", "scope", "verb", "words")
+    __slots__ = ("args", "callee", "folder", "made", "name", "names", "node", "owner", "row", "scope", "verb", "words")
 
     def __init__(
         self,
@@ -130,6 +130,8 @@ class Call:
         self.names: dict[Place, str] = {}
         """What the arguments and the owner are called in the program."""
         self.row = Row()
+        self.folder: str | None = None
+        """Where a command of a script runs, empty if the script does not say so."""
 
     def arg(self, index: int, word: str = "") -> Value:
         """An argument by place or by name."""

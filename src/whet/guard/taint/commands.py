@@ -38,7 +38,6 @@ _WINDOWS = expression(
 _COPIES = expression(r"\b(?:pbcopy|wl-copy|set-clipboard|clip(?:\.exe)?)\b|\|\s{0,9}(?:xclip|xsel)\b", re.IGNORECASE)
 LOUD = expression(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
 """Words of commands that do something that matters."""
-_TAKES_FILES = frozenset(("crontab", "sh", "bash", "zsh", "source", ".", "python", "python3", "at"))
 _MOST = 50
 
 
@@ -53,6 +52,8 @@ class Given(NamedTuple):
     """What is in the files that it wrote before; under `HOLE`, in those whose names it puts in."""
     variables: Mapping[str, frozenset[Mark]] = {}
     """What is in the variables of the environment that it sets."""
+    texts: Mapping[str, str] = {}
+    """The text of files that it wrote before."""
     shipped: Shipped | None = None
     """The data of the package."""
 
@@ -135,13 +136,13 @@ class Commands(Findings):
         if given is not NOTHING:
             self.feed(raw, given)
         self._push(raw)
-        self._give_file(raw)
         if (one := judge_origin(self, command, raw, shell=in_shell)) is not None:
             self.report([one])
         prints = NO_MARKS
         if raw.replace(HOLE, "").strip():
-            given_marks = Given(_private(command.marks), _private(given.marks), self._files(keys))
-            prints = self._check(command, text, given_marks, shell=in_shell)
+            texts = {path: written for path, written in self.texts.items() if path in raw}
+            start = Given(_private(command.marks), _private(given.marks), self._files(keys), texts=texts)
+            prints = self._check(command, text, start, shell=in_shell)
         return Value(marks=prints, path=raw[:2000])
 
     def _files(self, keys: Iterable[str]) -> dict[str, frozenset[Mark]]:
@@ -210,18 +211,6 @@ class Commands(Findings):
                     self.hit("secret-sent", None, address[0] if address else "", message)
                     return
 
-    def _give_file(self, text: str) -> None:
-        """A table of timers or a script that was written before, now given to a program by its path."""
-        program, _, rest = text.strip().partition(" ")
-        if not self.texts or program.rpartition("/")[2] not in _TAKES_FILES:
-            return
-        for word in rest.split():
-            content = self.texts.get(word.strip("'\""))
-            if content is not None and program == "crontab":
-                self.judge_file("crontab", content, NO_MARKS, appends=True)
-            elif content is not None:
-                self.look(content, "python" in program)
-
     def _check(self, command: Value, text: str, given: Given, *, shell: bool) -> frozenset[Mark]:
         """Have a command read by the shell's reader; what it prints."""
         if names_miner(text):
@@ -230,7 +219,7 @@ class Commands(Findings):
             return NO_MARKS
         if len(self.commands) < _MOST:
             self.commands.setdefault(text, self.line)
-        key = (text, given.marks, given.fed, frozenset(given.files.items()))
+        key = (text, given.marks, given.fed, frozenset(given.files.items()), frozenset(given.texts.items()))
         if key not in self._ran:
             self._ran[key] = import_module("whet.guard.shell.checker").run(text[:100_000], given)
         ran = self._ran[key]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer
 from whet.guard.options import codes
-from whet.guard.places import places
+from whet.guard.taint.harm import judge_container
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
 from whet.guard.taint.network import Judgement, host_at
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, hidden_in, known, strings, union
@@ -34,7 +34,6 @@ _INNER = expression(
     r"|powershell\b[^\n]{0,80}-c\w{0,40}|cmd\s{1,9}/c)\s{1,9}[\"']?$"
 )
 """A command up to the script that it is given."""
-_ESCAPE = expression(r"\b(?:chroot|nsenter)\b")
 _SCHEME = expression(r"[a-z]{2,6}://", re.IGNORECASE)
 
 
@@ -302,12 +301,8 @@ def start_container(reader: Judges, call: Call) -> Value | None:
     for script in [text, *(word for word in words[1:] if " " in word)]:
         reader.look(script, False)
     mounts = [text for word in ("volumes", "mounts") if word in call.words for text in strings(call.words[word].const)]
-    whole = any(mount == "/" or mount.startswith("/:") for mount in mounts)
     powerful = call.words.get("privileged", Value()).const is True or call.words.get("pid_mode", Value()).said == "host"
-    if whole or any("docker.sock" in mount for mount in mounts):
-        secret = any(place.kind == "secret" and place.grave for place in places(text))
-        grave = _ESCAPE.search(text) is not None or (whole and secret)
-        reader.hit("takes-host", "critical" if grave else "warn" if powerful or whole else "info")
+    reader.report(judge_container(mounts, text, powerful=powerful))
     return NOTHING
 
 

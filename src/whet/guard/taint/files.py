@@ -296,15 +296,19 @@ def pack_directory(reader: Judges, call: Call) -> Value:
 
 def remove(reader: Judges, call: Call) -> Value:
     """A file is removed, or a directory with all that is in it."""
-    target = call.part(call.row.at)
-    whole = call.row.grave or "recursive" in call.words
+    whole = call.row.grave or any(word in call.words for word in ("recursive", "r", "R"))
     reader.note("removes")
-    reader.report(judge_removed((*strings(target.const, 5), *target.choices), whole=whole))
+    for target in [call.part(call.row.at)] if call.row.at else call.args:
+        _remove_one(reader, call, target, whole=whole)
+    return NOTHING
+
+
+def _remove_one(reader: Judges, call: Call, target: Value, *, whole: bool) -> None:
+    reader.report(judge_removed((*strings(target.const, 5), *target.choices), whole=whole, folder=call.folder))
     if any(mark.kind == "place" and mark.subject == "~" for mark in target.marks):
         reader.hit("wipe-home", None, target.said[:80])
     if _of_person(target):
         reader.note("removes at home")
-    return NOTHING
 
 
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {

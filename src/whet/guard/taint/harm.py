@@ -13,7 +13,7 @@ from whet.guard.taint.network import Judgement
 from whet.guard.taint.value import NOTHING, Value, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from whet.guard.finding import Severity
     from whet.guard.taint.call import Call
@@ -64,13 +64,64 @@ def names_miner(text: str) -> bool:
     return shape("harm", "miners").search(text[:4000]) is not None
 
 
-def judge_removed(paths: Iterable[str], *, whole: bool) -> Iterator[Judgement]:
+def weigh_removal(path: str, folder: str | None = None) -> Severity | None:
+    """How grave it is that a path goes with all that is in it; nothing where it is not.
+
+    `folder` is where a script runs, empty if it does not say so; without one, paths from there count for nothing.
+    """
+    bare = shorten_path(_HOME.sub("~", path))
+    if is_wiped(bare):
+        return "critical"
+    if folder is None or not is_wiped(bare, relative=True):
+        return None
+    above = _HOME.sub("~", folder)
+    if _FAR_ABOVE.search(above):
+        return "critical"
+    if _SCRATCH.search(above):
+        return None
+    if bare.startswith("..") or (above and (is_wiped(above) or above.rstrip("/") == "..")):
+        return "critical"
+    return None if above else "warn"
+
+
+_HOME = expression(r"\$\{?HOME\}?|~(?=/|$)")
+_FAR_ABOVE = expression(r"dirname [\"']?\$\{?0.{0,12}/\.\./\.\.")
+"""Far above the script itself, where nothing is its own."""
+_SCRATCH = expression(
+    r"(?:^|/)\.?(?:dist|build|out|output|target|tmp|temp|cache|node_modules|coverage|work|scratch|_site|public|bin|obj)\b"
+    r"|^/(?:var/)?tmp\b|^[`$]"
+)
+"""Folders whose content is made again, and those that are only known when the script runs."""
+_UNKNOWN_FOLDER = expression(r"\$\{?\w{1,60}\}?/\*?")
+
+
+def judge_removed(paths: Iterable[str], *, whole: bool, folder: str | None = None) -> Iterator[Judgement]:
     """Judge what is removed; `whole` when everything below goes, too."""
     for path in paths:
         if any(place.what == "shell history" for place in places(path)):
             yield Judgement("hide-traces", "critical", path, "The code deletes the shell history")
-        if whole and is_wiped(path.rstrip()):
-            yield Judgement("wipe-home", None, path[:80])
+        elif shape("harm", "logs").fullmatch(path):
+            yield Judgement("hide-traces", "critical" if path.endswith("log/*") else None, path)
+        if whole and (severity := weigh_removal(path.rstrip(), folder)):
+            yield Judgement("wipe-home", severity, path[:80])
+        elif whole and folder is not None and _UNKNOWN_FOLDER.fullmatch(path):
+            yield Judgement("wipe-variable", None, path)
+
+
+def judge_container(mounts: Sequence[str], command: str, *, powerful: bool) -> Iterator[Judgement]:
+    """Judge how much of the machine a container is given, and what it runs there."""
+    whole = any(mount == "/" or _ROOT_MOUNT.match(mount) for mount in mounts)
+    engine = any("docker.sock" in mount for mount in mounts)
+    secret = whole and any(place.kind == "secret" and place.grave for place in places(command))
+    if (whole or engine) and (secret or _ESCAPE.search(command)):
+        message = "what it runs takes over the machine itself"
+        yield Judgement("container-power", "critical", "", message)
+    elif whole or engine or powerful:
+        yield Judgement("container-power", "warn" if whole or (engine and powerful) else "info")
+
+
+_ROOT_MOUNT = expression(r"/:|type=bind,(?:source|src)=/,")
+_ESCAPE = expression(r"\b(?:chroot|nsenter)\b")
 
 
 def judge_emptied(paths: Iterable[str]) -> Iterator[Judgement]:
