@@ -319,4 +319,7 @@ def test_a_card_is_the_same_whether_or_not_its_heading_is_read_quickly(
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [*entries[:place], "name: a-b", f"description: {description}", *entries[place:]]
     path.write_text("---\n" + "".join(f"{row}\n" for row in rows) + "---\nBody.\n")
-    assert read(path) == read(path, quick=no_quick_heading)
+    card = read(path)
+    assert card == read(path, quick=no_quick_heading)
+    assert card is not None
+    assert card.gates == read_skill(read_document(path.read_bytes()), fallback_name="a-b").gates

@@ -50,6 +50,9 @@ _HERMES_ASKS = frozenset(
     ("requires_tools", "requires_toolsets", "fallback_for_tools", "fallback_for_toolsets", "config")
 )
 """What `gates` reads of the block of Hermes."""
+_COMMANDS = frozenset(("bins", "anyBins"))
+_OPENCLAW_PLAIN = frozenset(("requires", "emoji", "homepage", "skillKey"))
+"""Keys of OpenClaw's block that ask for commands, or for nothing."""
 _SAID: dict[str, tuple[str, ...]] = {
     "license": ("license",),
     "author": ("author.name", "author", "metadata.author.name", "metadata.author"),
@@ -131,7 +134,7 @@ def read_heading(
     name, description = reader.name(fallback_name), reader.description()
     gates, category, when, hint = OPEN, "", "", ""
     if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(values) or reader.may_ask():
-        gates = reader.gates()
+        gates = (reader.commands() if sidecars is NO_SIDECARS else None) or reader.gates()
     if reader.json:  # what it says differently is worth a note, and most skills have none
         reader.lines()
     if reader.json or reader.hermes or "category" in values:
@@ -229,6 +232,20 @@ class _Reader:
         if not isinstance(metadata, dict):
             return metadata is not None
         return not _HERMES_ASKS.isdisjoint(self.hermes) or not VENDORS.isdisjoint(metadata.keys() - {"hermes"})
+
+    def commands(self) -> Gates | None:
+        """The gates of a skill that asks for commands and nothing else, as nearly all with OpenClaw's block do.
+
+        None for any other; this takes a tenth of the time of `gates`.
+        """
+        needs = self.openclaw.get("requires")
+        if not isinstance(needs, dict) or self.hermes or not PLAIN_KEYS.issuperset(self.values):
+            return None
+        if not _COMMANDS.issuperset(needs) or not _OPENCLAW_PLAIN.issuperset(self.openclaw):
+            return None
+        if len(VENDORS.intersection(mapping(self.values.get("metadata")))) != 1:
+            return None
+        return OPEN._replace(commands=words(needs.get("bins")), any_commands=words(needs.get("anyBins")))
 
     def note(self, code: str, severity: Any, message: str, key: str = "", hint: str = "") -> None:
         """Record a diagnostic at the line of the key, or of the nearest key above it that has one."""
