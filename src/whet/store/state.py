@@ -84,11 +84,20 @@ class StateDatabase:
 
     def _has_former_files(self) -> bool:
         """Is there anything of the versions before? Looked for once: nothing makes such files any more."""
+        if self._former is None and self._has_only_caches():
+            self._former = False
         if self._former is None:
             from whet.store.former import former_files
 
             self._former = bool(former_files(self.directory))
         return self._former
+
+    def _has_only_caches(self) -> bool:
+        """Is there nothing but caches and locks, as with somebody who only lists skills?"""
+        try:
+            return all(name == "locks" or name.startswith("cache") for name in os.listdir(self.directory))
+        except OSError as error:
+            return isinstance(error, FileNotFoundError)
 
     def open(self) -> Database:
         """The database, made if need be."""
