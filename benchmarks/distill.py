@@ -22,8 +22,9 @@ name and description hold values of the case, whether placeholders are left, and
 
 does the same with sessions rebuilt from requests that people wrote for skills (`text`, `relevant`): what the agent ran
 are the commands of the skill that is for the request (`id`, `name`, `description`, `body`). The scripted model answers
-with that skill, and every third time with one for another task. `data/distill-names.json` says for each name that a
-reader has read whether it names the task of its request.
+with that skill, and every third time with one for another task. With `--names` it only names the request of every
+session that could begin with one. `data/distill-names.json` says for each name that a reader has read whether it names
+the task of its request.
 """
 
 from __future__ import annotations
@@ -329,18 +330,20 @@ def broken(made: Draft, evidence: Evidence) -> dict[str, bool]:
     }
 
 
-def rebuild(requests: Sequence[dict[str, Any]], skills: Sequence[dict[str, Any]]) -> list[Session]:
-    """Up to three sessions for each skill that has commands and requests: what was asked, and the commands that ran.
+def begins(row: dict[str, Any]) -> bool:
+    """Could a session have begun with this request? It asks no question and names no skill."""
+    text = row["text"]
+    asks = not row.get("explicit") and "skill" not in text.lower() and "?" not in text
+    return asks and _FEW < len(text.split()) < _MANY
 
-    A request that asks a question or names a skill is none that a session could have begun with.
-    """
+
+def rebuild(requests: Sequence[dict[str, Any]], skills: Sequence[dict[str, Any]]) -> list[Session]:
+    """Up to three sessions for each skill that has commands and requests: what was asked, and the commands that ran."""
     known = {row["id"]: row for row in skills}
     asked: dict[str, list[str]] = defaultdict(list)
     for row in requests:
-        text, skill = row["text"], row["relevant"][0] if len(row["relevant"]) == 1 else ""
-        asks = not row.get("explicit") and "skill" not in text.lower() and "?" not in text
-        if row["kind"] == "user" and skill and asks and _FEW < len(text.split()) < _MANY:
-            asked[skill].append(text)
+        if row["kind"] == "user" and len(row["relevant"]) == 1 and begins(row):
+            asked[row["relevant"][0]].append(row["text"])
     sessions = []
     for skill in sorted(asked.keys() & known.keys()):
         blocks = [block.text.strip() for block in blocks_of(known[skill]["body"] or "") if block.language == "bash"]
@@ -364,14 +367,31 @@ def answers_for(sessions: Sequence[Session], skills: Sequence[dict[str, Any]]) -
     return {one.instance: [known[other.task]] for one, other in zip(sessions, others, strict=True)}
 
 
+def name_requests(requests: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """The name of a session that begins with each request; a user's, or one that a skill is not for."""
+    ran = {"role": "assistant", "tool_uses": [{"tool": "Bash", "input": {"command": "true"}, "output": {"text": "ok"}}]}
+    sessions = [{"session_id": "1", "messages": [ran, {"role": "assistant", "content": "Done."}]}]
+    texts = dict.fromkeys(row["text"] for row in requests if row["kind"] in ("user", "negative") and begins(row))
+    records = ({"instruction": text, "sessions": sessions} for text in texts)
+    return {record["instruction"]: draft(evidence_of(transcript_of(record))).name for record in records}
+
+
 def judge_names(names: Sequence[str], path: str = _NAMES_FILE) -> dict[str, Any]:
-    """How many of these names each reader has read, and found to name the task."""
+    """How many of these names each reader has read and found to name the task; how far two readers agree."""
     with open(path, encoding="utf-8") as file:
         readers = json.load(file)
-    return {
+    told: dict[str, Any] = {
         reader: {"read": sum(name in said for name in names), "good": sum(said.get(name, False) for name in names)}
         for reader, said in readers.items()
     }
+    one, other = (*readers.values(), {}, {})[:2]
+    if both := sorted(one.keys() & other.keys()):
+        same = mean(one[name] == other[name] for name in both)
+        good = [mean(said[name] for name in both) for said in (one, other)]
+        chance = good[0] * good[1] + (1 - good[0]) * (1 - good[1])
+        kappa = round((same - chance) / (1 - chance), 2) if chance < 1 else None
+        told["agreement"] = {"names": len(both), "share": round(same, 3), "kappa": kappa}
+    return told
 
 
 def compare_writers(sessions: Sequence[Session], rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
@@ -484,12 +504,18 @@ def main(arguments: list[str] | None = None) -> int:
     source.add_argument("--trajectories", metavar="FILE", help="sessions as JSON lines, plain or gzipped")
     source.add_argument("--requests", metavar="FILE", help="requests to rebuild sessions from, as JSON lines")
     parser.add_argument("--skills", metavar="FILE", help="the skills that the requests are for, as JSON lines")
+    parser.add_argument("--names", action="store_true", help="only name the requests")
     parser.add_argument("--among", metavar="FILE", help="further skills of the library, as JSON lines")
     parser.add_argument("--writer", metavar="FILE", help="skills that a scripted model answers with, as JSON lines")
     parser.add_argument("--limit", type=int, default=0, help="read only so many sessions")
     parser.add_argument("--misses", action="store_true", help="list the key points that are not held")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(arguments)
+    if options.requests and options.names:
+        named = name_requests(_rows(options.requests))
+        told = {"requests": len(named), "readers": judge_names([*named.values()]), "names": named}
+        print(json.dumps(told, indent=1, ensure_ascii=False))
+        return 0
     if options.requests:
         skills = _rows(options.skills)
         rebuilt = rebuild(_rows(options.requests), skills)

@@ -122,6 +122,14 @@ def test_sessions_are_rebuilt_from_requests_and_their_names_are_judged(
     assert (result["sessions"], result["names"]) == (1, {"a#1": "smooth-noisy-curves"})
     assert set(result["sides"]["outline"].values()) == {0}
     judged = tmp_path / "names.json"
-    judged.write_text(json.dumps({"somebody": {"smooth-noisy-curves": False}}))
+    judged.write_text(json.dumps({"one": {"smooth-noisy-curves": False}}))
     read = distill.judge_names(["smooth-noisy-curves", "other"], str(judged))
-    assert read == {"somebody": {"read": 1, "good": 0}}
+    assert read == {"one": {"read": 1, "good": 0}}
+    marks = {
+        "one": {"a": True, "b": True, "c": False, "d": False},
+        "two": {"a": True, "b": False, "c": False, "d": False},
+    }
+    judged.write_text(json.dumps(marks))
+    assert distill.judge_names([], str(judged))["agreement"] == {"names": 4, "share": 0.75, "kappa": 0.5}
+    assert distill.main(["--requests", str(files[0]), "--names"]) == 0
+    assert json.loads(capsys.readouterr().out)["names"] == {asked[0]: "smooth-noisy-curves"}

@@ -35,38 +35,60 @@ _ENOUGH = 3
 _PHRASE = 4
 """Words of a trigger."""
 _SENTENCES = 40
+_PEOPLE = r"(?:they|he|she|(?:(?:the|our|my) )?(?:user|client|customer|boss|manager|team|founder|ceo)s?)"
+_INSIDE = r"(?:[^,.;:\n]|\.(?=\w))"
 _ASK = re.compile(
     r"(?i)\A(?:(?:hi|hello|hey)\b[^,.!\n]{0,30}[,.!]\s*|(?:ok(?:ay)?|so|now|then|next|first|also|please|kindly|bitte)\b"
     r"[,.!]?\s+|(?:task|goal|objective|instructions?|request)\s*[:-]\s+|@\S{1,200}\s+"
-    r"|(?:can|could|would|will) (?:you|we)(?: please)?(?: help me(?: to| with)?)?\s+"
-    r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)?(?: help)?(?: to| with)?\s+"
-    r"|(?:i am|i'm) trying to\s+|help me(?: to| with)?\s+|let's\s+"
+    r"|(?:can|could|would|will) (?:you|we)(?: please)?(?: help (?:me|us)(?: to| with)?)?\s+"
+    r"|(?:(?:i|we) (?:have|am|are)\b|(?:i'm|we're)\b)[^.;:\n]{2,90}? and (?=(?:want|need|would like) to\b)"
+    r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)?(?: help)?(?: to| with)?\s+|(?:want|need|would like) to\s+"
+    rf"|{_PEOPLE} (?:asks?|wants?|needs?)(?: (?:me|us))?(?: to\s+| (?=(?:the|an?)\b))"
+    r"|(?:i am|i'm) trying to\s+|help (?:me|us)(?: to| with)?\s+|let's\s+|go ahead and\s+"
+    r"|give (?:me|us) (?:(?:the|an?) (?:[\w-]+ )?(?:commands?|steps|way) to\s+|(?=(?:the|an?)\b))"
+    r"|(?:set up|create|build|make|find|write) (?:something|a way) (?:to|that)\s+"
     r"|you (?:need|have|are (?:asked|tasked|required)) (?:to|with)\s+"
     r"|(?:your|the|my|our) (?:main |overall |first |next )?(?:task|goal|job|objective) (?:here )?is(?: to)?\s+"
     r"|(?:show|tell|explain to|teach) me how to |walk me through (?:how to )?"
     r"|(?:kannst|könntest) du(?: (?:mir|uns|bitte|mal))*\s+|how (?:do|can|should) (?:i|we) |how to )"
 )
 _ASKS = re.compile(
-    r"(?i)\A(?:please (?!note|see|be)|kindly |(?:can|could|would|will) you |(?:i|we)(?:'d| would)? (?:want|need|like)"
-    r"(?: you)? to |your task is to )"
+    rf"(?i)\A(?:please (?!note|see|be)|kindly |{_PEOPLE} (?:asks?|wants?|needs?) |(?:can|could|would|will) you "
+    r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)? to |your task is to |help (?:me|us) (?!with)|go ahead and )"
 )
 """What only a verb comes after."""
 _CLAUSE = re.compile(
     r"(?i)\A(?:(?:given|for|in|using|based on|from|with|after|before|when|if|as)\s[^,.;\n]{2,90},\s+"
-    r"|use\s[^,.;:\n]{2,60}?\sto\s+)"
+    rf"|(?:use\s{_INSIDE}{{2,60}}?\s(?:to|and)|\w+ (?:it|this|that|them) and)\s+"
+    rf"|(?:write|create|build|give me)\s{_INSIDE}{{1,60}}?\b(?:function|script|program|snippet|tool)\b"
+    rf"{_INSIDE}{{0,40}}?\s(?:to|that|which)\s+)"
 )
 """What stands before the verb that says what to do."""
+_BROKEN = "Fix this"
+"""Before what is told without a wish."""
 _FAILS = re.compile(
-    r"(?i)\b(?:fail(?:s|ed|ing)?|crash(?:es|ed|ing)?|error|broken|wrong|hangs?|stuck|not|no)\b|n['’]t\b"
+    r"(?i)\b(?:fail(?:s|ed|ing)?|crash(?:es|ed|ing)?|error|broken|wrong|hangs?|stuck|flaky|throws|leaks|missing|not"
+    r"|returns (?:an? )?(?:empty|nothing|null|\d{3}))\b|n['’]t\b"
 )
 _END = re.compile(
-    r"(?<=[.!?])\s+(?=[\"'(*`]{0,2}[A-Z0-9`À-Þ])|\n\s*\n|\n[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t]+|: *\n|\n(?![a-z])"
+    r"\s[—–]\s|(?:(?<=[.!?])|(?<=[.!?][\"'”’)]))\s+(?=[\"'(*`]{0,2}[A-Z0-9`À-Þ])|\n\s*\n"
+    r"|(?<=\w\w[.!?])\s+(?=(?:i|we|it|they|please)\b)|\n[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t]+|: *\n|\n(?![a-z])"
 )
+_OWNED = re.compile(r"(?i)\A(?:i|we) have (.{3,120}?),? (?:that|which) (?:i|we) (?:want|need)(?: you)? to (\w+)\b")
+"""`I have a library that I want to publish`: what to do, behind what it is about."""
+_QUOTED = re.compile(r"(?<!\w)(?:'[^'\n]{30,300}'|\"[^\"\n]{30,300}\"|“[^”\n]{30,300}”)(?!\w)")
+"""A text of the case."""
 _HEADING = re.compile(r"\A(?:[^:.!?\n]|\.(?=\S)){3,160}: +")
 """What it is about, before what to do: `Ticket 12: mend the export`."""
 _ASIDE = re.compile(r"(?i)\s*[,;(–—-]*\s*\b(?:by the way|btw|unrelated|as an aside|übrigens)\b.*")
 _POINTS = re.compile(r"(?i)\bthe following\b|\A\w+ (?:this|these|it|them)\b|\byour (?:ability|skills?|knowledge)\b")
 """A sentence that points to what another one says, or tells what a task is good for."""
+_POINTING = re.compile(
+    r"(?i)(?:\b(?:help (?:me|us)|please|can you)|[.!?]) (\w+)(?: (?:on|with|for|all of))?"
+    r" (?:this|these|it|them)[.!?]*\Z"
+)
+_SHOWN = re.compile(r"(?i)\A(?:here(?:['’]s| is| are)|this is|these are|(?:i|we) have) ")
+"""`Here is the report. Please shorten it.`: what to do with what is shown."""
 _NUMBERED = re.compile(r"\d{4}|(?:\A|-)[a-z]?\d+(?:\Z|-)|\d[a-z_]+\d")
 """A number, or what is called by one; `k8s` and `vista3d` are words."""
 _MENTIONED = re.compile(r'(?:, or mentions| Also when the user mentions) (?P<words>"[^"<>]+"(?:, "[^"<>]+")*)\.\Z')
@@ -86,8 +108,10 @@ def sentence_of(request: str) -> str:
     telling = [one for one in wishes if len(key_terms(one)) > 2 and not _POINTS.search(one)]
     found = _ASIDE.sub("", next(iter((*telling, *wishes, *(one for one, _ in sentences))), ""))
     text = " ".join(without_values(re.sub(r"[<>{}`*]", "", found)).split()).rstrip(" .:;,!?")
-    if text and not wishes and _FAILS.search(text):
-        text = f"Fix this: {text[:1].lower() + text[1:]}"
+    if text and not wishes and (pointing := _POINTING.search(request)):
+        text = f"{pointing[1]} {_SHOWN.sub('', text)}"
+    elif text and not wishes and _FAILS.search(re.sub(r"\(.*?\)", "", text)):
+        text = f"{_BROKEN}: {text[:1].lower() + text[1:]}"
     if len(text) > _SENTENCE:
         text = text[:_SENTENCE].rpartition(" ")[0].rstrip(" ,;:-(") + "…"
     return text[:1].upper() + text[1:] or "Repeat a session"
@@ -104,7 +128,7 @@ def title_of(sentence: str) -> str:
 def _sentences(request: str) -> Iterator[tuple[str, bool]]:
     """The sentences of a request without what politeness and a heading put before the verb, and whether they ask."""
     for piece in _END.split(re.sub(r"```.*?(?:```|\Z)", "", request, flags=re.DOTALL)):
-        text, asks = " ".join(piece.split()).strip("*#- "), False
+        text, asks = _OWNED.sub(r"\2 \1", " ".join(piece.split()).strip("*#- ")), False
         for _ in range(4):
             asks = asks or _ASKS.match(text) is not None
             text = _ASK.sub("", text)
@@ -117,19 +141,21 @@ def _sentences(request: str) -> Iterator[tuple[str, bool]]:
 
 def _is_wish(sentence: str) -> bool:
     """Does a sentence begin with what is to be done, and say more than `do it`?"""
-    first = re.match(r"[\w-]+", sentence)
+    first = re.match(r"[\w-]+(?! (?:not|n['’]t)\b)", sentence)
     return first is not None and first[0].lower() in words("verbs") and len(key_terms(sentence)) > 1
 
 
 def name_of(title: str, commands: str = "") -> str:
     """A name from the verb of a title and what it is about; names of things that `commands` hold are none of it."""
     kept: list[str] = []
-    for chunk in re.findall(r"[^\W\d_][\w'’-]*|[,.;:]", re.sub(r"(?<=\w)\.[a-z]{2,5}\b", "", title)):
+    plain = re.sub(r"(?i)\b(set|clean|back|spin) up\b", r"\1-up", _QUOTED.sub("", title))
+    for chunk in re.findall(r"(?<![\w-])[^\W\d_][\w'’-]*|[,.;:]", re.sub(r"(?<=\w)\.[a-z]{2,5}\b", "", plain)):
         word = re.sub(r"['’]s?\Z|['’]", "", chunk.lower())
-        if (word in words("joints") or chunk in ",.;:") and len(kept) >= _ENOUGH:
+        enough = _ENOUGH + (title.startswith(_BROKEN) or word in ("that", "which"))
+        if (word in words("joints") or chunk in ",.;:") and len(kept) >= enough:
             break
         coined = re.search(r"[-_]", word) is not None and chunk in commands
-        common = coined or (is_common(next(iter(terms(word)), "the")) and not (not kept and word in words("verbs")))
+        common = coined or (all(map(is_common, terms(word))) and not (not kept and word in words("verbs")))
         if chunk not in ",.;:" and not common and len(word) > 1 and not _NUMBERED.search(word):
             kept += [] if word in words("joints") | words("light") | words("small") else [word]
         if len(kept) >= _WORDS or "-".join(kept).count("-") > _WORDS:
