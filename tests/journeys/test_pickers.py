@@ -270,3 +270,24 @@ def test_new_alone_asks_for_the_name_and_the_description(machine: Machine) -> No
         terminal.until("Name of the skill: ")
         code, lines = terminal.interrupt()
     assert (code, lines[-1], machine.names()) == (130, "Nothing was changed.", ["release-notes"])
+
+
+def test_edit_and_show_alone_offer_the_skills(machine: Machine) -> None:
+    for name in ("first", "second"):
+        words = ("--description", f"Does the {name}.", "--body", "Do it.", "--no-triggers")
+        assert machine.run("new", name, *words).returncode == 0
+    machine.env["EDITOR"] = "sed -i s/it/that/"
+    with Terminal(machine, "edit") as terminal:
+        offered = terminal.until("Esc leaves").now()
+        assert offered[:3] == [
+            "Edit which skill?",
+            "> first   user  Does the first.",
+            "  second  user  Does the second.",
+        ]
+        assert terminal.press(DOWN, ENTER).end() == (0, ["~/.agents/skills/second", "Changed second, version 2."])
+    with Terminal(machine, "show") as terminal:
+        terminal.until("Show which skill?").until("Esc leaves").press("s", "e", "c").until("filter: sec")
+        code, lines = terminal.press(ENTER).end()
+    assert (code, lines[0], lines[-1]) == (0, "second", "Do that.")
+    missing = machine.run("show")
+    assert missing.stderr == "error: NAME is missing.\nhint: `whet show --help` explains it.\n"

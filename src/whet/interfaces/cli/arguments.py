@@ -84,6 +84,11 @@ def skill_argument(parser: Parser, text: str = "The skill.") -> None:
     parser.positional("name", "NAME", text)
 
 
+def chosen_skill_argument(parser: Parser) -> None:
+    """Take the name of a skill; `picker.choose_skill` asks for one that is left out."""
+    parser.positional("name", "NAME", "The skill; without it, you choose from a list.", optional=True)
+
+
 def names_argument(parser: Parser, default: str = "every installed skill") -> None:
     text = f"The skills (default: {default})."
     parser.positional("names", "NAME", text, many=True, optional=True)

@@ -12,7 +12,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import RefusedError
+from whet.errors import NotFoundError, RefusedError
+from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.terminal import ask, can_ask, end_progress, leave, page, terminal_rows, write
 from whet.interfaces.cli.text import clean, pad, width
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.errors import AmbiguousError
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Namespace
 
@@ -198,6 +200,17 @@ def _pick_some(title: str, choices: Sequence[Choice], env: Mapping[str, str], *,
     if chosen := pick(title, choices, env, many=many):
         return chosen
     raise RefusedError("not-agreed", "Nothing was chosen.", hint="Nothing was changed.")
+
+
+def choose_skill(context: Context, options: Namespace, command: str, title: str) -> str:
+    """The skill that a person chooses. Raises UsageError where nobody can be asked, and RefusedError if they leave."""
+    if not can_ask(options):
+        raise misuse(command, "NAME is missing.")
+    cards = context.library.catalogue.cards
+    if not cards:
+        raise NotFoundError("skill-not-found", "There are no skills yet.", hint="`whet new` creates one.")
+    choices = [Choice((card.full_name, card.scope, card.description)) for card in cards]
+    return cards[pick_one(title, choices, context.env)].full_name
 
 
 def settle(error: AmbiguousError, options: Namespace, env: Mapping[str, str]) -> bool:

@@ -169,8 +169,12 @@ VERBS: dict[str, Verb] = {
     "skill rename": Verb("write", "Rename a skill", old=("rename",), also=("mv",), like=("move",)),
     "skill write-file": Verb("write", "Add or replace a file in a skill", old=("write-file",), like=("add-file",)),
     "skill remove-file": Verb("write", "Remove a file from a skill", old=("remove-file",), like=("delete-file",)),
-    "skill enable": Verb("decisions", "Enable a skill", also=("enable",), like=("on", "unhide", "activate")),
-    "skill disable": Verb("decisions", "Disable a skill", also=("disable",), like=("off", "hide", "deactivate")),
+    "skill enable": Verb(
+        "decisions", "Offer a disabled skill again", also=("enable",), like=("on", "unhide", "activate")
+    ),
+    "skill disable": Verb(
+        "decisions", "Stop offering a skill; it stays on disk", also=("disable",), like=("off", "hide", "deactivate")
+    ),
     "skill pin": Verb("decisions", "Protect a skill from updates and cleanup", old=("pin",), like=("hold",)),
     "skill unpin": Verb("decisions", "Let updates and cleanup change a skill again", old=("unpin",)),
     "skill pack": Verb("share", "Pack a skill into one .skill file", old=("pack",), like=("zip", "archive-file")),

@@ -158,7 +158,7 @@ def check_description(document: Document) -> Iterator[Note]:
     said = any(document.values.get(key) for key in ("when_to_use", "when-to-use"))
     triggers = said or bool(document.values.get("triggers"))
     if len(description) < MIN_CHARACTERS:
-        message = f"The description has {len(description)} characters; say what the skill does and when to use it."
+        message = f"The description has only {len(description)} characters; say what the skill does and when to use it."
         yield Note("description-short", "warning", message, line=line)
     if not said and not _WHEN.search(description):
         message = "The description does not say when to use the skill; add a sentence such as 'Use when ...'."

@@ -58,10 +58,10 @@ def configure_connect(parser: Parser) -> None:
         "Adds Whet's MCP server to the client's configuration and, where the client has hooks, hooks that offer "
         "fitting skills at each prompt and record which are used. Whet shows the change before making it, leaves "
         "everything else in the file untouched, and keeps the old file in connections/ in its state directory for "
-        "--undo. Without CLIENT you choose from a list: to connect, of all clients, to disconnect, of those that are "
-        "connected. --list, or a pipe, only prints it. With --here it shows the clients of the project.\n\n"
+        "--undo. Without CLIENT, you choose from a list of all clients, or with --undo of those that are connected; "
+        "with --list or on a pipe, Whet only prints the list. With --here, it lists the clients of the project.\n\n"
         "Without a terminal, Whet only shows the change; --yes makes it. Exits with 3 if you answer no or leave the "
-        "list, as every command that asks."
+        "list."
     )
     names = tuple(client.name for client in CONNECTIONS)
     parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names, read=connection_named)

@@ -218,9 +218,9 @@ def configure_validate(parser: Parser) -> None:
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True)
     parser.option("--profile", metavar="P", choices=PROFILES, default="spec", text="How strict to be (default spec).")
-    text = "The version of a host, such as hermes=0.8; can be repeated. Only with --profile package."
+    text = "The version of a client, such as hermes=0.8; can be repeated. Only with --profile package."
     parser.option("--host", metavar="H=V", many=True, default=[], text=text)
-    text = "A tool that the host has; can be repeated. Only with --profile package."
+    text = "A tool that the client has; can be repeated. Only with --profile package."
     parser.option("--tool", metavar="T", many=True, default=[], text=text)
     text = "Also say what this client would drop, cut or rename, such as codex; can be repeated."
     parser.option("--client", metavar="NAME", many=True, default=[], text=text)

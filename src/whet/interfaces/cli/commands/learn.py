@@ -47,9 +47,10 @@ def configure_learn(parser: Parser) -> None:
     parser.details = (
         "Without SESSION, looks at all waiting sessions, newest first, within the daily limit. A session is worth "
         "learning from if it took five or more tool calls, if it overcame an error, or if you corrected it; Whet "
-        "skips easy, unlucky, unresolved and secret sessions. Results wait as proposals: `whet proposals list` "
-        "shows them, and `whet proposals approve` applies them. A model, from --model or the settings, can write "
-        "the text, but you do not need one. On a pipe, each line has session, verdict, skill, proposal and reason, "
+        "skips sessions that were easy, failed, were hard only because of this machine, or wrote secrets. Results "
+        "wait as proposals: `whet proposals list` shows them, and `whet proposals approve` applies them. A model, from "
+        "--model or the settings, can write the text, but you do not need one. On a pipe, each line has session, "
+        "verdict, skill, proposal and reason, "
         "separated by tabs.\n\nWith a connected client this happens automatically, as the setting `learn` allows; "
         "--waiting does the same from a terminal or a timer."
     )
@@ -261,7 +262,7 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
         refused = f"; {plural(len(model.refused), 'answer')} rejected" if model.refused else ""
         screen.say(f"{model.name} wrote it, for {model.tokens:,} tokens{refused}.")
     elif made.draft:
-        screen.say("It is a draft: read and edit it. With --model, a model writes the skill.")
+        screen.say("It is an outline of the session: read and edit it. With --model, a model writes the skill.")
     if found := sum(finding.severity != "info" for finding in made.findings):
         where = "--json" if made.changes is None else f"`whet skill validate {name}`"
         screen.say(f"{plural(found, 'remark')}: {where} shows {'it' if found == 1 else 'them'}.")

@@ -275,7 +275,8 @@ def configure_show(parser: Parser) -> None:
         "that `whet install` accepts, shows what that source has: its skills, or with --skill (or if there is only "
         "one) its files, findings and the policy's decision. Nothing is written."
     )
-    parser.positional("name", "NAME|SOURCE", "The skill, or a source such as owner/repository.")
+    text = "The skill, or a source such as owner/repository; without it, you choose from a list of skills."
+    parser.positional("name", "NAME|SOURCE", text, optional=True)
     parser.option("--skill", metavar="S", many=True, default=[], text="Only this skill of SOURCE; can be repeated.")
     parser.option("--file", metavar="P", text="Show this file of the skill, such as references/guide.md.")
     parser.option("--page", metavar="N", read=number, default=1, text="The page of a long text.")
@@ -283,6 +284,10 @@ def configure_show(parser: Parser) -> None:
 
 def run_show(context: Context, options: Namespace) -> Answer:
     """Ask for tier 2, or for tier 3."""
+    if options.name is None:
+        from whet.interfaces.cli.picker import choose_skill
+
+        options.name = choose_skill(context, options, "show", "Show which skill?")
     name, file, page = options.name, options.file, options.page
     if options.skill:
         if page > 1:

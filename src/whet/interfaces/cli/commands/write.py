@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.writer import USER, Provenance, TreeChange
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError
-from whet.interfaces.cli.arguments import misuse, read_data, read_text, require, skill_argument
+from whet.interfaces.cli.arguments import chosen_skill_argument, misuse, read_data, read_text, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, hint_clients, name_version, render_change, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import screen_for
@@ -200,13 +200,17 @@ def configure_edit(parser: Parser) -> None:
         "Whet cannot accept is never lost: you can edit it again, or Whet keeps it and prints its path. A text with "
         "frontmatter replaces the whole file; one without replaces only the instructions."
     )
-    skill_argument(parser)
+    chosen_skill_argument(parser)
     parser.option("--body", metavar="TEXT", text="The new text.")
     parser.option("--body-file", metavar="F", text="Read the new text from this file; - is standard input.")
     change_options(parser, version=True)
 
 
 def run_edit(context: Context, options: Namespace) -> Answer:
+    if options.name is None:
+        from whet.interfaces.cli.picker import choose_skill
+
+        options.name = choose_skill(context, options, "edit", "Edit which skill?")
     body = read_text(options.body, options.body_file, "edit", "body")
     if body is None:
         from whet.interfaces.cli.editor import edit_skill
