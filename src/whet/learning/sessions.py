@@ -182,41 +182,45 @@ class Sessions:
             (MOST,),
         )
 
+    def _get(self, column: str, client: str, id: str) -> Any:  # noqa: A002  what it is called everywhere else
+        query = f"SELECT {column} FROM sessions WHERE client = ? AND id = ?"  # noqa: S608  columns are ours
+        rows = self.database.read(query, _key(client, id))
+        return rows[0][0] if rows else None
+
+    def _set(self, columns: str, client: str, id: str, *values: Any) -> bool:  # noqa: A002  as above
+        """Change columns of a session; False where it is not known."""
+        query = f"UPDATE sessions SET {columns} WHERE client = ? AND id = ?"  # noqa: S608  columns are ours
+        with self.database.write(durable=False) as connection:
+            return bool(connection.execute(query, (*values, *_key(client, id))).rowcount)
+
     # what a conversation was offered
 
     def state(self, client: str, id: str) -> Any:  # noqa: A002  what it is called everywhere else
         """The saved conversation, as `keep` got it; None where there is none that can be read."""
-        rows = self.database.read("SELECT state FROM sessions WHERE client = ? AND id = ?", _key(client, id))
-        return _unpacked(rows[0][0]) if rows else None
+        return _unpacked(self._get("state", client, id))
 
     def keep(self, client: str, id: str, state: Any) -> None:  # noqa: A002  as above
         """Save a conversation that was noted before; None forgets it."""
-        query = "UPDATE sessions SET state = ? WHERE client = ? AND id = ?"
-        with self.database.write(durable=False) as connection:
-            connection.execute(query, (_packed(state), *_key(client, id)))
+        self._set("state = ?", client, id, _packed(state))
 
     def hold(self, client: str, id: str, text: str, state: Any, turn: str = "") -> None:  # noqa: A002  as above
         """Keep what is still to be said in a turn, and what the conversation is once it was said."""
-        query = "UPDATE sessions SET pending = ? WHERE client = ? AND id = ?"
-        with self.database.write(durable=False) as connection:
-            connection.execute(query, (_packed([turn, text, state]), *_key(client, id)))
+        self._set("pending = ?", client, id, _packed([turn, text, state]))
 
     def take_pending(self, client: str, id: str, turn: str = "") -> str:  # noqa: A002  as above
         """What is still to be said in this turn of a conversation; whoever takes it says it, so it is given once."""
-        key = _key(client, id)
-        rows = self.database.read("SELECT pending FROM sessions WHERE client = ? AND id = ?", key)
-        pending = _unpacked(rows[0][0]) if rows else None
+        held = self._get("pending", client, id)
+        pending = _unpacked(held)
         if not pending or (turn and pending[0] and turn != pending[0]):
             return ""
         query = "UPDATE sessions SET state = ?, pending = NULL WHERE client = ? AND id = ? AND pending = ?"
         with self.database.write(durable=False) as connection:
-            taken = connection.execute(query, (_packed(pending[2]), *key, rows[0][0])).rowcount
+            taken = connection.execute(query, (_packed(pending[2]), *_key(client, id), held)).rowcount
         return str(pending[1]) if taken else ""
 
     def limits(self, client: str, id: str) -> list[Any]:  # noqa: A002  as above
         """What the skills allow that were loaded in a session, as `limit` got it."""
-        rows = self.database.read("SELECT limits FROM sessions WHERE client = ? AND id = ?", _key(client, id))
-        return (_unpacked(rows[0][0]) or []) if rows else []
+        return _unpacked(self._get("limits", client, id)) or []
 
     def limit(self, client: str, id: str, limits: Sequence[Any]) -> None:  # noqa: A002  as above
         """Add what loaded skills allow, which holds until the session is over; nothing forgets it all."""
@@ -275,16 +279,12 @@ class Sessions:
 
     def leave(self, client: str, id: str) -> None:  # noqa: A002  as above
         """Let a session wait for a day before it is taken up again."""
-        query = "UPDATE sessions SET later = ? WHERE client = ? AND id = ?"
-        with self.database.write(durable=False) as connection:
-            connection.execute(query, (self._clock() + LATER, *_key(client, id)))
+        self._set("later = ?", client, id, self._clock() + LATER)
 
     def forget(self, client: str, id: str) -> None:  # noqa: A002  as above
         """Forget what was noted of a session for learning."""
         counts = ", ".join(f"{name} = 0" for name in Counts._fields)
-        query = f"UPDATE sessions SET {counts}, hard = 0, learned = 1, transcript = '' WHERE client = ? AND id = ?"  # noqa: S608  columns are ours
-        with self.database.write(durable=False) as connection:
-            connection.execute(query, _key(client, id))
+        self._set(f"{counts}, hard = 0, learned = 1, transcript = ''", client, id)
 
     def all(self) -> tuple[Seen, ...]:
         """Every session that is kept, the newest first."""
@@ -292,11 +292,7 @@ class Sessions:
 
     def learned(self, client: str, id: str) -> bool:  # noqa: A002  as above
         """Note that a session was learned from, or is not worth it; False where no such session is known."""
-        if self.database.existing() is None:
-            return False
-        with self.database.write(durable=False) as connection:
-            query = "UPDATE sessions SET learned = 1 WHERE client = ? AND id = ?"
-            return bool(connection.execute(query, _key(client, id)).rowcount)
+        return self.database.existing() is not None and self._set("learned = 1", client, id)
 
     # what went wrong
 
