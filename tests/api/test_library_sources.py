@@ -87,7 +87,7 @@ def judged(library: Library) -> dict[str, tuple[str, str, str]]:
 def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, library: Library) -> None:
     for name in ("deploy", "pdf"):
         machine.skill(name)
-    shown = {"name": "mine", "default": False, "source": f"path:{machine.shelf}", "trust": "local"}
+    shown = {"name": "mine", "default": False, "source": f"path:{machine.shelf}", "trust": "community"}
     tap = library.sources.add_tap("mine", str(machine.shelf))
     assert tap.to_json() == {**shown, "added": tap.added, "shown": str(machine.shelf)}
     assert tap in library.sources.list_taps()
@@ -105,7 +105,7 @@ def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, librar
                 "version": "",
                 "group": "",
                 "tap": "mine",
-                "trust": "local",
+                "trust": "community",
                 "install": "mine:pdf",
                 "source": f"path:{machine.shelf}#path=pdf",
             }

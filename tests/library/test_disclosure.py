@@ -225,7 +225,7 @@ def test_a_view_tells_everything_about_one_skill(guide: str, root: str, opened: 
         "compatibility": "Python 3.11+",
         "allowed_tools": ["Read", "Bash(git:*)"],
         "origin": {"scope": "external", "client": "", "root": root},
-        "trust": "external",
+        "trust": "trusted",
         "settings": [],
         "diagnostics": [],
     }

@@ -541,12 +541,18 @@ def test_inline_commands_run_where_the_level_of_trust_is_named(world: World) -> 
         ("project", "project/.agents/skills", True),
         ("local", "", True),
         ("external", "project/.agents/skills", False),
+        ("trusted", "project/.agents/skills", True),
+        ("trusted", "", False),
+        ("local", "download", False),  # an installed skill is none of yours, wherever it lies
+        ("community", "download", True),
     ],
 )
 def test_each_level_of_trust_is_allowed_by_itself(world: World, allowed: str, where: str, ran: bool) -> None:
-    world.skill("touch", "!`echo x >> made; echo done`\n", where=where)
+    made = world.skill("touch", "!`echo x >> made; echo done`\n", where=where)
     world.config(f'inline_shell = ["{allowed}"]\nsandbox = "off"')
     library = world.library()
+    if where == "download":
+        library.sources.install(os.path.dirname(made))
     library.settings.trust()
     library.invoke("/touch")
     assert runs(world) == ("x\n" if ran else "")

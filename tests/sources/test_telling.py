@@ -121,7 +121,10 @@ def test_why_a_skill_is_there(world: World) -> None:
         "path": str(world.root / "deploy"),
         "scope": "user",
         "installed": {**entry._asdict(), "files": 1, "edited": True, "shown": f"git:{repository.url}#path=deploy"},
+        "trust": "community",
     }
+    (audited,) = library.guard.audit().results
+    assert (library.read("deploy").trust, audited.skill.decision.trust) == ("community", "community")
     assert [(item["actor"], item["action"]) for item in history] == [("user", "install")]
     assert (decision["action"], decision["decision"], decision["reason"]) == ("override", "allow", "I read it.")
     assert (decision["trust"], decision["verdict"]) == ("community", "dangerous")
@@ -138,7 +141,9 @@ def test_why_a_skill_is_there_that_nobody_installed(world: World) -> None:
         "installed": None,
         "history": [],
         "decision": None,
+        "trust": "local",
     }
+    assert library.read("own").trust == "local"
     refused(lambda: library.sources.why("nothing"), "skill-not-found")
 
 

@@ -13,14 +13,13 @@ from whet.errors import UsageError
 from whet.values import answer_json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from whet.guard.audit import Record
     from whet.guard.baseline import Entry as Known
     from whet.guard.permissions.decision import Permission, Policy
     from whet.guard.policy import Decision, MachinePolicy, Table
     from whet.guard.report.results import ScanReport
-    from whet.guard.trust import Provenance
     from whet.library.card import Card
     from whet.library.config import ResolvedConfig
     from whet.library.trust import SkillDecision
@@ -165,10 +164,8 @@ class ProjectReview(NamedTuple):
 class SkillGuard:
     """Questions about the safety of packages, in the library or anywhere else."""
 
-    def __init__(self, workspace: Workspace, origins: Callable[[], Mapping[str, Provenance]]) -> None:
-        """`origins` returns the trust of skills that the user did not write, by their directories."""
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._origins = origins
 
     def scan(
         self,
@@ -213,7 +210,7 @@ class SkillGuard:
         """Scan every skill in the library again, apply the policy, and report what changed since the last time."""
         from whet.library.trust import decide_skill, keep_back
 
-        workspace, origins, results = self._workspace, self._origins(), []
+        workspace, origins, results = self._workspace, self._workspace.origins(), []
         snapshot = workspace.snapshot()
         config, catalogue = snapshot.config, snapshot.catalogue
         for card in (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting):
@@ -298,7 +295,7 @@ class SkillGuard:
     def _decide(self, card: Card, config: ResolvedConfig) -> SkillDecision:
         from whet.library.trust import decide_skill
 
-        return decide_skill(self._workspace.gate, card, config, origins=self._origins())
+        return decide_skill(self._workspace.gate, card, config, origins=self._workspace.origins())
 
     def _decide_again(self, card: Card) -> Explanation:
         from whet.library.trust import keep_back

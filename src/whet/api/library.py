@@ -113,7 +113,7 @@ class Library:
         """Functions that return handlers for more kinds of intents (`settle`), for code that is built on a library."""
         self._settling, self._settler = allocate_lock(), 0
         workspace.settle, workspace.hidden = self._settle_for_readers, self._hidden
-        workspace.progress = self._tell
+        workspace.progress, workspace.origins = self._tell, self._origins
 
     @classmethod
     def open(
@@ -283,7 +283,7 @@ class Library:
         """Is it safe: scanning, the policy, the record of decisions, what a skill may do."""
         from whet.api.guard import SkillGuard
 
-        return SkillGuard(self.workspace, self._origins)
+        return SkillGuard(self.workspace)
 
     def _check_release(self, skill: Prepared, path: str, outputs: OutputResults | None) -> tuple[Note, ...]:
         return self.learning.check_release(skill, path, outputs)

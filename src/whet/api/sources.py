@@ -205,7 +205,7 @@ class SkillSources:
         from whet.sources.search import Finder
 
         workspace = self._workspace
-        return Finder(self.reach, open_source, self._trust, workspace.cache_database, workspace.clock)
+        return Finder(self.reach, open_source, self.installer().trust, workspace.cache_database, workspace.clock)
 
     def _searched(self, source: str) -> list[tuple[str, Ref]]:
         """Name and reference of every source to search; one that is no tap has no name."""
@@ -230,11 +230,6 @@ class SkillSources:
                 return False
             raise
         return True
-
-    def _trust(self, ref: Ref) -> str:
-        from whet.sources.refs.parse import ref_trust
-
-        return ref_trust(ref, self._workspace.config().settings.trusted_sources)
 
     def _wanted(self, sources: Sequence[str], skills: Sequence[str], *, every: bool) -> list[Wanted]:
         """What is wanted of which source.
@@ -348,7 +343,7 @@ class SkillSources:
         from whet.sources.refs.parse import read_ref, shown
 
         ref = read_ref(tap.source, self._place)
-        return TapInfo(*tap, shown=shown(ref), trust=self._trust(ref))
+        return TapInfo(*tap, shown=shown(ref), trust=self.installer().trust(ref))
 
     # plans
 

@@ -250,7 +250,7 @@ def _sentence(text: str) -> str:
 
 
 def place_trust(level: str, table: Mapping[str, Any]) -> str:
-    """The row for skills of a place (`whet.library.settings.TRUST`).
+    """The row for skills of a place (`whet.library.trust.place_level`).
 
     Who names a directory as a root, or trusts a repository, has vouched for it. A row of that name goes first.
     """

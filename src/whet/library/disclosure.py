@@ -152,6 +152,8 @@ class SkillView(NamedTuple):
     """What each client used here does with it: `yes`, or `no` and the reason; empty unless requested."""
     listing: str = "normal"
     """How it is listed for a model (`whet.library.settings.LISTING`)."""
+    trust: str = ""
+    """The trust that it has for the policy, for a person; "" if nobody asked."""
 
     @property
     def name(self) -> str:
@@ -198,7 +200,7 @@ class SkillView(NamedTuple):
             "compatibility": skill.compatibility,
             "allowed_tools": list(skill.allowed_tools),
             "origin": {"scope": card.scope, "client": card.root.client, "root": card.root.path},
-            "trust": trust(card),
+            **({"trust": self.trust} if self.trust else {}),
             "diagnostics": [note.to_json() for note in self.notes],
             "settings": list(self.settings),
             **_declared(skill),
@@ -303,11 +305,6 @@ def view_skill(opened: Opened, probe: Probe, *, page: int, body: str) -> SkillVi
     ready = not lacking and not wrong_platform(gates, probe)
     notes = opened.skill.diagnostics
     return SkillView(opened.card, opened.skill, body, page, opened.files, opened.digest, ready, tuple(lacking), notes)
-
-
-def trust(card: Card) -> str:
-    """How far the origin is trusted; one of `whet.library.settings.TRUST`."""
-    return {"org": "org", "user": "local", "project": "project"}.get(card.scope, "external")
 
 
 def view_file(card: Card, path: str, *, page: int, bases: Sequence[str]) -> FileView:

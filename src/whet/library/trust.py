@@ -17,7 +17,6 @@ from whet.guard.audit import plain
 from whet.guard.gate import Judgement
 from whet.guard.policy import place_trust
 from whet.guard.trust import Provenance
-from whet.library.disclosure import trust as place_of
 from whet.library.files import inside
 from whet.library.standalone import read_card
 from whet.library.visibility import guard_blocked, refusal
@@ -61,10 +60,15 @@ def origin_of(card: Card, table: Table, origins: Mapping[str, Provenance] = NO_O
     """The row of the policy for a skill; `origins` tells it of directories whose skills the user did not write."""
     if not card.root.trusted:
         return Provenance("community")
-    level = place_of(card)
+    level = place_level(card)
     if level == "local" and (origin := origins.get(card.place)):
         return origin
     return Provenance(place_trust(level, table))
+
+
+def place_level(card: Card) -> str:
+    """What the place of a skill says about its trust, as a row of the policy or `project` or `external`."""
+    return {"org": "org", "user": "local", "project": "project"}.get(card.scope, "external")
 
 
 def decide_skill(

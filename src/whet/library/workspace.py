@@ -34,9 +34,10 @@ from whet.store.state import StateDatabase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.guard.gate import Gate
+    from whet.guard.trust import Provenance
     from whet.library.card import Card
     from whet.library.disclosure import Opened
     from whet.library.discovery import Container
@@ -87,6 +88,8 @@ class Workspace:
         """Called before a look when changes are open: settles what no living process holds."""
         self.hidden: Callable[[], frozenset[str]] = frozenset
         """Which directories are to be left out, so that what is under way is seen as it was or as it will be."""
+        self.origins: Callable[[], Mapping[str, Provenance]] = dict
+        """Where skills come from that the user did not write, and their trust, by their directories."""
         self._snapshot: Snapshot | None = None
         self._kept_back: dict[str, str] = {}
         """What a look keeps back and could not be remembered: why, by the ids of the skills."""
@@ -135,6 +138,12 @@ class Workspace:
             return skill_id(real, root), root.scope
         parent, name = os.path.split(real)
         return SkillId(portable(parent, os.path.realpath(self.place.home)), name), ""
+
+    def trust(self, card: Card) -> str:
+        """The trust that a skill has, as the policy calls it: that of where it comes from, wherever it lies."""
+        from whet.library.trust import origin_of
+
+        return origin_of(card, self.config().policy, self.origins() if card.scope == "user" else {}).trust
 
     def admit(self, opened: Opened, config: ResolvedConfig) -> None:
         """Raise RefusedError when a repository's skill, as it was read, is one that the guard keeps back.

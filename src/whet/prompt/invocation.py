@@ -149,7 +149,7 @@ def prepare(card: Card, arguments: str, context: InvocationContext) -> Part:
         report = context.fork(card.location, arguments)
         return Part(card, skill, opened.digest, report, (), (), (), ())
     variables = variables_of(opened, context.config, context.session_id)
-    shell = shell_of(opened, context.config, context.runner)
+    shell = shell_of(opened, context.workspace, context.config, context.runner)
     rendered = render_skill(opened, variables, arguments=arguments, shell=shell)
     lacking = [f"{item.kind} {item.name}. {item.help}".strip() for item in missing(skill.gates, context.probe)]
     if lacking and skill.setup_help:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from whet.library.disclosure import AlreadyLoaded, trust, view_file, view_skill
+from whet.library.disclosure import AlreadyLoaded, view_file, view_skill
 from whet.library.visibility import PERSON, Caller, hidden, refusal
 from whet.notes import Note
 from whet.prompt.message import setting_lines
@@ -90,12 +90,13 @@ def view_card(
         seen = "\n".join((opened.digest, *lines))
         if loaded is not None and loaded.knows(card.path, "", page, seen):
             return AlreadyLoaded(card, "", page, opened.digest)
-        shell = shell_of(opened, config, runner) if caller.model else None
+        shell = shell_of(opened, workspace, config, runner) if caller.model else None
         rendered = render_skill(opened, variables_of(opened, config, session_id), shell=shell)
         view = view_skill(opened, probe or config.probe, page=page, body=rendered.text)
         apart = [_apart(card)] if caller.model and opened.skill.execution.context == "fork" else []
         shown = view._replace(notes=(*apart, *view.notes, *rendered.notes), settings=lines, hidden=reason)
-        shown = shown._replace(listing=config.disabled.listed(card).mode)
+        known = "" if caller.model else workspace.trust(card)
+        shown = shown._replace(listing=config.disabled.listed(card).mode, trust=known)
     if loaded is not None:
         loaded.add(card.path, file_path or "", page, seen)
     return shown
@@ -124,13 +125,21 @@ def variables_of(opened: Opened, config: ResolvedConfig, session_id: str = "") -
     )
 
 
-def shell_of(opened: Opened, config: ResolvedConfig, runner: Runner | None = None) -> Shell | None:
+def shell_of(
+    opened: Opened, workspace: Workspace, config: ResolvedConfig, runner: Runner | None = None
+) -> Shell | None:
     """What runs the skill's inline commands: nothing, unless the settings allow it for how far the skill is trusted.
 
     They run in a box that shows the skill and the project, unless the settings say otherwise or the caller brings a
     runner.
     """
-    if trust(opened.card) not in config.settings.inline_shell:
+    allowed = config.settings.inline_shell
+    if not allowed or not has_commands(opened.skill.body):
+        return None
+    from whet.library.trust import place_level
+
+    level = place_level(opened.card)  # of what lies among your own skills, this says nothing: it may be installed
+    if workspace.trust(opened.card) not in allowed and (level == "local" or level not in allowed):
         return None
     from whet.prompt.shell import LocalRunner, SandboxRunner, Shell, allowed_environment
 

@@ -273,8 +273,8 @@ class Installer:
     def _checkout_trust(self, directory: str) -> str:
         """How far a directory is trusted: the clone of a repository is what its remotes are, the least trusted counts.
 
-        A repository that the user trusted stays so. The user's own are the directories of the user's skills, and the
-        project around the working directory if it comes from nowhere; any other directory may be a download.
+        A repository or directory that the user trusted stays so. The user's own are the directories of the user's
+        skills, and the project around the working directory if it comes from nowhere; others may be downloads.
         """
         directory = os.path.realpath(directory)
         if self.project and inside(directory, self.project):
@@ -283,7 +283,7 @@ class Installer:
         addresses = find_remotes(repository)
         if not addresses and self._is_own(directory, repository):
             return self.own_trust
-        if repository.identity in self._trusted_repositories:
+        if any(known == repository.identity or inside(directory, known) for known in self._trusted):
             return "trusted"
         if not addresses:
             return "community"
@@ -306,7 +306,8 @@ class Installer:
         return self._repository(os.path.realpath(self.reach.place.directory))
 
     @cached_property
-    def _trusted_repositories(self) -> frozenset[str]:
+    def _trusted(self) -> frozenset[str]:
+        """The repositories, and the directories, that the user trusted."""
         return frozenset(known.identity for known in self.workspace.decisions.trusted())
 
     def trust_in(self, package: Fetched) -> str:

@@ -149,6 +149,8 @@ class Origin(NamedTuple):
     """The skills that it needs, with their version ranges."""
     needed_by: tuple[str, ...] = ()
     """The skills that need it."""
+    trust: str = ""
+    """The trust that it has for the policy."""
 
     def to_json(self) -> Json:
         """The answer as JSON."""
@@ -253,7 +255,8 @@ def why(installer: Installer, card: Card) -> Origin:
     )
     origin = Origin(card.full_name, path, card.scope, installed, made, _decision(installer, path, entry), plugin)
     users = dependants(installer.workspace.snapshot().catalogue.cards, card.name)
-    return origin._replace(needs=tuple(map(str, card.gates.skills)), needed_by=users)
+    needs, trust = tuple(map(str, card.gates.skills)), installer.workspace.trust(card)
+    return origin._replace(needs=needs, needed_by=users, trust=trust)
 
 
 def _decision(installer: Installer, path: str, entry: Installed | None) -> Record | None:

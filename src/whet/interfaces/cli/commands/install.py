@@ -300,7 +300,7 @@ def _describe_origin(origin: Origin, screen: Screen) -> Iterator[tuple[str, str]
             yield "revision", short(entry.revision)
         yield "digest", f"{short(entry.digest)} ({plural(len(entry.files), 'file')})"
         yield "since", f"{entry.installed}, last updated {entry.updated}"
-        yield "trust", f"{entry.trust}, {entry.verdict} when it was scanned"
+        yield "trust", f"{origin.trust}, {entry.verdict} when it was scanned"
         if published := installed.published:
             yield "published", f"{published.published[:10]} by {published.by}, {published.verdict}"
             yield "proof", f"entry {published.entry} of the log {entry.log_key.partition('+')[0]}"
@@ -316,6 +316,8 @@ def _describe_origin(origin: Origin, screen: Screen) -> Iterator[tuple[str, str]
         yield "changes", "go to a copy of your own; update or remove the plugin with the client that installed it"
     else:
         yield "from", "unknown: Whet did not install or change it"
+    if not origin.installed:
+        yield "trust", origin.trust
     if origin.needs:
         yield "needs", ", ".join(origin.needs)
     if origin.needed_by:
