@@ -19,7 +19,7 @@ from whet.skill.finder import MAIN_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     from whet.errors import WhetError
@@ -152,8 +152,8 @@ class SkillView(NamedTuple):
     """What each client used here does with it: `yes`, or `no` and the reason; empty unless requested."""
     listing: str = "normal"
     """How it is listed for a model (`whet.library.settings.LISTING`)."""
-    trust: str = ""
-    """The trust that it has for the policy, for a person; "" if nobody asked."""
+    find_trust: Callable[[], str] = str
+    """What finds out about its trust, which takes a look at the lock and the history; "" for a model."""
 
     @property
     def name(self) -> str:
@@ -164,6 +164,11 @@ class SkillView(NamedTuple):
     def description(self) -> str:
         """What it is for."""
         return self.skill.description
+
+    @property
+    def trust(self) -> str:
+        """The trust that it has for the policy; "" for a model."""
+        return self.find_trust()
 
     @property
     def pages(self) -> int:
@@ -200,7 +205,7 @@ class SkillView(NamedTuple):
             "compatibility": skill.compatibility,
             "allowed_tools": list(skill.allowed_tools),
             "origin": {"scope": card.scope, "client": card.root.client, "root": card.root.path},
-            **({"trust": self.trust} if self.trust else {}),
+            **({"trust": trust} if (trust := self.trust) else {}),
             "diagnostics": [note.to_json() for note in self.notes],
             "settings": list(self.settings),
             **_declared(skill),

@@ -239,7 +239,7 @@ def _describe_source(step: Step) -> str:
     if trust == "local":
         return "your own directory" if local else "this machine"
     article = "an" if trust[:1] in "aeio" else "a"
-    return f"{'a directory, as ' if local else ''}{article} {trust} source"
+    return f"{'a directory, trusted like ' if local else ''}{article} {trust} source"
 
 
 def _describe_powers(plan: Plan, step: Step) -> Iterator[str]:
@@ -349,6 +349,8 @@ def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
 
         entry = kept.entry or kept.previous
         source = opened_source(entry.source, os.path.dirname(lock_file(result.plan.root))) if entry else ""
+        if source.startswith("path:") and "%" not in source:
+            source = source.removeprefix("path:").replace("#path=", "/")
         look = f"`whet show '{source}'` shows it in full. " if source else ""
         screen.hint(f"{look}`--override REASON` installs it anyway.")
     if result.waiting:

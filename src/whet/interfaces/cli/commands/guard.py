@@ -197,7 +197,7 @@ def render_scan(scanned: Scanned, screen: Screen, options: Namespace) -> None:
         screen.say(*_name_directories(scanned.report, options.paths))
     _render_summary(scanned, screen, options)
     if screen.tty and not screen.verbose and options.format == "text" and scanned.report.verdict != "safe":
-        screen.hint("-v shows what to do about each finding.")
+        screen.hint("-v says why each finding matters.")
 
 
 def _name_directories(report: ScanReport, paths: Sequence[str]) -> Iterator[str]:
