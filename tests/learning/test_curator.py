@@ -231,49 +231,35 @@ def test_near_duplicates_are_proposed_for_merging_into_the_most_used() -> None:
         skill("check", last=1),
         skill("letter", last=1),
     ]
-    pairs = near_duplicates(texts)
-    score = sorted(pair.score for pair in pairs)[1]
-    assert {name for pair in pairs for name in pair[:2]} == {"audit", "check", "scan"}
-    first = next(pair for pair in pairs if "audit" in pair[:2])
-    reason = f"Each is {score:.0%} like another, or more; the one to keep is used most."
-    assert merges(*standings, **texts) == (Merge("audit", ("check", "scan"), score, first.shared, reason),)
+    best = near_duplicates(texts)[0]
+    assert {*best[:2]} == {"check", "scan"}
+    reason = f"They are {best.score:.0%} alike; the one to keep is used more."
+    assert merges(*standings, **texts) == (Merge("scan", "check", best.score, best.shared, reason),)
 
 
 @pytest.mark.parametrize(
     ("standings", "into", "why"),
     [
-        ((skill("a", created=50), skill("b", created=60)), "b", "the one to keep is the oldest of those used most."),
+        ((skill("a", created=50), skill("b", created=60)), "b", "the one to keep is older."),
         (
             (skill("a", created=0)._replace(created=0, last=5), skill("b")),
             "b",
-            "the one to keep is the oldest of those used most.",
+            "the one to keep is older.",
         ),
         ((skill("a"), skill("b")), "a", "only the name decides which one to keep."),
-        ((skill("a", uses=2), skill("b", uses=1, created=900)), "a", "the one to keep is used most."),
+        ((skill("a", uses=2), skill("b", uses=1, created=900)), "a", "the one to keep is used more."),
     ],
 )
 def test_of_those_used_as_often_the_oldest_is_kept(standings: tuple[Standing, ...], into: str, why: str) -> None:
     (found,) = merges(*standings, a=SCAN, b=AUDIT)
-    assert (found.into, found.others) == (into, tuple({"a", "b"} - {into}))
-    assert found.reason == f"Each is {found.score:.0%} like another, or more; {why}"
+    assert {found.into: found.other} == {into: "b" if into == "a" else "a"}
+    assert found.reason == f"They are {found.score:.0%} alike; {why}"
 
 
 @pytest.mark.parametrize("protected", [skill("a", uses=1, pinned=True), skill("a", uses=1, referenced_by=("bundle",))])
 def test_what_is_protected_may_take_others_in_but_is_never_taken_in(protected: Standing) -> None:
-    assert [merge[:2] for merge in merges(protected, skill("b"), a=SCAN, b=AUDIT)] == [("a", ("b",))]
+    assert [merge[:2] for merge in merges(protected, skill("b"), a=SCAN, b=AUDIT)] == [("a", "b")]
     assert merges(protected, skill("b", uses=2), a=SCAN, b=AUDIT) == ()
-    more = {"b": changed(SCAN, "Trivy", "Grype"), "c": changed(SCAN, "CVE", "identifier"), "d": AUDIT}
-    found = merges(protected, skill("b", uses=2), skill("c"), skill("d"), a=SCAN, **more)
-    assert [merge[:2] for merge in found] == [("b", ("c", "d"))]
-
-
-def test_what_is_connected_only_by_a_protected_skill_is_taken_in_by_that_one() -> None:
-    body = "Run `trivy fs --offline-scan --format json package-lock.json` and write a CSV report of HIGH and CRITICAL."
-    brief = Texts("vulnerability-check", "Check a project's dependencies for vulnerabilities.", body)
-    texts = {"a": SCAN, "b": AUDIT, "c": brief}
-    assert [pair[:2] for pair in near_duplicates(texts)] == [("a", "b"), ("a", "c")]
-    found = merges(skill("a", uses=1, pinned=True), skill("b", uses=2), skill("c"), **texts)
-    assert [merge[:2] for merge in found] == [("a", ("c",))]
 
 
 def test_only_what_the_agent_made_and_this_plan_keeps_is_merged() -> None:
@@ -289,13 +275,11 @@ def test_a_name_that_two_skills_have_is_not_merged() -> None:
     assert merges(skill("a"), skill("a", path="/elsewhere", last=100, stale=60), skill("b"), a=SCAN, b=AUDIT) == ()
 
 
-def test_a_group_has_at_most_five_skills_and_no_skill_is_in_two() -> None:
+def test_no_skill_is_in_two_merges() -> None:
     texts = {f"s{number:02}": SCAN._replace(body=f"{SCAN.body}\nNumber {number}") for number in range(12)}
     found = merges(*(skill(name, uses=number) for number, name in enumerate(texts)), **texts)
-    named = [name for merge in found for name in (merge.into, *merge.others)]
-    assert sorted(named) == sorted(set(named))
-    assert max(len(merge.others) for merge in found) == 4
-    assert all(len(merge.others) <= 4 for merge in found)
+    named = [name for merge in found for name in merge[:2]]
+    assert sorted(named) == sorted(set(named)) and len(found) > 1
 
 
 # --- for programs and people ----------------------------------------------------------------------------------------
@@ -308,7 +292,7 @@ SHOWN = Plan(
         step("c", "stale", "active", "Active again."),
     ),
     (Kept("d", "pinned"), *(Kept(f"e{number}", "in use") for number in range(22)), Kept("f", "referenced by x\ny")),
-    (Merge("g", ("h", "i"), 0.7, ("trivy", "offline"), "Each is 70% like another, or more; it is used most."),),
+    (Merge("g", "h", 0.7, ("trivy", "offline"), "They are 70% alike; it is used more."),),
     due=False,
     start_over=True,
     notes=("The curator has not run yet.",),
@@ -337,10 +321,10 @@ def test_a_plan_is_json() -> None:
         "merges": [
             {
                 "into": "g",
-                "others": ["h", "i"],
+                "other": "h",
                 "score": 0.7,
                 "shared": ["trivy", "offline"],
-                "reason": "Each is 70% like another, or more; it is used most.",
+                "reason": "They are 70% alike; it is used more.",
             }
         ],
     }
@@ -368,7 +352,7 @@ The curator has not run yet.
 
 ## Worth merging
 
-- `h`, `i` into `g`. Each is 70% like another, or more; it is used most. Words in common: `trivy`, `offline`.
+- `h` into `g`. They are 70% alike; it is used more. Words in common: `trivy`, `offline`.
 
 ## Left alone
 
@@ -444,13 +428,12 @@ def test_merges_never_name_a_skill_twice_nor_take_in_a_protected_one(
     standings: list[Standing], texts: dict[str, Texts]
 ) -> None:
     found = make_plan(standings, texts, now=NOW, last_run=WEEK_AGO)
-    named = [name for merge in found.merges for name in (merge.into, *merge.others)]
+    named = [name for merge in found.merges for name in merge[:2]]
     assert len(named) == len(set(named))
     by_name = {each.name: each for each in standings}
     archived = {each.name for each in found.steps if each.after == "archived"}
     for merge in found.merges:
-        assert 1 <= len(merge.others) <= 4
-        assert all(by_name[name].mine and name in texts for name in (merge.into, *merge.others))
-        assert not any(by_name[name].pinned or by_name[name].referenced_by for name in merge.others)
-        assert all(by_name[name].uses <= by_name[merge.into].uses for name in merge.others)
-        assert not archived & {merge.into, *merge.others}
+        into, other = by_name[merge.into], by_name[merge.other]
+        assert all(one.mine and one.name in texts for one in (into, other))
+        assert not other.pinned and not other.referenced_by and other.uses <= into.uses
+        assert not archived & {into.name, other.name}

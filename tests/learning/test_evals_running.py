@@ -15,7 +15,7 @@ from whet.errors import InvalidError, UsageError
 from whet.guard.sandbox.levels import levels
 from whet.learning.evals import results_directory
 from whet.learning.evals.grading import grader
-from whet.learning.evals.results import Output, Result, Run, benchmark, rows, scores, spread, summary
+from whet.learning.evals.results import Evaluation, Output, Result, Run, rows, scores, spread, summary
 from whet.learning.evals.task_runs import run_evals
 from whet.learning.models.model import Budget, Budgeted, Call, Completion, ModelError
 from whet.learning.models.scripted import Scripted
@@ -24,7 +24,7 @@ from whet.runtime.trials import TURNS, Trials
 if TYPE_CHECKING:
     from whet.guard.sandbox.process import Ran
     from whet.learning.evals.formats import Eval
-    from whet.learning.evals.results import Benchmark, Side
+    from whet.learning.evals.results import Side
     from whet.learning.models.model import Model, Request
 
 pytestmark = pytest.mark.skipif(not levels(), reason="evals run in a sandbox, and this machine offers none")
@@ -170,16 +170,8 @@ def test_spread() -> None:
     assert mean is not None and mean.to_json() == {"mean": 0.5, "stddev": 0.7071, "min": 0.0, "max": 1.0}
 
 
-def told(runs: tuple[Run, ...] | list[Run]) -> Benchmark:
-    about = {
-        "skill": "x",
-        "path": "/x",
-        "digest": "d",
-        "model": "m",
-        "grader": "m",
-        "timestamp": "2026-01-01T00:00:00Z",
-    }
-    return benchmark(runs, SIDES, **about)
+def told(runs: tuple[Run, ...] | list[Run]) -> Evaluation:
+    return Evaluation("x", "/x", "d", "m", "m", "none", SIDES, tuple(runs), "2026-01-01T00:00:00Z")
 
 
 def test_the_workspace_has_the_common_layout(tmp_path: Path) -> None:

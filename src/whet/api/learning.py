@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from whet.learning.distill.rounds import Kept as DistillationStore
     from whet.learning.evals.collection import SkillEvals
     from whet.learning.evals.descriptions import Description
-    from whet.learning.evals.evaluation import Evaluation, OwnTests
+    from whet.learning.evals.evaluation import OwnTests
+    from whet.learning.evals.results import Evaluation
     from whet.learning.evals.task_runs import Attempt, Task
     from whet.learning.evidence.session import Evidence
     from whet.learning.improvement.improve import Improvement

@@ -28,7 +28,7 @@ from whet.store.clock import iso
 from whet.values import Json, answer_json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from whet.authoring.editor import SkillEditor
     from whet.authoring.journal import Entry
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from whet.learning.usage import DeadSkill, Total, Usage
     from whet.library.card import Card
     from whet.library.workspace import Snapshot
-    from whet.routing.duplicates import Pair
     from whet.routing.texts import Texts
     from whet.skill.tree import Item
 
@@ -44,8 +43,6 @@ DAY = 86_400 * 10**9
 """In nanoseconds."""
 
 _YEAR_DAYS = 365
-_GROUP = 5
-"""Skills in one proposal to merge; more at once nobody can review."""
 _PAIRS = 200
 """Pairs of near duplicates that proposals are made from."""
 _LATEST = 1 << 63
@@ -110,12 +107,11 @@ class Kept(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """A proposal to make one skill of several."""
+    """A proposal to make one skill of two."""
 
     into: str
-    others: tuple[str, ...]
+    other: str
     score: float
-    """Of the two that are least alike among those that bring the group together."""
     shared: tuple[str, ...]
     """The words that tell most of what they have in common."""
     reason: str
@@ -300,7 +296,7 @@ def _days(days: int) -> str:
 
 
 def _merges(standings: Sequence[Standing], archived: set[str], texts: Mapping[str, Texts]) -> tuple[Merge, ...]:
-    """Groups of skills that say nearly the same, the most alike first; no skill is in two of them."""
+    """Pairs of skills that say nearly the same, the most alike first; no skill is in two of them."""
     times = Counter(standing.name for standing in standings)
     known = {
         standing.name: standing
@@ -310,50 +306,27 @@ def _merges(standings: Sequence[Standing], archived: set[str], texts: Mapping[st
         and standing.path not in archived
         and times[standing.name] == 1  # of two skills with one name, it cannot be told whose the text is
     }
-    comparable = {name: texts[name] for name in known if name in texts}
-    pairs = near_duplicates(comparable, most=_PAIRS)
-    found = [merge for group in _groups(pairs) for merge in _proposals(group, pairs, known)]
-    return tuple(sorted(found, key=lambda merge: (-merge.score, merge.into)))
+    found: list[Merge] = []
+    taken: set[str] = set()
+    for pair in near_duplicates({name: texts[name] for name in known if name in texts}, most=_PAIRS):
+        into, other = sorted((known[pair.one], known[pair.other]), key=_precedence)
+        if taken.isdisjoint((into.name, other.name)) and not other.pinned and not other.referenced_by:
+            taken |= {into.name, other.name}
+            reason = f"They are {pair.score:.0%} alike; {_why(into, other)}"
+            found.append(Merge(into.name, other.name, pair.score, pair.shared, reason))
+    return tuple(found)
 
 
-def _groups(pairs: Sequence[Pair]) -> list[list[str]]:
-    """What is connected by pairs, taken from the most alike on, as long as a group does not grow too large."""
-    group_of: dict[str, list[str]] = {}
-    for pair in pairs:
-        one, other = (group_of.setdefault(name, [name]) for name in (pair.one, pair.other))
-        if one is not other and len(one) + len(other) <= _GROUP:
-            one += other
-            for name in other:
-                group_of[name] = one
-    return [group for name, group in group_of.items() if name == group[0]]
+def _precedence(standing: Standing) -> tuple[int, int, str]:
+    """Which of two skills is kept: the one that is used more, then the older one."""
+    return -standing.uses, standing.created or _LATEST, standing.name
 
 
-def _proposals(group: Sequence[str], pairs: Sequence[Pair], known: Mapping[str, Standing]) -> Iterator[Merge]:
-    """What to merge of one group: into the most used, then the oldest, what is not protected and connected with it."""
-    left = sorted(group, key=lambda name: (-known[name].uses, known[name].created or _LATEST, name))
-    while left:
-        into = left[0]
-        free = {into, *(name for name in left if not known[name].pinned and not known[name].referenced_by)}
-        inside = [pair for pair in pairs if pair.one in free and pair.other in free]
-        reached = [into]
-        links: list[Pair] = []
-        while link := next((pair for pair in inside if (pair.one in reached) != (pair.other in reached)), None):
-            links.append(link)
-            reached.append(link.other if link.one in reached else link.one)
-        if links:
-            others = tuple(sorted(reached[1:]))
-            score = min(link.score for link in links)
-            reason = f"Each is {score:.0%} like another, or more; {_why(known[into], [known[name] for name in others])}"
-            yield Merge(into, others, score, links[0].shared, reason)
-        left = [name for name in left if name not in reached]
-
-
-def _why(into: Standing, others: Sequence[Standing]) -> str:
-    """Why this one of a group is the one to keep."""
-    if into.uses > max(other.uses for other in others):
-        return "the one to keep is used most."
-    if 0 < into.created < min(other.created or _LATEST for other in others if other.uses == into.uses):
-        return "the one to keep is the oldest of those used most."
+def _why(into: Standing, other: Standing) -> str:
+    if into.uses > other.uses:
+        return "the one to keep is used more."
+    if 0 < into.created < (other.created or _LATEST):
+        return "the one to keep is older."
     return "only the name decides which one to keep."
 
 
@@ -374,8 +347,8 @@ def _step_line(step: Step) -> str:
 
 
 def _merge_line(merge: Merge) -> str:
-    others, shared = (", ".join(map(_code, names)) for names in (merge.others, merge.shared))
-    return f"- {others} into {_code(merge.into)}. {merge.reason} Words in common: {shared}."
+    shared = ", ".join(map(_code, merge.shared))
+    return f"- {_code(merge.other)} into {_code(merge.into)}. {merge.reason} Words in common: {shared}."
 
 
 def _kept_lines(kept: Sequence[Kept]) -> list[str]:
@@ -542,24 +515,19 @@ class Curating:
         return standings, texts
 
     def _propose(self, merge: Merge) -> int:
-        """A proposal that makes one skill of several; 0 when the same one waits already."""
-        workspace = self._editor.workspace
-        cards = {name: workspace.find(name)[0] for name in (merge.into, *merge.others)}
-        into = cards[merge.into]
-        bases = {card.place: read_tree(card.place) for card in cards.values()}
-        kept = into.place
-        tree = dict(bases[kept] or {})
-        for name in merge.others:
-            tree.update(_as_references(cards[name], bases[cards[name].place] or {}))
-        changes = [TreeChange("merge", into.name, kept, tree)]
-        changes += [TreeChange("merge", cards[name].name, cards[name].place, None) for name in merge.others]
+        """A proposal that makes one skill of two; 0 when the same one waits already."""
+        into, other = (self._editor.workspace.find(name)[0] for name in (merge.into, merge.other))
+        bases = {card.place: read_tree(card.place) for card in (into, other)}
         waiting = [sorted(change.path for change in item.changes) for item in self._editor.proposals.all("pending")]
         if sorted(bases) in waiting:
             return 0
-        reason = f"{', '.join(merge.others)} into {merge.into}. {merge.reason}"
-        return self._editor.proposals.propose(
-            changes, bases, Provenance("curator", "background", reason), "Near duplicates."
-        )
+        tree = {**(bases[into.place] or {}), **_as_references(other, bases[other.place] or {})}
+        changes = [
+            TreeChange("merge", into.name, into.place, tree),
+            TreeChange("merge", other.name, other.place, None),
+        ]
+        by = Provenance("curator", "background", f"{merge.other} into {merge.into}. {merge.reason}")
+        return self._editor.proposals.propose(changes, bases, by, "Near duplicates.")
 
 
 def _is_mine(path: str, entries: Mapping[str, Sequence[Entry]]) -> bool:

@@ -12,13 +12,14 @@ from whet.errors import NotFoundError, UsageError
 from whet.learning.evals.formats import FOLDERS
 from whet.learning.evals.subject import Subject, subject_at
 from whet.notes import Note
-from whet.values import Json, as_json, failure_json, fields_json
+from whet.store.clock import iso
+from whet.values import Json, as_json, failure_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whet.authoring.journal import Journal
-    from whet.learning.evals.results import Benchmark, Row, Run, Side, Summary
+    from whet.learning.evals.results import Evaluation, Run, Side
     from whet.learning.evals.skill_tests import Tested
     from whet.learning.evals.task_runs import Try
     from whet.learning.models.model import Model
@@ -66,37 +67,6 @@ class OwnTests(NamedTuple):
         return failure_json({**answer, "failed": len(self.tests) - sum(counts.values())}, self.problem)
 
 
-class Evaluation(NamedTuple):
-    """What a skill is worth: its evals with the skill, and without it or with its previous version."""
-
-    name: str
-    path: str
-    model: str
-    grader: str
-    runs: int
-    against: str
-    evals: Mapping[str, Mapping[Side, float | None]]
-    """The pass rates of each eval; None where a run has no score."""
-    summary: Summary
-    expectations: tuple[Row, ...]
-    complete: bool
-    errors: tuple[str, ...]
-    """Why runs are missing, each once."""
-    tokens: int
-    out: str | None
-    """The directory in which everything is kept."""
-    report: tuple[Note, ...]
-    problem: Note | None = None
-    """What makes it a failure."""
-
-    def to_json(self) -> Json:
-        """The comparison as JSON."""
-        told = fields_json(self)
-        del told["problem"]
-        evals = [{"id": name, **rates} for name, rates in self.evals.items()]
-        return failure_json({"success": True, **told, "evals": evals}, self.problem)
-
-
 def run_own_tests(
     workspace: Workspace, name: str, *, only_list: bool = False, progress: Callable[[int, int], None] = _silent
 ) -> OwnTests:
@@ -138,7 +108,8 @@ def eval_skill(
     what it is compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises
     NotFoundError `no-output-evals`, RefusedError `no-sandbox`, ModelError where not a single run came to anything.
     """
-    from whet.learning.evals import results, results_directory
+    from whet.learning.evals import results_directory
+    from whet.learning.evals.results import Evaluation
     from whet.learning.models.model import Budget, Budgeted
 
     subject = subject_at(workspace, name)
@@ -158,38 +129,12 @@ def eval_skill(
     except BaseException:
         results_directory.abandon(place)
         raise
-    told = results.benchmark(
-        done,
-        names,
-        skill=subject.name,
-        path=subject.directory,
-        digest=workspace.open(workspace.find(name)[0]).digest,
-        model=model.name,
-        grader=judge.name,
-        timestamp=_timestamp(workspace.clock()),
-    )
-    rate = _rate(told, names[0]) if told.complete else None
+    digest = workspace.open(workspace.find(name)[0]).digest
+    about = (subject.name, subject.directory, digest, model.name, judge.name, against)
+    answer = Evaluation(*about, names, done, iso(workspace.clock()), found.report, place or None)
     if place:
-        results_directory.write(place, told)
-    by_side = {side: results.scores(done, side) for side in names}
-    answer = Evaluation(
-        *(subject.name, subject.directory, model.name, judge.name, runs, against),
-        {item.id: {side: by_side[side].get(item.id) for side in names} for item in found.evals},
-        told.summary,
-        told.rows,
-        told.complete,
-        tuple(dict.fromkeys(run.error for run in done if run.error)),
-        sum(run.tokens + run.grading_tokens for run in done),
-        place or None,
-        found.report,
-    )
-    return answer._replace(problem=_problem(answer, rate, _rate(told, names[1]), min_pass_rate))
-
-
-def _rate(told: Benchmark, side: Side) -> float | None:
-    """The mean pass rate of a side, as it is told."""
-    rate = told.summary.sides[side].pass_rate
-    return None if rate is None else round(rate.mean, 4)
+        results_directory.write(place, answer)
+    return answer._replace(problem=_problem(answer, min_pass_rate))
 
 
 def _other(against: str) -> Side:
@@ -261,24 +206,19 @@ def _shown(tree: Mapping[str, Item]) -> dict[str, Item]:
     return {path: item for path, item in tree.items() if path.split("/")[0] not in FOLDERS}
 
 
-def _problem(answer: Evaluation, rate: float | None, other: float | None, least: float | None) -> Note | None:
-    """What makes an evaluation a no: its pass rate, that of the other side, and what is asked for."""
+def _problem(answer: Evaluation, least: float | None) -> Note | None:
+    """What makes an evaluation a no; `least` is the pass rate that is asked for."""
     if not answer.complete:
         message = f"Some results are missing: {answer.errors[0] if answer.errors else 'some runs have no score.'}"
         hint = "Run it again with a larger `--budget` or fewer `--runs`."
         return Note("eval-incomplete", "error", message, hint)
-    if rate is not None and other is not None and rate < other - 1e-9:
+    rate, other = (answer.rate(side) or 0.0 for side in answer.sides)
+    if rate < other - 1e-9:
         what = "its previous version" if answer.against == "old" else "no skill at all"
         message = f"With {answer.name} the pass rate is {rate:.2f}; with {what} it is {other:.2f}."
         return Note("eval-worse", "error", message, "Look at the expectations marked worse-with-skill.")
-    if least is not None and rate is not None and rate < least - 1e-9:
+    if least is not None and rate < least - 1e-9:
         message = f"The pass rate of {answer.name} is {rate:.2f}, not {least:.2f}."
         hint = "Look at the expectations that are not met, and improve the skill."
         return Note("below-minimum", "error", message, hint)
     return None
-
-
-def _timestamp(now: int) -> str:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(now / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

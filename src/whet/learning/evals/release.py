@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whet.guard.audit import Audit
-    from whet.learning.evals.evaluation import Evaluation
+    from whet.learning.evals.results import Evaluation
     from whet.library.roots import Place
     from whet.skill.evals_proof import OutputResults
     from whet.sources.publish.prepare import Prepared
@@ -29,8 +29,8 @@ ACTION = "eval"
 def record_evaluation(audit: Audit, evaluation: Evaluation, digest: str) -> None:
     """Record the result of an evaluation together with the digest of the content it measured."""
     problem = evaluation.problem
-    rate = evaluation.summary.sides["with_skill"].pass_rate
-    reason = problem.message if problem else f"Pass rate {rate.mean:.2f} with {evaluation.model}." if rate else ""
+    rate = evaluation.rate("with_skill")
+    reason = problem.message if problem else f"Pass rate {rate:.2f} with {evaluation.model}."
     decision = problem.code if problem else "pass"
     audit.add((AuditEntry("user", ACTION, evaluation.name, evaluation.path, digest, "", "", decision, reason),))
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from whet.values import Json, as_json
+from whet.values import Json, as_json, failure_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whet.learning.evals.formats import Eval
+    from whet.notes import Note
 
 Side = Literal["with_skill", "without_skill", "old_skill"]
 """What a model had when it did a task: the skill, nothing, or an earlier version of the skill."""
@@ -162,48 +163,90 @@ class Summary(NamedTuple):
         return {**as_json(self.sides), "delta": dict(self.delta)}
 
 
-class Benchmark(NamedTuple):
-    """A whole comparison, with remarks on each expectation."""
+class Evaluation(NamedTuple):
+    """What a skill is worth: its evals with the skill, and without it or with its previous version."""
 
-    skill: str
+    name: str
     path: str
     digest: str
     """Of the skill as it was measured."""
     model: str
     grader: str
+    against: str
+    sides: tuple[Side, ...]
+    done: tuple[Run, ...]
     timestamp: str
-    runs: tuple[Run, ...]
-    summary: Summary
-    rows: tuple[Row, ...]
+    report: tuple[Note, ...] = ()
+    out: str | None = None
+    """The directory in which everything is kept."""
+    problem: Note | None = None
+    """What makes it a failure."""
+
+    @property
+    def runs(self) -> int:
+        """How often each eval was done on each side."""
+        return max((run.number for run in self.done), default=0)
 
     @property
     def complete(self) -> bool:
         """Whether every run has a score."""
-        return all(run.pass_rate is not None for run in self.runs)
+        return all(run.pass_rate is not None for run in self.done)
 
     @property
-    def runs_each(self) -> int:
-        """How often each eval was done on each side."""
-        return max((run.number for run in self.runs), default=0)
+    def evals(self) -> dict[str, dict[Side, float | None]]:
+        """The pass rates of each eval; None where a run has no score."""
+        rates = {side: scores(self.done, side) for side in self.sides}
+        names = dict.fromkeys(run.eval.id for run in self.done)
+        return {name: {side: rates[side].get(name) for side in self.sides} for name in names}
+
+    @property
+    def summary(self) -> Summary:
+        return summary(self.done, self.sides)
+
+    @property
+    def expectations(self) -> tuple[Row, ...]:
+        return rows(self.done, self.sides)
+
+    @property
+    def tokens(self) -> int:
+        return sum(run.tokens + run.grading_tokens for run in self.done)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Why runs are missing, each once."""
+        return tuple(dict.fromkeys(run.error for run in self.done if run.error))
+
+    def rate(self, side: Side) -> float | None:
+        """The mean pass rate of a side, as it is told."""
+        rate = self.summary.sides[side].pass_rate
+        return None if rate is None else round(rate.mean, 4)
 
     def to_json(self) -> Json:
+        """The comparison as JSON."""
+        names = ("name", "path", "model", "grader", "runs", "against", "summary", "expectations", "complete")
+        told = {name: as_json(getattr(self, name)) for name in (*names, "errors", "tokens", "out", "report")}
+        evals = [{"id": name, **rates} for name, rates in self.evals.items()]
+        return failure_json({"success": True, **told, "evals": evals}, self.problem)
+
+    def benchmark(self) -> Json:
         """The common form of benchmark.json."""
+        expectations = self.expectations
         return {
             "metadata": {
-                "skill_name": self.skill,
+                "skill_name": self.name,
                 "skill_path": self.path,
                 "skill_digest": self.digest,
                 "executor_model": self.model,
                 "analyzer_model": self.grader,
                 "timestamp": self.timestamp,
-                "evals_run": [*dict.fromkeys(run.eval.id for run in self.runs)],
-                "runs_per_configuration": self.runs_each,
+                "evals_run": [*self.evals],
+                "runs_per_configuration": self.runs,
             },
-            "runs": as_json(self.runs),
+            "runs": as_json(self.done),
             "run_summary": self.summary.to_json(),
-            "expectations": as_json(self.rows),
+            "expectations": as_json(expectations),
             "complete": self.complete,
-            "notes": [f"{row.eval}: {row.text}: {FLAGS[flag]}" for row in self.rows for flag in row.flags],
+            "notes": [f"{row.eval}: {row.text}: {FLAGS[flag]}" for row in expectations for flag in row.flags],
         }
 
 
@@ -277,19 +320,3 @@ def _flags(
     if any(len(met[side]) >= _LEAST_RUNS and low <= (rates[side] or 0.0) <= high for side in sides):
         flags.append("high-variance")
     return tuple(flags)
-
-
-def benchmark(
-    runs: Sequence[Run],
-    sides: Sequence[Side],
-    *,
-    skill: str,
-    path: str,
-    digest: str,
-    model: str,
-    grader: str,
-    timestamp: str,
-) -> Benchmark:
-    """The whole comparison."""
-    about = (skill, path, digest, model, grader, timestamp)
-    return Benchmark(*about, tuple(runs), summary(runs, sides), rows(runs, sides))

@@ -22,7 +22,7 @@ from whet.store.failures import os_failures
 from whet.values import as_json
 
 if TYPE_CHECKING:
-    from whet.learning.evals.results import Benchmark, Run
+    from whet.learning.evals.results import Evaluation, Run
 
 ANSWER = "answer.md"
 BENCHMARK = "benchmark.json"
@@ -53,9 +53,9 @@ def abandon(place: str) -> None:
         os.rmdir(place)
 
 
-def write(place: str, benchmark: Benchmark) -> None:
+def write(place: str, evaluation: Evaluation) -> None:
     """Everything about the runs of an iteration."""
-    runs, several = benchmark.runs, benchmark.runs_each > 1
+    runs, several = evaluation.done, evaluation.runs > 1
     names = _names([*dict.fromkeys(run.eval.id for run in runs)])
     with os_failures(place):
         for run in runs:
@@ -77,7 +77,7 @@ def write(place: str, benchmark: Benchmark) -> None:
         for item in {run.eval.id: run.eval for run in runs}.values():
             told = {"eval_id": item.id, "prompt": item.prompt, "assertions": [one.text for one in item.expectations]}
             _dump(os.path.join(place, names[item.id], "eval_metadata.json"), told)
-        _dump(os.path.join(place, BENCHMARK), benchmark.to_json())
+        _dump(os.path.join(place, BENCHMARK), evaluation.benchmark())
 
 
 def find_results(directory: str, digest: str) -> tuple[str, Any]:
