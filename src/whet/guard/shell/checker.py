@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
+from whet.guard.options import codes
 from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.shell import fetch, persist, power, send, supply
@@ -217,14 +218,20 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
     for one in step.inner:
         if one.text.strip() and (one.known or one.language == "shell") and not step.command.spliced:
             yield one
-    for word in (*step.argv[:1], *(step.spelled if step.name == "eval" else ())):
+    given = (
+        step.spelled if step.name == "eval" else [step.spelled[one.at] for one in codes(step.name, tuple(step.texts))]
+    )
+    for word in (*step.argv[:1], *given):
         for name in word.names if not word.known and word.source.strip("\"'").startswith("$") else ():
+            texts = scene.given(step, name)
             for origin in scene.variables.get(name, ()):
-                texts = [
+                texts += [
                     text.text for _, text in origin.command.assignments if " " in text.text and not text.substituted
                 ]
                 texts += [_filled(one) for one in origin.below if one.name in ("echo", "printf")]
-                yield from (Inner("shell", text, False, step.command.line) for text in texts if text.strip())
+                texts += [one.command.heredoc for one in origin.below if one.command.heredoc]
+            language = INTERPRETERS.get(step.name, "shell")
+            yield from (Inner(language, text, False, step.command.line) for text in texts if text.strip())
     if INTERPRETERS.get(step.name) == "shell" and step.before and not step.fetched:
         stages = [[one.name, *one.texts] for one in step.before if all(word.known for word in one.argv)]
         first = step.before[0]
@@ -252,14 +259,18 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
 
 def _run_files(scene: Scene, step: Step) -> Iterator[Inner]:
     """The scripts in files that were written before and are run now: as a program, or by an interpreter."""
-    path, language = "".join(texts_of(step.argv[:1])), INTERPRETERS.get(step.name, "shell")
+    paths, language = list(texts_of(step.argv[:1])), INTERPRETERS.get(step.name, "shell")
     if step.name in INTERPRETERS or step.name in ("source", "."):
-        path = "" if fetch.given_code(step) else "".join(step.operands[:1])
-    for origin in scene.writers.get(bare_path(path), ())[:4] if path else ():
-        text = scene.content(origin)
-        shebang = _SHEBANG.match(text)
+        paths = [] if fetch.given_code(step) else step.operands[:1]
+        if step.name in INTERPRETERS and fetch.takes_input(step):
+            paths = [one.target.text for one in step.command.redirections if one.operator == "<"]
+            paths += [word for one in step.feeders if one.name == "cat" for word in one.operands]
+    for path in paths:
+        origins = scene.writers.get(bare_path(path), [])[:8]
+        text = "\n".join(filter(None, map(scene.content, origins)))
         if text.strip():
-            line = origin.command.line + (origin.command.heredoc is not None)
+            line = origins[0].command.line + (origins[0].command.heredoc is not None)
+            shebang = _SHEBANG.match(text)
             yield Inner(INTERPRETERS.get(shebang[1], language) if shebang else language, text, True, line)
 
 

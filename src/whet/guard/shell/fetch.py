@@ -117,7 +117,7 @@ def _judge(scene: Scene, origin: Step, how: str) -> None:
 def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     """The steps whose output this one runs as code."""
     name = step.name
-    if name in INTERPRETERS and _takes_input(step):
+    if name in INTERPRETERS and takes_input(step):
         yield from ((one, "piped into an interpreter") for one in _piped(step))
         yield from ((one, "run by an interpreter") for one in _from_variables(scene, step, "<<<"))
         yield from ((one, "run by an interpreter") for one in step.below if one.command.slot < 0)
@@ -191,7 +191,7 @@ def _from_variables(scene: Scene, step: Step, operator: str = "") -> Iterator[St
             yield from scene.variables.get(name, ())
 
 
-def _takes_input(step: Step) -> bool:
+def takes_input(step: Step) -> bool:
     """Does an interpreter read its program from its input?"""
     if given_code(step):
         return False
@@ -216,7 +216,7 @@ def _shells(scene: Scene, step: Step) -> None:
         scene.hit("shell-handed-over")
     if (
         name in SHELLS
-        and _takes_input(step)
+        and takes_input(step)
         and any(one.name in programs("sockets") and not step.has("-z") and _host_word(one) for one in step.before)
     ):
         scene.hit("shell-handed-over")

@@ -323,6 +323,14 @@ class Scene(Judges):
             return texts[-1] if texts else word.text
         return word.text
 
+    def given(self, step: Step, name: str, *, whole: bool = True) -> list[str]:
+        """What the function that a step stands in is called with, by the name of a parameter; as a `whole`, in one text."""
+        found: list[str] = []
+        for call in self._calls.get(step.command.function, ()) if name in "123456789@*" else ():
+            texts = call.texts if name in "@*" else call.texts[int(name) - 1 : int(name)]
+            found += [" ".join(texts)] if whole else texts
+        return found
+
     def _operands(self, step: Step) -> Iterator[Value]:
         """The operands of a step with all texts that they may have."""
         for one in step.arguments:
@@ -335,8 +343,7 @@ class Scene(Judges):
         yield word.text
         alone = depth and word.source.strip('"') in (f"${one}" for one in word.names)
         for name in word.names if alone else ():
-            for call in self._calls.get(step.command.function, ()) if name in "123456789@*" else ():
-                yield from texts_of(call.spelled if name in "@*" else call.spelled[int(name) - 1 : int(name)])
+            yield from self.given(step, name, whole=False)
             for one in self.variables.get(name, ()):
                 for _, text in (pair for pair in one.command.assignments if pair[0] == name):
                     yield from text.text.split() if one.loops else self._texts(one, text, depth - 1)
@@ -632,6 +639,8 @@ def _files(step: Step) -> Iterator[str]:
             bare = bare_path(target).rstrip("/")
             folder, _, name = bare.rpartition("/")
             yield from (one for one in (bare, name, folder if folder not in _COMMON_FOLDERS else "") if one)
+            if step.folder:
+                yield bare_path(_joined(step.folder, bare))
 
 
 def _written(step: Step) -> Iterator[tuple[str, bool]]:
