@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,7 +89,7 @@ def test_a_model_that_is_named_must_be_one(whet: Callable[..., CompletedProcess[
 
 
 def test_distill_takes_a_session_by_its_id_too(
-    whet: Callable[..., CompletedProcess[str]], transcript: str, tmp_path: Path
+    whet: Callable[..., CompletedProcess[str]], transcript: str, tmp_path: Path, home: Path
 ) -> None:
     database = StateDatabase(str(tmp_path / "state"))
     Sessions(database, system_clock).note("claude-code", "s-7", learning=True, transcript=transcript, ended=True)
@@ -98,6 +99,11 @@ def test_distill_takes_a_session_by_its_id_too(
         0,
         json.loads(whet("distill", transcript, "--dry-run", "--json").stdout)["skill"],
     )
+    kept = home / ".claude" / "projects" / "work" / "s-8.jsonl"
+    kept.parent.mkdir(parents=True)
+    shutil.copyfile(transcript, kept)
+    newest = whet("distill", "last", "--dry-run", "--json")
+    assert json.loads(newest.stdout)["skill"] == json.loads(by_id.stdout)["skill"]
     unknown = whet("distill", "codex:last", "--json")
     assert (unknown.returncode, json.loads(unknown.stdout)) == (
         1,
@@ -105,6 +111,8 @@ def test_distill_takes_a_session_by_its_id_too(
             "success": False,
             "code": "no-such-session",
             "error": "There is no session 'codex:last'.",
-            "hint": "Pass the file of a session: `whet distill FILE`.",
+            "hint": "`whet distill` lists recent sessions on a terminal; `whet distill FILE` takes any other.",
         },
     )
+    missing = whet("distill", "lost").stderr.splitlines()
+    assert missing[1] == "hint: Pass the file of a session, or CLIENT:last for the newest session of a client."
