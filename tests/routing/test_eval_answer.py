@@ -111,8 +111,8 @@ def test_a_file_can_be_about_several_skills(ask: Callable[..., dict[str, Any]], 
 
 
 def test_a_file_about_a_skill_that_it_does_not_name(ask: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
-    file = tmp_path / "queries.csv"
-    file.write_text("query,should_trigger\nexcel sheets,true\n", encoding="utf-8")
+    file = tmp_path / "queries.yaml"
+    file.write_text("- query: excel sheets\n  should_trigger: true\n", encoding="utf-8")
     with pytest.raises(UsageError) as caught:
         ask(file=str(file))
     assert caught.value.code == "skill-not-named"
@@ -163,8 +163,6 @@ def test_a_file_without_a_usable_row_is_an_error_that_tells_of_each(
     ("name", "content", "problem"),
     [
         ("t.json", '[\n  // one\n  {"query": "x",},\n  {"query" "y"}\n]', "JSON on line 4: Expecting ':' delimiter"),
-        ("t.jsonl", '{"query": 1\n\n{"query": 2\n{"query": 3}\n', "JSON on line 1: Expecting ',' delimiter"),
-        ("t.jsonl", "[1]\n[2]\n\n[3\n", "JSON on line 4: Expecting ',' delimiter"),
         ("t.yaml", "cases:\n  - prompt: a\n   expect: b\n", "YAML on line 3: "),
     ],
 )

@@ -77,12 +77,8 @@ def test_every_shape_says_the_same(value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ('{"query": "Fill the form", "expect": true}\n\n{"query": "Bake a cake", "expect": false}\n', ""),
         ("should_trigger:\n  - Fill the form\nshould_not_trigger:\n  - Bake a cake\n", "t.yaml"),
         ("- prompt: Fill the form\n  expect_activation: yes\n- prompt: Bake a cake\n  expect_activation: no\n", ""),
-        ("query,should_trigger\nFill the form,true\nBake a cake,false\n", "t.csv"),
-        ('Prompt;Should-Trigger\r\n"Fill the form";1\r\nBake a cake;0\r\n', ""),
-        ("id\tprompt\texpected_skill\n1\tFill the form\tpdf\n2\tBake a cake\t\n", "t.tsv"),
         ('\ufeff// both\n[{"query": "Fill the form", "expect": 1},\n{"query": "Bake a cake", "expect": 0},]', "t.json"),
     ],
 )
@@ -149,11 +145,7 @@ def test_cases_and_remarks_are_bounded() -> None:
     ("data", "code", "sentence"),
     [
         (b"", "not-trigger-evals", "t.json is empty."),
-        (
-            b"Just some prose.",
-            "not-trigger-evals",
-            "t.json is neither JSON, YAML nor CSV with a column for the message.",
-        ),
+        (b"Just some prose.", "not-trigger-evals", "t.json is neither JSON nor YAML with a list or a mapping."),
         (b'[{"query": "a",]\n', "not-trigger-evals", "t.json is not JSON on line 1: "),
         (b"[" * 100_000, "not-trigger-evals", "t.json is n"),
         (b"{}", "not-trigger-evals", "t.json has no labelled messages."),
@@ -190,10 +182,8 @@ def test_the_files_of_a_package() -> None:
     assert find_files(names) == [
         "evals/Trigger-Evals.yaml",
         "evals/trigger_eval.json",
-        "evals/triggers.csv",
         "evals/triggers.json",
         "evals/evals.json",
-        "tests/triggers.jsonl",
         "trigger-evals.json",
         "eval_queries.json",
     ]
@@ -253,6 +243,6 @@ def test_no_value_makes_it_fail(value: Any, skill: str) -> None:
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")), st.booleans())
 def test_no_bytes_make_it_fail(data: bytes, as_lines: bool) -> None:
     head = b'{"query": "a", "should_trigger": true}\n' if as_lines else b""
-    for where in ("t.json", "t.yaml", "t.csv", "t.jsonl"):
+    for where in ("t.json", "t.yaml"):
         with suppress(InvalidError):
             read_cases(head + data, "pdf", where)

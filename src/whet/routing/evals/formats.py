@@ -6,11 +6,10 @@
     {"skills": {"pdf": {"should_trigger": ["..."]}}}                  by skill, with or without `skills` around
     {"prompt": "...", "expected_skill": "pdf" or null}                the skill that should win, or none
 
-as JSON, JSON lines, YAML or CSV, told apart by what is in them: the name of a file only says what is tried first. The
-words of a field differ from tool to tool, their meaning does not. Three kinds of statement are told apart: a verdict on
-the skill that the file is about (`should_trigger: true`), the name of the skill that is expected (`expected_skill:
-pdf`, `null` for none), and names of skills that must stay away (`reject: [docx]`). A row that cannot be used is left
-out and reported; only a file that is none of these is an error.
+as JSON or YAML. The words of a field differ from tool to tool, their meaning does not. Three kinds of statement are
+told apart: a verdict on the skill that the file is about (`should_trigger: true`), the name of the skill that is
+expected (`expected_skill: pdf`, `null` for none), and names of skills that must stay away (`reject: [docx]`). A row
+that cannot be used is left out and reported; only a file that is none of these is an error.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from whet.notes import Note
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from whet.notes import Severity
 
@@ -57,7 +56,7 @@ _FOLDERS = ("evals/", "eval/", "tests/", "", EXAMPLES)
 _PATTERNS = ("*trigger*eval*", "eval[-_]queries*", "trigger*", "evals.*")
 _AT_THE_ROOT = 2
 """How many of the patterns are telling enough for a file beside SKILL.md."""
-_ENDINGS = (".json", ".jsonl", ".yaml", ".yml", ".csv")
+_ENDINGS = (".json", ".yaml", ".yml")
 
 
 class Case(NamedTuple):
@@ -234,7 +233,7 @@ class _Reader:
 def _is_row(plain: Row) -> bool:
     """Has a mapping a message of its own?"""
     around = any(isinstance(inner, list) and (field in _LISTS or field in _AROUND) for field, inner in plain.items())
-    return not around and any(plain.get(field) is not None for field in MESSAGE_KEYS) and message_of(plain) is not None
+    return not around and any(plain.get(field) is not None for field in _MESSAGE_KEYS) and message_of(plain) is not None
 
 
 def _named_by(name: str, value: dict[Any, Any], skill: str) -> str:
@@ -248,7 +247,7 @@ _MESSAGES = (
     *("query", "prompt", "question", "message", "usermessage", "userprompt", "userinput", "userquery", "input"),
     *("utterance", "text", "phrase", "request", "task", "trigger"),
 )
-MESSAGE_KEYS = frozenset((*_MESSAGES, "messages"))
+_MESSAGE_KEYS = frozenset((*_MESSAGES, "messages"))
 """Fields that hold what the user says."""
 _VERDICTS = frozenset(
     (
@@ -414,12 +413,9 @@ def _once(names: list[str]) -> tuple[str, ...]:
 
 MAX_BYTES = 2_000_000
 _MAX_YAML = 300_000
-_MAX_ROWS = 50_000
 _WORD = re.compile(r"[^a-z0-9]+")
 _COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.){0,5000}\")|//[^\n]{0,2000}|/\*(?:[^*]|\*(?!/)){0,5000}\*/")
 _TRAILING = re.compile(r",(\s{0,200}[}\]])")
-_LOOKED_AT = 200
-"""Lines by which JSON lines are told from JSON."""
 FORMS = "a JSON list of {query, should_trigger}"
 
 
@@ -429,7 +425,9 @@ def plain_key(text: object) -> str:
 
 
 def parsed(data: bytes | str, where: str) -> Any:
-    """The value a file holds; rows of CSV and JSON lines are a list of mappings. Raises InvalidError."""
+    """The value that a file of JSON or YAML holds. Raises InvalidError."""
+    from whet.guard.manifests.parsers import parse
+
     named = where or "The file"
     if len(data) > MAX_BYTES:
         message = f"{named} is larger than {MAX_BYTES:,} bytes."
@@ -438,85 +436,19 @@ def parsed(data: bytes | str, where: str) -> Any:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise InvalidError("not-trigger-evals", f"{named} is empty.", hint=f"Write {FORMS}.")
-    for read in _readers(where, text):
-        value = read(text)
+    for language in ("json", "yaml"):
+        value = parse(text, language) if language == "json" or len(text) <= _MAX_YAML else None
         if isinstance(value, list | dict):
             return value
     raise InvalidError("not-trigger-evals", f"{named} {_reason(text, where)}.", hint=f"Write {FORMS}.")
 
 
-def _readers(where: str, text: str) -> Iterator[Any]:
-    ending = where.rpartition(".")[2].casefold()
-    if ending in ("csv", "tsv"):
-        yield _csv
-    if ending in ("yaml", "yml"):
-        yield _yaml
-    yield _json
-    if text.lstrip()[0] in "{[":
-        yield _json_lines
-    yield _csv
-    yield _yaml
-
-
-def _json(text: str) -> Any:
-    from whet.guard.manifests.parsers import parse
-
-    return parse(text, "json")
-
-
-def _yaml(text: str) -> Any:
-    from whet.guard.manifests.parsers import parse
-
-    return parse(text, "yaml") if len(text) <= _MAX_YAML else None
-
-
-def _json_lines(text: str) -> list[Any] | None:
-    """One value on each line; a line that is none stays text, so that it is reported where the values are read."""
-    from whet.guard.manifests.parsers import parse
-
-    lines = [line for line in text.split("\n") if line.strip()][:_MAX_ROWS]
-    values = [parse(line, "json") for line in lines]
-    good = sum(isinstance(value, dict) for value in values)
-    if not good or good * 2 < len(lines):
-        return None
-    return [value if isinstance(value, dict) else line for value, line in zip(values, lines, strict=True)]
-
-
-def _csv(text: str) -> list[dict[str, str]] | None:
-    """Rows below a header that names a column for the message; None when it is no such table."""
-    import csv
-
-    header = text.lstrip("\n").partition("\n")[0]
-    separator = max(",\t;|", key=header.count)
-    if separator not in header:
-        return None
-    rows: list[dict[str, str]] = []
-    try:
-        reader = csv.reader(text.lstrip("\n").split("\n"), delimiter=separator, skipinitialspace=True)
-        heads = [head.strip() for head in next(reader)]
-        if not MESSAGE_KEYS & set(map(plain_key, heads)):
-            return None
-        for row in reader:
-            if any(cell.strip() for cell in row) and len(rows) < _MAX_ROWS:
-                rows.append(dict(zip(heads, row, strict=False)))
-    except csv.Error:
-        return None
-    return rows
-
-
 def _reason(text: str, where: str) -> str:
-    """What is wrong with a text that is none of these, and on which line."""
+    """What is wrong with a text that is neither, and on which line."""
     if where.casefold().endswith((".yaml", ".yml")):
         return _yaml_problem(text)
     if text.lstrip()[0] not in "{[":
-        return "is neither JSON, YAML nor CSV with a column for the message"
-    lines = text.split("\n")
-    rows = [line for line in lines if line.strip()]
-    good = [_json_problem(row) is None for row in rows[:_LOOKED_AT]]
-    if where.casefold().endswith((".jsonl", ".ndjson")) or (len(good) > 1 and 2 * sum(good) >= len(good)):
-        problems = ((number, _json_problem(line)) for number, line in enumerate(lines, 1) if line.strip())
-        found = next(((number, problem) for number, problem in problems if problem is not None), None)
-        return f"is not JSON on line {found[0]}: {found[1][1]}" if found else "has no mappings"
+        return "is neither JSON nor YAML with a list or a mapping"
     problem = _json_problem(_COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text))
     if problem is None:
         return "is nested too deeply"
