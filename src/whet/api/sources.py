@@ -277,7 +277,8 @@ class SkillSources:
         try:
             yield
         except WhetError as error:
-            meant = [note.hint for text in sources for note in reading_notes(text, self._place)]
+            notes = [note for text in sources for note in reading_notes(text, self._place)]
+            meant = [] if error.hint.startswith("Write ./") else [note.hint for note in notes]
             own = [f"{tap.name}/" for tap in self.taps.all() if not tap.default]
             meant += [f"Write github:{text} for the repository." for text in sources if text.startswith(tuple(own))]
             if error.code == "skill-not-in-source" and sources[1:]:

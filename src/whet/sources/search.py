@@ -300,7 +300,7 @@ def resolve(finder: Finder, text: str, sources: Sequence[tuple[str, Ref]], own: 
         message = f"{missed.notes[0].message} It may have the {name} that you mean, and not only {hit.install}."
         raise FailedError("source-silent", message, hint=f"To take this one, run `whet install {quote(hit.install)}`.")
     notes = tuple(note for each in looks for note in each.notes)
-    if hit.trust not in _VOUCHED:
+    if not _is_known(offer.ref, hit.trust):
         notes += _lookalikes(looks, hit, finder.trust)
     if offer.ref._replace(path="", ref="") != look.ref._replace(path="", ref="") or look.ref.kind in ASKED:
         return Resolved(offer.ref._replace(ref=version or offer.ref.ref), "", notes)
@@ -350,11 +350,16 @@ def _not_found(looks: Sequence[_Look], silent: Sequence[_Look], name: str) -> No
     return NotFoundError("name-not-found", message, hint=hint, suggestions=near)
 
 
+def _is_known(ref: Ref, trust: str) -> bool:
+    """Whether a skill is no stranger's: somebody vouches for its source, or it lies in a directory here."""
+    return trust in _VOUCHED or ref.kind == "path"
+
+
 def _lookalikes(looks: Sequence[_Look], hit: Hit, trust: Callable[[Ref], str]) -> tuple[Note, ...]:
-    """What to say of a stranger's skill whose name is nearly that of a skill in a trusted source."""
+    """What to say of a stranger's skill whose name is nearly that of a known one."""
     for look in looks:
         for offer in look.offers:
-            if is_slip(key(hit.offer.name), key(offer.name)) and trust(offer.ref) in _VOUCHED:
+            if is_slip(key(hit.offer.name), key(offer.name)) and _is_known(offer.ref, trust(offer.ref)):
                 meant = _written(look, offer, "")
                 message = f"{hit.install} comes from a stranger, and its name is nearly that of {meant}."
                 return (Note("lookalike-name", "warning", message, f"If you mean that one, install {meant}."),)

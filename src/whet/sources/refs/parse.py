@@ -464,13 +464,15 @@ def absolute(text: str, place: Place) -> str:
 
 
 def local(text: str, place: Place) -> Ref | None:
-    """A place on the disk, written as one, or the name of an archive that lies here; None when it is neither."""
+    """A place on the disk, written as one, or an archive or a directory with a slash that is here; otherwise None."""
     if is_local(text, place):
         if place.platform != "win32" and "\\" in text:
             raise OddError("contains a backslash", "Separate directories with forward slashes.")
         return on_disk(absolute(text, place), place)
     if is_archive(text) and ":" not in text and os.path.isfile(path_of(text, place)):
         return Ref("archive", absolute(text, place))
+    if text.endswith("/") and ":" not in text and os.path.isdir(path_of(text, place)):
+        return Ref("path", absolute(text, place))
     return None
 
 
