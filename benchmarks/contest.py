@@ -23,6 +23,10 @@ _PEAK = (
 )
 
 
+CPU = "WHET_BENCHMARK_CPU"
+"""Set in the environment where CPU time counts and not the clock: for a machine that has something else to do."""
+
+
 class ContenderError(Exception):
     """A contender could not do what was asked."""
 
@@ -44,10 +48,13 @@ class Result(NamedTuple):
     runs: int
     answer: Any
     error: str = ""
+    times: tuple[float, ...] = ()
+    """Each run, in the order of the rounds."""
 
     def per(self, count: int) -> Result:
         """The same for one of `count` things done in each run."""
-        return self._replace(best=self.best / count, median=self.median / count, third=self.third / count)
+        times = tuple(time / count for time in self.times)
+        return self._replace(best=self.best / count, median=self.median / count, third=self.third / count, times=times)
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON carries it, times in milliseconds."""
@@ -89,8 +96,10 @@ def compete(contenders: Sequence[Contender], rounds: int) -> dict[str, Result]:
 def _result(samples: list[Sample], error: str) -> Result:
     if error:
         return Result(0.0, 0.0, 0.0, 0, None, error)
-    times = sorted(sample.seconds for sample in samples)
-    return Result(times[0], times[len(times) // 2], times[len(times) * 3 // 4], len(times), samples[-1].answer)
+    rounds = tuple(sample.seconds for sample in samples)
+    times = sorted(rounds)
+    quartile = times[len(times) * 3 // 4]
+    return Result(times[0], times[len(times) // 2], quartile, len(times), samples[-1].answer, "", rounds)
 
 
 class Worker:
@@ -117,7 +126,8 @@ class Worker:
         if self._process.stdin is None or self._process.stdout is None:
             raise ContenderError("the worker has no pipes")
         try:
-            self._process.stdin.write(json.dumps({"task": task, "arguments": arguments}) + "\n")
+            asked = {"task": task, "arguments": arguments, "cpu": CPU in os.environ}
+            self._process.stdin.write(json.dumps(asked) + "\n")
             self._process.stdin.flush()
             line = self._process.stdout.readline()
         except BrokenPipeError:
@@ -136,13 +146,23 @@ class Worker:
 
 def process(command: Sequence[str], env: Mapping[str, str], directory: str) -> Sample:
     """Run a program to its end, reading all it prints; the answer is the number of lines."""
-    start = time.perf_counter()
+    start = _clock()
     done = subprocess.run(command, env=env, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True)
-    seconds = time.perf_counter() - start
+    seconds = _clock() - start
     if done.returncode:
         text = (done.stderr or done.stdout).decode(errors="replace").strip()
         raise ContenderError(f"exit status {done.returncode}: {text.splitlines()[-1][:200] if text else ''}")
     return Sample(seconds, done.stdout.count(b"\n"))
+
+
+def _clock() -> float:
+    """The time, or that of the programs run so far."""
+    if CPU not in os.environ:
+        return time.perf_counter()
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def peak_memory(command: Sequence[str], env: Mapping[str, str], directory: str) -> float:

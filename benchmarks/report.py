@@ -41,6 +41,9 @@ class Goal(NamedTuple):
     """None when somebody it takes was not there."""
     limit: float
     at_most: bool
+    low: float | None = None
+    high: float | None = None
+    """Half of the rounds were between these; None where the two did not run in the same rounds."""
 
     @property
     def met(self) -> bool | None:
@@ -56,9 +59,14 @@ class Goal(NamedTuple):
     def verdict(self) -> str:
         return {True: "met", False: "missed", None: "not measured"}[self.met]
 
+    @property
+    def spread(self) -> str:
+        return "" if self.low is None or self.high is None else f"{self.low:.2f} to {self.high:.2f}"
+
     def to_json(self) -> dict[str, Any]:
-        value = None if self.value is None else round(self.value, 3)
-        return {**self._asdict(), "value": value, "met": self.met}
+        numbers = {"value": self.value, "low": self.low, "high": self.high}
+        rounded = {name: None if number is None else round(number, 3) for name, number in numbers.items()}
+        return {**self._asdict(), **rounded, "met": self.met}
 
 
 class Report(NamedTuple):
@@ -97,52 +105,44 @@ def goals(report: Report) -> list[Goal]:
     small, large = min(results), max(results)
     listed = _LIST_SIZE if _LIST_SIZE in results else large
 
-    def ratio(size: int, contest: str, above: str, below: str, *, other: int | None = None) -> float | None:
-        return _ratio(results[size][contest].get(above), results[other or size][contest].get(below))
+    def goal(
+        name: str, contest: str, above: str, below: str, limit: float, *, at: int, at_most: bool = True, other: int = 0
+    ) -> Goal:
+        """The ratio of two contenders at a size, or of one at two sizes."""
+        first, second = results[at][contest].get(above), results[other or at][contest].get(below)
+        if first is None or second is None or first.error or second.error:
+            return Goal(name, None, limit, at_most)
+        value = first.best / second.best
+        if other or len(first.times) != len(second.times):
+            return Goal(name, value, limit, at_most)
+        rounds = sorted(one / two for one, two in zip(first.times, second.times, strict=True))
+        return Goal(name, value, limit, at_most, rounds[len(rounds) // 4], rounds[len(rounds) * 3 // 4])
 
-    lists = [ratio(listed, "process", name, "whet list") for name in LISTS]
-    best = min((value for value in lists if value is not None), default=None)
     cold, warm = f"First look at {large:,} skills", f"Looking again at {large:,}"
-    opening = f"Opening one by name, {large:,} against {small:,}"
+    opening, command = f"Opening one by name, {large:,} against {small:,}", f"`whet list` at {listed:,}"
+    name = f"{command}, the best peer's command against it"
+    lists = [goal(name, "process", peer, "whet list", 6, at=listed, at_most=False) for peer in LISTS]
+    watched, fresh = "floor, all that is watched", "whet, fresh library"
     return [
-        Goal(f"{cold}, against walk, read 4 KiB, split", ratio(large, "cold", "whet", "floor"), 1.7, True),
-        Goal(f"{cold}, hermes-agent against Whet", ratio(large, "cold", "hermes-agent", "whet"), 6, False),
-        Goal(
-            f"{warm}, against stat of every file and folder watched",
-            ratio(large, "warm", "whet", "floor, all that is watched"),
-            1.5,
-            True,
+        goal(f"{cold}, against walk, read 4 KiB, split", "cold", "whet", "floor", 1.6, at=large),
+        goal(f"{cold}, hermes-agent against Whet", "cold", "hermes-agent", "whet", 6, at=large, at_most=False),
+        goal(f"{warm}, against stat of every file and folder watched", "warm", "whet", watched, 1.5, at=large),
+        goal(f"{warm}, against stat of every SKILL.md alone", "warm", "whet", "floor, SKILL.md only", 1.5, at=large),
+        goal(f"{opening}, library in use", "open", "whet", "whet", 2, at=large, other=small),
+        goal(f"{opening}, fresh library", "open", fresh, fresh, 2, at=large, other=small),
+        goal(
+            "Validating one skill, skills-ref against Whet",
+            "validate",
+            "skills-ref",
+            "whet",
+            20,
+            at=large,
+            at_most=False,
         ),
-        Goal(
-            f"{warm}, against stat of every SKILL.md alone",
-            ratio(large, "warm", "whet", "floor, SKILL.md only"),
-            1.5,
-            True,
-        ),
-        Goal(f"{opening}, library in use", ratio(large, "open", "whet", "whet", other=small), 2, True),
-        Goal(
-            f"{opening}, fresh library",
-            ratio(large, "open", "whet, fresh library", "whet, fresh library", other=small),
-            2,
-            True,
-        ),
-        Goal(
-            "Validating one skill, skills-ref against Whet", ratio(large, "validate", "skills-ref", "whet"), 20, False
-        ),
-        Goal(f"`whet list` at {listed:,}, the best peer's command against it", best, 6, False),
-        Goal(
-            "`whet --version`, against bare Python",
-            ratio(small, "process", "whet --version", "python -c pass"),
-            2.5,
-            True,
-        ),
+        min(lists, key=lambda one: float("inf") if one.value is None else one.value),
+        goal(f"{command}, against bare Python", "process", "whet list", "python -c pass", 3, at=listed),
+        goal("`whet --version`, against bare Python", "process", "whet --version", "python -c pass", 2.5, at=small),
     ]
-
-
-def _ratio(above: Result | None, below: Result | None) -> float | None:
-    if above is None or below is None or above.error or below.error:
-        return None
-    return above.best / below.best
 
 
 def table(report: Report) -> str:
@@ -150,7 +150,7 @@ def table(report: Report) -> str:
     lines = []
     for goal in goals(report):
         value = "-" if goal.value is None else f"{goal.value:.2f} x"
-        lines.append(f"{goal.name:<75} {value:>10}   {goal.wanted:<16} {goal.verdict}")
+        lines.append(f"{goal.name:<75} {value:>10}   {goal.spread:<16} {goal.wanted:<16} {goal.verdict}")
     sizes = sorted(report.results)
     for contest, title in TITLES.items():
         lines += ["", f"{title} (ms)", " " * 32 + "".join(f"{size:>12,}" for size in sizes)]
@@ -186,20 +186,21 @@ _PAGE = """\
 Written by `python benchmarks/speed.py`; do not edit. Run it yourself: ratios are similar on other machines,
 milliseconds are not.
 
-| ratio | measured | goal | |
-|---|---|---|---|
+| ratio | measured | half of the rounds | goal | |
+|---|---|---|---|---|
 {goals}
 {contests}
 Peak memory of `whet list`: {memory}.
-{growth}
+{others}{growth}
 ## How it is measured
 
 {cores} cores, {system}, Python {python}. Peers: {peers}.
 
-Each number is the best of {rounds} interleaved rounds ({slow_rounds} for programs that take over two seconds).
-Every program runs in a separate process, on the same generated files, which are in the page cache. Trees come from
-`benchmarks/trees.py`: unique names, descriptions of 160 to 1,000 characters, bodies of 2 to 20 KB, three of five
-skills with supporting files, frontmatter in the mix of forms seen in public skills.
+Times are {clock}. Each number is the best of {rounds} interleaved rounds ({slow_rounds} for programs that take over two
+seconds); ratios are of these, and half of the rounds had a ratio in the range beside it. Every program runs in a
+separate process, on the same generated files, which are in the page cache. Trees come from `benchmarks/trees.py`:
+unique names, descriptions of 160 to 1,000 characters, bodies of 2 to 20 KB, three of five skills with supporting
+files, frontmatter in the mix of forms seen in public skills.
 
 - The floors are plain Python without any parsing (`benchmarks/floors.py`): the first walks to every SKILL.md, reads
   4 KiB and splits at the fences, without listing any skill's folder; the second asks the file system about every
@@ -212,15 +213,12 @@ skills with supporting files, frontmatter in the mix of forms seen in public ski
 """
 
 
-def page(report: Report, growth: str = "") -> str:
-    """The report as a page of the documentation; `growth` is a section that was measured apart."""
-    rows = []
-    for goal in goals(report):
-        value = "–" if goal.value is None else f"**{goal.value:.2f} ×**"
-        rows.append(f"| {goal.name} | {value} | {goal.wanted.replace(' x', ' ×')} | {goal.verdict} |")
+def page(report: Report, growth: str = "", others: str = "") -> str:
+    """The report as a page of the documentation; `growth` and `others` are sections that were measured apart."""
     return _PAGE.format(
         **report.machine,
-        goals="\n".join(rows),
+        goals=_goal_rows(goals(report)),
+        others=others,
         contests="".join(_section(report, contest) for contest in TITLES),
         memory=_memory(report),
         growth=growth,
@@ -228,6 +226,22 @@ def page(report: Report, growth: str = "") -> str:
         rounds=report.rounds,
         slow_rounds=-(-report.rounds // 3),
     )
+
+
+def _goal_rows(found: Iterable[Goal]) -> str:
+    rows = []
+    for goal in found:
+        value = "–" if goal.value is None else f"**{goal.value:.2f} ×**"
+        rows.append(f"| {goal.name} | {value} | {goal.spread} | {goal.wanted.replace(' x', ' ×')} | {goal.verdict} |")
+    return "\n".join(rows)
+
+
+def other_python(document: dict[str, Any]) -> str:
+    """The ratios of a run on another Python, from its JSON."""
+    found = [Goal(**{name: row[name] for name in Goal._fields}) for row in document["goals"]]
+    measured = [goal for goal in found if goal.value is not None]
+    head = "| ratio | measured | half of the rounds | goal | |\n|---|---|---|---|---|"
+    return f"\n## On Python {document['machine']['python']}\n\n{head}\n{_goal_rows(measured)}\n"
 
 
 def _section(report: Report, contest: str) -> str:

@@ -2,17 +2,20 @@
 
     python benchmarks/speed.py --sizes 100,1000,10000 [--peers .peers] [--repeat 9] [--json]
     python benchmarks/speed.py --growth 10000,100000
+    python3.13 benchmarks/speed.py --beside
 
 Generates a tree of each size, measures everything on it in interleaved rounds, prints times and ratios with the goals,
 and writes `benchmarks/results/speed.json` and `docs/benchmarks.md`. With `--json` the results go to stdout as one JSON
 document and nothing is written. Peers come from `benchmarks/peers.py`; one that is not installed is left out.
 With `--growth` the commands people wait for are run once with each of these very large numbers of skills, in CPU
-seconds and memory, and only that section of the page is written anew.
+seconds and memory, and only that section of the page is written anew. With `--beside` the results go to a file of this
+version of Python, and the next run without it puts its ratios on the page.
 """
 
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 import os
 import platform
@@ -24,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 import growth
 import peers as peer_systems
-from contest import Contender, ContenderError, Worker, compete, peak_memory, process
-from report import Report, page, table
+from contest import CPU, Contender, ContenderError, Worker, compete, peak_memory, process
+from report import Report, other_python, page, table
 from scenes import Scene, make_scene
 from versions import whet_command
 
@@ -183,7 +186,12 @@ def run(sizes: list[int], peers: Peers, rounds: int) -> Report:
                 memory[size] = peak_memory([*whet_command(), "list"], scene.env(), scene.home)
             except ContenderError as error:
                 _say(f"whet list: {error}")
-    machine = {"cores": os.cpu_count(), "system": platform.system(), "python": platform.python_version()}
+    machine = {
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "clock": "CPU time, as the machine was in use" if CPU in os.environ else "wall-clock time",
+    }
     installed = {name: peers.versions.get(name) for name in (*peer_systems.FROM_PYPI, *peer_systems.FROM_NPM)}
     return Report(machine, installed, rounds, results, memory)
 
@@ -226,6 +234,15 @@ def _grown() -> str:
         return ""
 
 
+def _others() -> str:
+    """The sections on other versions of Python, as they were last measured."""
+    found = []
+    for path in sorted(glob.glob(os.path.join(_ROOT, "benchmarks/results/speed-*.json"))):
+        with open(path, encoding="utf-8") as file:
+            found.append(other_python(json.load(file)))
+    return "".join(found)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how fast Whet is, side by side with its peers.")
     parser.add_argument("--sizes", default="100,1000,10000", help="numbers of skills, separated by commas")
@@ -233,7 +250,11 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=9, help="rounds; who is slow takes part in a third of them")
     parser.add_argument("--json", action="store_true", help="print the results as JSON and write no files")
     parser.add_argument("--growth", metavar="SIZES", help="measure only what very large libraries cost")
+    parser.add_argument("--beside", action="store_true", help="keep the results beside those of another Python")
+    parser.add_argument("--cpu", action="store_true", help="count CPU time, on a machine that is in use")
     options = parser.parse_args()
+    if options.cpu:
+        os.environ[CPU] = "1"
     if options.growth:
         write_growth([int(size) for size in options.growth.split(",")], printed=options.json)
         return
@@ -244,8 +265,12 @@ def main() -> None:
         print(document)
         return
     print(table(report))
+    if options.beside:
+        version = ".".join(platform.python_version_tuple()[:2])
+        _write(f"benchmarks/results/speed-{version}.json", document + "\n")
+        return
     _write("benchmarks/results/speed.json", document + "\n")
-    _write("docs/benchmarks.md", page(report, _grown()))
+    _write("docs/benchmarks.md", page(report, _grown(), _others()))
 
 
 if __name__ == "__main__":

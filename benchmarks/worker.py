@@ -2,10 +2,10 @@
 
     PYTHON benchmarks/worker.py
 
-Reads one JSON object per line (`task`, `arguments`), does the task and answers with one JSON object: `seconds` and
-`answer`, mostly the number of skills seen. A task prepares outside the clock and returns the call that is timed; what
-the call returns is counted and thrown away outside the clock too. Every contender runs under this same script, with the
-interpreter it is installed for, and is imported when first asked for.
+Reads one JSON object per line (`task`, `arguments`, and `cpu` for CPU time), does the task and answers with one JSON
+object: `seconds` and `answer`, mostly the number of skills seen. A task prepares outside the clock and returns the call
+that is timed; what the call returns is counted and thrown away outside the clock too. Every contender runs under this
+same script, with the interpreter it is installed for, and is imported when first asked for.
 """
 
 from __future__ import annotations
@@ -223,13 +223,14 @@ def _count(answer: Any) -> int:
     return answer if isinstance(answer, int) else len(answer)
 
 
-def _reply(task: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def _reply(task: str, arguments: dict[str, Any], cpu: bool) -> dict[str, Any]:
+    clock = time.process_time if cpu else time.perf_counter
     try:
         run = TASKS[task](**arguments)
         gc.collect()
-        start = time.perf_counter()
+        start = clock()
         answer = run()
-        seconds = time.perf_counter() - start
+        seconds = clock() - start
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
     return {"seconds": seconds, "answer": answer if task in WHOLE else _count(answer)}

@@ -31,7 +31,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_report_says_what_it_ran_on(report: dict[str, Any]) -> None:
     assert list(report) == ["machine", "peers", "rounds", "goals", "results", "peak_memory_mb"]
-    assert list(report["machine"]) == ["cores", "system", "python"]
+    assert list(report["machine"]) == ["cores", "system", "python", "clock"]
     assert set(report["peers"].values()) == {None}
     assert report["rounds"] == 1
 

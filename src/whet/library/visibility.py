@@ -10,7 +10,7 @@ from whet.library.readiness import wrong_platform
 from whet.library.settings import LISTING
 from whet.notes import Note
 from whet.records import NamedTuple
-from whet.skill.gates import OPEN
+from whet.skill.gates import DRAFT, OPEN
 from whet.skill.names import key as name_key
 
 TYPE_CHECKING = False
@@ -194,7 +194,8 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
 
 def can_be_hidden(card: Card) -> bool:
     """Could something hide it even where nothing is disabled? Hardly any skill."""
-    return card.gates is not OPEN or not card.description or card.draft
+    description = card.description
+    return card.gates is not OPEN or not description or DRAFT in description or (bool(card.notes) and card.draft)
 
 
 def hidden_cards(
