@@ -38,6 +38,7 @@ import sys
 import time
 from collections import defaultdict
 from functools import partial
+from itertools import combinations
 from statistics import mean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -377,20 +378,20 @@ def name_requests(requests: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def judge_names(names: Sequence[str], path: str = _NAMES_FILE) -> dict[str, Any]:
-    """How many of these names each reader has read and found to name the task; how far two readers agree."""
+    """How many of these names each reader has read and found to name the task; how far any two of them agree."""
     with open(path, encoding="utf-8") as file:
         readers = json.load(file)
     told: dict[str, Any] = {
         reader: {"read": sum(name in said for name in names), "good": sum(said.get(name, False) for name in names)}
         for reader, said in readers.items()
     }
-    one, other = (*readers.values(), {}, {})[:2]
-    if both := sorted(one.keys() & other.keys()):
-        same = mean(one[name] == other[name] for name in both)
-        good = [mean(said[name] for name in both) for said in (one, other)]
-        chance = good[0] * good[1] + (1 - good[0]) * (1 - good[1])
-        kappa = round((same - chance) / (1 - chance), 2) if chance < 1 else None
-        told["agreement"] = {"names": len(both), "share": round(same, 3), "kappa": kappa}
+    for (first, one), (second, other) in combinations(readers.items(), 2):
+        if both := sorted(one.keys() & other.keys()):
+            same = mean(one[name] == other[name] for name in both)
+            good = [mean(said[name] for name in both) for said in (one, other)]
+            chance = good[0] * good[1] + (1 - good[0]) * (1 - good[1])
+            kappa = round((same - chance) / (1 - chance), 2) if chance < 1 else None
+            told[f"{first} and {second}"] = {"names": len(both), "share": round(same, 3), "kappa": kappa}
     return told
 
 

@@ -130,6 +130,6 @@ def test_sessions_are_rebuilt_from_requests_and_their_names_are_judged(
         "two": {"a": True, "b": False, "c": False, "d": False},
     }
     judged.write_text(json.dumps(marks))
-    assert distill.judge_names([], str(judged))["agreement"] == {"names": 4, "share": 0.75, "kappa": 0.5}
+    assert distill.judge_names([], str(judged))["one and two"] == {"names": 4, "share": 0.75, "kappa": 0.5}
     assert distill.main(["--requests", str(files[0]), "--names"]) == 0
     assert json.loads(capsys.readouterr().out)["names"] == {asked[0]: "smooth-noisy-curves"}
