@@ -80,6 +80,7 @@ def test_updates_that_keep_all_of_your_lines_are_undone_one_by_one(world: World,
     assert refused(lambda: library.history.undo(updates[1]), "cannot-undo").details["entry"] == updates[1]
     library.settings.pin("deploy", "It works.")
     library.settings.unpin("deploy")
+    assert [library.history.undo().undone[0].action for _ in range(2)] == ["unpin", "pin"]
     for entry in reversed(seen[:2]):
         undone = library.history.undo()
         assert world.locked()["skills/deploy"] == entry
@@ -93,8 +94,9 @@ def test_undoing_an_update_that_matched_your_edits_offers_it_again(world: World,
     world.offer("deploy", NEWER)
     before = world.there(), world.locked()
     library.sources.update("deploy")
+    updated = library.history.undoable()[0][0].id
     library.settings.pin("deploy", "It works.")
-    library.history.undo()
+    library.history.undo(updated)
     pinned = world.locked()["skills/deploy"]
     assert (world.there(), pinned._replace(pinned="")) == (before[0], before[1]["skills/deploy"])
     assert pinned.pinned == "It works."

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal
 
+from whet.authoring.history import INSTALL
 from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.library.clients import client_named
@@ -174,7 +175,7 @@ def verify(installer: Installer, names: Sequence[str] = ()) -> Verification:
 def _is_made(installer: Installer, path: str) -> bool:
     """Whether Whet created a skill, by `new` or `distill` for example: then it is one's own and has no source."""
     first = installer.journal.entries(path=os.path.realpath(installer.directory(path)))[:1]
-    return any(not entry.before and entry.action != "found" for entry in first)
+    return any(not entry.before and entry.action != "found" and entry.origin != INSTALL for entry in first)
 
 
 def _verify_skill(installer: Installer, entry: Installed) -> VerifiedSkill:
