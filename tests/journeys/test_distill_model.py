@@ -133,10 +133,7 @@ def test_rounds_show_what_the_model_proposes_and_go_on_without_it(machine: Machi
         terminal.until(f"Asking recorded:{cassette}…").types("").until("Name:\r\n    write-release-story").types("mine")
         terminal.until("1. Write the notes, grouped by kind").types("").types("").types("").until("2/4")
         code, lines = terminal.interrupt()
-    assert (code, lines[-2:]) == (
-        130,
-        ["Your answers are kept; `whet distill --resume` continues.", "error: Interrupted."],
-    )
+    assert (code, lines[-1]) == (130, "Your answers are kept; `whet distill --resume` continues.")
     cassette.unlink()
     with Terminal(machine, "distill", "--resume") as terminal:
         terminal.until("2/4  When to use it").until("changelog").types("").until(DESCRIPTION[:40])

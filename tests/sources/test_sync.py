@@ -490,8 +490,13 @@ def test_what_an_earlier_version_synced_is_still_ours(world: World) -> None:
     write_record(world.database, made._replace(made=old))
     begin(world.database, Record({}), [*old.values()], work={"base": str(world.home), "undo": ["agent", "claude"]})
     with world.database.write() as connection:
-        for table in re.findall(r"CREATE TABLE (\w+)", "".join(step.sql for step in STATE_MIGRATIONS[24:])):
+        earlier, later = (
+            "".join(step.sql for step in steps) for steps in (STATE_MIGRATIONS[:24], STATE_MIGRATIONS[24:])
+        )
+        for table in re.findall(r"CREATE TABLE (\w+)", later):
             connection.execute(f"DROP TABLE {table}")
+        for table in re.findall(r"DROP TABLE (\w+)", later):
+            connection.execute(re.findall(rf"CREATE TABLE {table} [^;]*", earlier)[0])
         connection.execute("PRAGMA user_version = 23")
     world.database.close()
     database = StateDatabase(world.place.state)
