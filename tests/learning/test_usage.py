@@ -166,6 +166,37 @@ def test_what_an_older_version_logged_is_counted(tmp_path: Path) -> None:
     usage.state.close()
 
 
+def test_what_an_older_version_logs_beside_this_one_is_counted(tmp_path: Path) -> None:
+    usage = Usage(StateDatabase(str(tmp_path)), Ticking())
+    (tmp_path / "usage").mkdir()
+    for number in (3, 1, 4):  # the file is counted and deleted in between, and need not become as long as before
+        lines = b"".join(encode(Event(SECOND, "use", "user:one", "d")) for _ in range(number))
+        (tmp_path / "usage" / "events.log").write_bytes(lines)
+        usage.totals()
+    assert [total.uses for total in usage.totals()] == [8]
+    usage.state.close()
+
+
+def test_nothing_is_counted_twice_that_another_counts_in_the_meantime(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (Usage(StateDatabase(str(tmp_path)), Ticking(seconds)) for seconds in (0, DAY // SECOND))
+    write = StateDatabase.write
+
+    def wait_and_write(state: StateDatabase, **how: bool) -> Any:
+        monkeypatch.setattr(StateDatabase, "write", write)
+        other.record("use", "user:one", "d")  # in the file of the next day
+        other.totals()
+        return write(state, **how)
+
+    one.record("use", "user:one", "d")
+    monkeypatch.setattr(StateDatabase, "write", wait_and_write)
+    assert [total.uses for total in one.totals()] == [2]
+    assert [total.uses for total in one.totals()] == [2]
+    one.state.close()
+    other.state.close()
+
+
 def test_counts_last(usage: Usage, tmp_path: Path) -> None:
     usage.record("use", "deploy", "d")
     before = usage.totals()

@@ -281,14 +281,16 @@ class Usage:
             known = dict(self.state.read("SELECT name, counted FROM usage_logs")) if sizes else {}
             if any(size > known.get(name, 0) for name, size in sizes.items()):
                 with self.state.write(durable=False) as connection:
+                    sizes = self.log.sizes()  # again: what others counted while this one waited must stay noted
                     known = _counted(connection)
                     connection.execute("DELETE FROM usage_logs")
                     for name in sizes:
                         events, end = self.log.read(name, known.get(name, 0))
                         _add(connection, merge(map(count_event, events)))
                         connection.execute("INSERT INTO usage_logs VALUES (?, ?)", (name, end))
-            for name in sizes:
-                self.log.remove_old(name, self._clock())
+            if removed := [name for name in sizes if self.log.remove_old(name, self._clock())]:
+                with self.state.write(durable=False) as connection:  # a former Whet may begin a file of that name again
+                    connection.executemany("DELETE FROM usage_logs WHERE name = ?", [(name,) for name in removed])
 
     def _note(self, error: WhetError) -> None:
         self._unavailable = Note("usage-unavailable", "warning", error.message, error.hint, path=self.state.path)

@@ -158,11 +158,13 @@ class Log:
                     found.append(event)
         return found, end
 
-    def remove_old(self, name: str, now: int) -> None:
-        """Delete a file that is counted, unless somebody may still write to it."""
+    def remove_old(self, name: str, now: int) -> bool:
+        """Delete a file that is counted, unless somebody may still write to it; whether it was deleted."""
         if name not in (_name(now), _name(now - DAY), _name(now + DAY)):
             with suppress(OSError):
                 os.unlink(os.path.join(self.directory, name))
+                return True
+        return False
 
 
 def _name(time: int) -> str:
