@@ -315,7 +315,7 @@ def test_variables_that_hold_themselves_come_to_an_end(text: str) -> None:
 
 @pytest.mark.parametrize("kind", ["indexes", "pypi", "npm", "real"])
 def test_a_list_of_names_is_sound(kind: str) -> None:
-    listed = tomllib.loads((Path(manifests.__file__).parent / "names.toml").read_text("utf-8"))[kind]
+    listed = tomllib.loads((Path(manifests.__file__).parents[1] / "data" / "package_names.toml").read_text("utf-8"))[kind]
     assert listed == sorted(set(listed)) and len(listed) > 40
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name) for name in listed)
 

@@ -60,7 +60,7 @@ def test_what_people_write_with_the_same_grants_passes() -> None:
 
 
 def test_the_table_of_programs_has_nothing_twice_and_nothing_empty() -> None:
-    table = tomllib.loads((Path(programs.__file__).parent / "programs.toml").read_text("utf-8"))
+    table = tomllib.loads((Path(programs.__file__).parents[1] / "data" / "permissions.toml").read_text("utf-8"))
     for kind in ("runners", "options"):
         names = [name for row in table[kind] for name in row["names"]]
         assert len(names) == len(set(names)), kind

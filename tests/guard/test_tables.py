@@ -18,18 +18,24 @@ from whet.guard.documents import Kind as TextKind
 from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
 from whet.guard.javascript.calls import Meaning
-from whet.guard.options import read_arguments
+from whet.guard.options import command_start, read_arguments
 from whet.guard.python.reader import Reader
 from whet.guard.rules import every, pack
 from whet.guard.shell.checker import SPECIALS
 from whet.guard.shell.wrappers import INTERPRETERS
 from whet.guard.tables import load_sets, load_table, load_toml, word_list
 from whet.guard.taint.call import Row, find_row, find_rows
+from whet.guard.taint.harm import shorten_path, weigh_removal
 from whet.guard.taint.judges import JUDGES
 
 SOURCES = "".join(path.read_text("utf-8") for path in Path(guard.__path__[0]).rglob("*.py"))
 FIELDS = {"id", "severity", "category", "title", "why", "remedy", "references"}
 PACKS = {"reading", "prose", "shell", "windows", "python", "javascript", "manifests", "secrets", "flow"}
+
+
+def test_a_table_has_a_name_that_no_module_beside_it_has() -> None:
+    found = Path(guard.__path__[0]).rglob("*.toml")
+    assert [path.name for path in found if path.with_suffix(".py").exists()] == [], "Python keeps both under one name"
 
 
 def test_a_rule_has_every_field_and_an_id_of_its_own() -> None:
@@ -217,6 +223,18 @@ def test_arguments_are_the_same_in_every_spelling(command: str, read: str) -> No
     options, _, operands = read.partition("|")
     assert [one.option + f"={one.text}" * bool(one.text) for one in found if one.option] == options.split()
     assert [one.text for one in found if not one.option] == operands.split()
+
+
+def test_a_command_is_found_behind_any_number_of_variables() -> None:
+    assert command_start("env", (*["A=1"] * 5000, "curl", "B=2")) == (5000, list(range(5000)))
+    assert command_start("timeout", ("-k", "3", "5")) == (3, [])
+
+
+def test_a_path_is_judged_without_its_ways_round() -> None:
+    paths = ["/x/./y//z/", "/etc/..", "//.", "~/a/b/../..", "../x", "/../x", "$A/../x", "/a*/../x"]
+    assert [*map(shorten_path, paths)] == ["/x/y/z/", "/", "/", "~", "../x", "/../x", "$A/../x", "/a*/../x"]
+    assert shorten_path("/a" * 20_000 + "/.." * 20_000) == "/"
+    assert [weigh_removal("*", folder) for folder in ("~/build", "~/build/..")] == [None, "critical"]
 
 
 def test_a_client_is_known_by_its_programs_and_what_it_prints() -> None:

@@ -7,6 +7,7 @@ a value, is in `data/shell_options.toml`.
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -93,8 +94,8 @@ def read_arguments(name: str, words: tuple[str, ...]) -> tuple[Argument, ...]:
     return tuple(_read(words, known_programs().get(name, _UNKNOWN)))
 
 
-def _read(words: tuple[str, ...], program: Program) -> Iterator[Argument]:
-    at, operands, ends = 0, 0, program.ends
+def _read(words: tuple[str, ...], program: Program, at: int = 0) -> Iterator[Argument]:
+    operands, ends = 0, program.ends
     while at < len(words):
         word = words[at]
         if word == "--" and operands < ends:
@@ -134,14 +135,13 @@ def codes(name: str, words: tuple[str, ...]) -> list[Argument]:
 
 def command_start(name: str, words: tuple[str, ...]) -> tuple[int, list[int]]:
     """Where the command begins that a program runs, behind its end where there is none; and where variables are set for it."""
-    skip, start = known_programs()[name].runs, 0
+    program, start = known_programs()[name], 0
+    skip = program.runs
     variables: list[int] = []
     while True:
-        operands = [one.at for one in read_arguments(name, words[start:]) if not one.option]
-        if len(operands) <= skip:
-            return len(words), variables
-        start, skip = start + operands[skip], 0
-        if not _ASSIGNMENT.match(words[start]):
+        operands = (one.at for one in _read(words, program, start) if not one.option)
+        start, skip = next(islice(operands, skip, None), len(words)), 0
+        if start == len(words) or not _ASSIGNMENT.match(words[start]):
             return start, variables
         variables.append(start)
         start += 1

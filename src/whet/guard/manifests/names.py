@@ -1,4 +1,4 @@
-"""What is known of packages: `names.toml`, read once."""
+"""What is known of packages: `data/package_names.toml`, read once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whet.skill.names import is_slip
 @cache
 def names(kind: str) -> frozenset[str]:
     """One of the lists: `indexes`, `pypi`, `npm` or `real`."""
-    return frozenset(load_toml("names", "manifests")[kind])
+    return frozenset(load_toml("package_names")[kind])
 
 
 def is_index(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of programs that can run other programs, or write where nobody looks: `programs.toml`, read once.
+"""What is known of programs that can run other programs, or write where nobody looks: `data/permissions.toml`, read once.
 
 `whet.guard.permissions.powers` says what follows from it for a command.
 """
@@ -91,8 +91,8 @@ class Programs(NamedTuple):
 
 @cache
 def program_tables() -> Programs:
-    """What `programs.toml` holds."""
-    table = load_toml("programs", "permissions")
+    """What the table holds."""
+    table = load_toml("permissions")
 
     def by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         return {name: {key: row[key] for key in row if key != "names"} for row in rows for name in row["names"]}

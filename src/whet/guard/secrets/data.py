@@ -64,7 +64,7 @@ def accusing() -> tuple[tuple[Shape, float], ...]:
 @cache
 def places() -> tuple[Place, ...]:
     """The places on command lines and in calls."""
-    table = _table("places")
+    table = _table("secret_places")
     fragments: dict[str, str] = table["fragments"]
 
     def expand(text: str) -> str:

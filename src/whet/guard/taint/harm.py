@@ -33,10 +33,17 @@ def shorten_path(path: str) -> str:
     """A path without the ways round in it: `//`, `/./`, `/etc/../`."""
     if "//" not in path and "/." not in path:
         return path
-    short = re.sub(r"/(?:\.?/)+|/\.$", "/", path)
-    while (other := re.sub(r"/(?!\.\.)[^/~$*]{1,80}/\.\.(?=/|$)", "", short, count=1)) != short:
-        short = other
-    return short or "/"
+    first, *rest = path.split("/")
+    kept: list[str] = []
+    for part in rest:
+        if part == ".." and kept and kept[-1][:2] != ".." and _UNCERTAIN.isdisjoint(kept[-1]):
+            kept.pop()
+        elif part not in ("", "."):
+            kept.append(part)
+    return "/".join((first, *kept, *([""] if rest[-1] in ("", ".") else ()))) or "/"
+
+
+_UNCERTAIN = frozenset("~$*")
 
 
 def is_wiped(path: str, *, relative: bool = False) -> bool:
@@ -74,7 +81,7 @@ def weigh_removal(path: str, folder: str | None = None) -> Severity | None:
         return "critical"
     if folder is None or not is_wiped(bare, relative=True):
         return None
-    above = _HOME.sub("~", folder)
+    above = shorten_path(_HOME.sub("~", folder))
     if _FAR_ABOVE.search(above):
         return "critical"
     if _SCRATCH.search(above):
