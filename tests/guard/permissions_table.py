@@ -195,6 +195,8 @@ COMMANDS = [
     *bash("Bash(sudo -u root:*)", "ask", "sudo -u root rm x"),
     *bash("Bash(timeout:*)", "ask", "timeout 5 rm x"),
     *bash("Bash(timeout 5 git:*)", "allow", "timeout 5 git status"),
+    *bash("Bash(strace git:*)", "ask", "strace git status"),
+    *bash("Bash(parallel echo:*)", "ask", "parallel echo ::: x"),
     *bash("Bash(timeout 5 git:*)", "deny", "timeout 5 git -c a.b=c status", "timeout 6 git status"),
     *bash("Bash(make test:*)", "allow", "make test", "make test -j4"),
     *bash("Bash(make test:*)", "deny", "make test SHELL=./x", "make test -f x.mk", "make test -C x", "make install"),

@@ -6,8 +6,6 @@ import base64
 import codecs
 import json
 import re
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from whet.guard.manifests import make
 from whet.guard.manifests.names import is_index, lookalike, names
 from whet.guard.rules import pack
 from whet.guard.scan import scan
+from whet.guard.tables import load_toml
 from whet.skill.tree import Item
 
 SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in pack("manifests")}
@@ -315,7 +314,7 @@ def test_variables_that_hold_themselves_come_to_an_end(text: str) -> None:
 
 @pytest.mark.parametrize("kind", ["indexes", "pypi", "npm", "real"])
 def test_a_list_of_names_is_sound(kind: str) -> None:
-    listed = tomllib.loads((Path(manifests.__file__).parents[1] / "data" / "package_names.toml").read_text("utf-8"))[kind]
+    listed = load_toml("package_names")[kind]
     assert listed == sorted(set(listed)) and len(listed) > 40
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]*", name) for name in listed)
 

@@ -7,10 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,14 +16,17 @@ from hypothesis import strategies as st
 
 from guard.permission_attempts import attempts, honest
 from guard.permissions_table import BYPASSES, ROWS, Row
-from whet.guard.permissions import programs
 from whet.guard.permissions.decision import Grant, Permission, Policy, permits, read_grants, skill_permits
 from whet.guard.permissions.globs import name_matches, row_matches
 from whet.guard.permissions.grants import VOCABULARY
 from whet.guard.permissions.programs import is_wrapper, program_tables
 from whet.guard.permissions.shell import read_line
+from whet.guard.tables import load_toml
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BASH = shutil.which("bash")
 on_linux = pytest.mark.skipif(sys.platform != "linux" or BASH is None, reason="the commands are those of GNU and bash")
@@ -60,7 +61,7 @@ def test_what_people_write_with_the_same_grants_passes() -> None:
 
 
 def test_the_table_of_programs_has_nothing_twice_and_nothing_empty() -> None:
-    table = tomllib.loads((Path(programs.__file__).parents[1] / "data" / "permissions.toml").read_text("utf-8"))
+    table = load_toml("permissions")
     for kind in ("runners", "options"):
         names = [name for row in table[kind] for name in row["names"]]
         assert len(names) == len(set(names)), kind

@@ -211,6 +211,8 @@ def test_an_option_is_there_once_and_says_what_its_value_is() -> None:
         ("curl --head u", "--head|u"),
         ("tar xzf a.tgz -C d", "-x -z -f=a.tgz -C=d|"),
         ("sudo -u app rm -r x", "-u=app|rm -r x"),
+        ("bash +x +o posix -c x", "+x +o=posix -c|x"),
+        ("node +x -e y", "|+x -e y"),
         ("docker run -v=/:/m --rm i ls -l", "-v=/:/m --rm|run i ls -l"),
         ("find . -name x -delete", "-name=x -delete|."),
         ("perl -Mstrict -ne x f", "-M=strict -n -e=x|f"),

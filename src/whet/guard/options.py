@@ -106,6 +106,10 @@ def _read(words: tuple[str, ...], program: Program, at: int = 0) -> Iterator[Arg
                 follows = place not in _ALONE and at + 1 < len(words)
                 at += follows
                 yield Argument(f"-{letter}", words[at] if follows else "", at, place)
+        elif word[:1] == "+" and operands < ends and program.places.get("-c") == "script":  # a shell: `+x`, `+o NAME`
+            follows = word[-1] in "oO" and at + 1 < len(words)
+            at += follows
+            yield Argument(word, words[at] if follows else "", at, "flag")
         elif operands >= ends or not word.startswith("-") or word == "-":
             operands += 1
             yield Argument("", word, at, "operand")

@@ -104,11 +104,11 @@ def _by_program(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
             yield Power(at, "option", reason)
     elif name in tables.words["interpreters"]:
         yield from _interpreter(name, argv)
-    elif is_wrapper(name):
-        yield from _wrapper(name, argv, depth)
     elif name in tables.words["opaque"]:
         if not (name == "crontab" and argv[1:] == ["-l"]):
             yield Power(last, "runs", f"{name} can run anything")
+    elif is_wrapper(name):
+        yield from _wrapper(name, argv, depth)
     elif name in tables.runners:
         yield from _runner(name, argv)
 

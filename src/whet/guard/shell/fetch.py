@@ -198,7 +198,7 @@ def takes_input(step: Step) -> bool:
     if step.name in SHELLS and step.has("-s"):
         return True
     script = next((word for word in step.operands if word and not word.startswith("<")), "-")
-    return script in ("-", "/dev/stdin")
+    return script in ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 
 def _shells(scene: Scene, step: Step) -> None:

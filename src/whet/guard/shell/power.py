@@ -10,7 +10,7 @@ from whet.guard.expression import expression
 from whet.guard.options import read_arguments
 from whet.guard.shell.clients import host_in
 from whet.guard.shell.wrappers import name_of, program, texts_of
-from whet.guard.taint.harm import is_home, judge_container, names_miner, weigh_removal
+from whet.guard.taint.harm import ROOT_MOUNT, is_home, judge_container, names_miner, weigh_removal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -129,7 +129,7 @@ def _chmod(scene: Scene, step: Step) -> None:
 
 
 def _docker(scene: Scene, step: Step) -> None:
-    mounts = [*step.placed("url"), *(word for word in step.texts if "docker.sock" in word)]
+    mounts = [*step.placed("url"), *(word for word in step.texts if "docker.sock" in word or ROOT_MOUNT.match(word))]
     powerful = step.has("--privileged") or step.value("--pid") == "host"
     scene.report(judge_container(mounts, " ".join(step.texts), powerful=powerful))
 

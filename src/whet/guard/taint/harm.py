@@ -117,7 +117,7 @@ def judge_removed(paths: Iterable[str], *, whole: bool, folder: str | None = Non
 
 def judge_container(mounts: Sequence[str], command: str, *, powerful: bool) -> Iterator[Judgement]:
     """Judge how much of the machine a container is given, and what it runs there."""
-    whole = any(mount == "/" or _ROOT_MOUNT.match(mount) for mount in mounts)
+    whole = any(mount == "/" or ROOT_MOUNT.match(mount) for mount in mounts)
     engine = any("docker.sock" in mount for mount in mounts)
     secret = whole and any(place.kind == "secret" and place.grave for place in places(command))
     if (whole or engine) and (secret or _ESCAPE.search(command)):
@@ -127,7 +127,7 @@ def judge_container(mounts: Sequence[str], command: str, *, powerful: bool) -> I
         yield Judgement("container-power", "warn" if whole or (engine and powerful) else "info")
 
 
-_ROOT_MOUNT = expression(r"/:|type=bind,(?:source|src)=/,")
+ROOT_MOUNT = expression(r"/:|type=bind,(?:source|src)=/,")
 _ESCAPE = expression(r"\b(?:chroot|nsenter)\b")
 
 
