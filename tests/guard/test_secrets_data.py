@@ -74,7 +74,7 @@ def test_a_place_has_a_pattern_a_kind_and_a_proof_that_is_known() -> None:
 
 
 def test_every_fragment_is_used() -> None:
-    raw = table("places")
+    raw = table("secret_places")
     texts = [text for row in raw["places"] for text in row.values()] + list(raw["fragments"].values())
     assert [name for name in raw["fragments"] if not any(f"@{name}@" in text for text in texts)] == []
 
