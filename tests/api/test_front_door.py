@@ -88,6 +88,8 @@ ANSWERS_MODELS = {"Tools", "Tool"}
 WRITTEN_BY_OTHERS = {
     "Approval.given",
     "Call.arguments",
+    "Check.schema",
+    "Check.value",
     "Completion.value",
     "DeniedCall.given",
     "Event.given",
@@ -103,7 +105,6 @@ WRITTEN_BY_OTHERS = {
 """What somebody else's YAML or JSON says: it may be anything."""
 
 
-@cache
 @cache
 def namespace(module: str) -> dict[str, Any]:
     """The names of a module, and those that it has for types only."""

@@ -153,7 +153,7 @@ class SkillView(NamedTuple):
     listing: str = "normal"
     """How it is listed for a model (`whet.library.settings.LISTING`)."""
     find_trust: Callable[[], str] = str
-    """What finds out about its trust, which takes a look at the lock and the history; "" for a model."""
+    """What finds out about its trust, which takes a look at the lock and the history."""
 
     @property
     def name(self) -> str:
@@ -167,7 +167,7 @@ class SkillView(NamedTuple):
 
     @property
     def trust(self) -> str:
-        """The trust that it has for the policy; "" for a model."""
+        """The trust that it has for the policy."""
         return self.find_trust()
 
     @property

@@ -95,9 +95,7 @@ def view_card(
         view = view_skill(opened, probe or config.probe, page=page, body=rendered.text)
         apart = [_apart(card)] if caller.model and opened.skill.execution.context == "fork" else []
         shown = view._replace(notes=(*apart, *view.notes, *rendered.notes), settings=lines, hidden=reason)
-        shown = shown._replace(listing=config.disabled.listed(card).mode)
-        if not caller.model:
-            shown = shown._replace(find_trust=lambda: workspace.trust(card))
+        shown = shown._replace(listing=config.disabled.listed(card).mode, find_trust=lambda: workspace.trust(card))
     if loaded is not None:
         loaded.add(card.path, file_path or "", page, seen)
     return shown

@@ -84,8 +84,7 @@ class Run(NamedTuple):
         """The share of the expectations that are met; None where there is no score."""
         return self.passed / len(self.results) if self.results and not self.error else None
 
-    @property
-    def counts(self) -> Json:
+    def to_counts(self) -> Json:
         """How many expectations are met, as grading files and benchmarks hold it."""
         total = len(self.results)
         rate = None if self.pass_rate is None else round(self.pass_rate, 4)
@@ -98,7 +97,7 @@ class Run(NamedTuple):
             "configuration": self.side,
             "run_number": self.number,
             "result": {
-                **self.counts,
+                **self.to_counts(),
                 "time_seconds": round(self.seconds, 3),
                 "tokens": self.tokens,
                 "tool_calls": self.calls,
@@ -228,7 +227,7 @@ class Evaluation(NamedTuple):
         evals = [{"id": name, **rates} for name, rates in self.evals.items()]
         return failure_json({"success": True, **told, "evals": evals}, self.problem)
 
-    def benchmark(self) -> Json:
+    def to_benchmark(self) -> Json:
         """The common form of benchmark.json."""
         expectations = self.expectations
         return {

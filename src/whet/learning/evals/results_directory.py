@@ -72,12 +72,12 @@ def write(place: str, evaluation: Evaluation) -> None:
                 "grading_tokens": run.grading_tokens,
             }
             _dump(os.path.join(folder, "timing.json"), timing)
-            grades = {"expectations": as_json(run.results), "summary": run.counts, "error": run.error}
+            grades = {"expectations": as_json(run.results), "summary": run.to_counts(), "error": run.error}
             _dump(os.path.join(folder, "grading.json"), {**grades, "skill_files_viewed": list(run.viewed)})
         for item in {run.eval.id: run.eval for run in runs}.values():
             told = {"eval_id": item.id, "prompt": item.prompt, "assertions": [one.text for one in item.expectations]}
             _dump(os.path.join(place, names[item.id], "eval_metadata.json"), told)
-        _dump(os.path.join(place, BENCHMARK), evaluation.benchmark())
+        _dump(os.path.join(place, BENCHMARK), evaluation.to_benchmark())
 
 
 def find_results(directory: str, digest: str) -> tuple[str, Any]:
