@@ -470,7 +470,9 @@ def test_what_is_called_the_same_comes_from_one_source_only(team: Team) -> None:
     for shelf in ("one", "two"):
         (machine.work / shelf / "pdf").mkdir(parents=True)
         (machine.work / shelf / "pdf" / "SKILL.md").write_text(main("pdf", f"Of shelf {shelf}."), encoding="utf-8")
-    known = f"pdf: skills/pdf is installed from {team.source('pdf')}. To replace it, run `whet remove pdf` first.\n"
+    known = (
+        f"pdf: {machine.root}/pdf is installed from {team.source('pdf')}. To replace it, run `whet remove pdf` first.\n"
+    )
     assert machine.says("install", "./one") == (1, "", known)
     assert machine.lock.read_bytes() == lock
     machine.ask("uninstall", "pdf")

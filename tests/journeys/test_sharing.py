@@ -253,7 +253,8 @@ def test_a_snapshot_takes_everything_along(alice: Machine, bob: Machine, tmp_pat
     words = ("sources", "snapshot", "import", str(file))
     code, out, said = bob.says(*words)
     assert (code, out) == (1, f"Installed deploy, revision {first[:10]}  safe\nInstalled notes 1.0.0  safe\n")
-    kept = "skills/review already exists with different content. Rename or delete it, or `whet sources adopt` it."
+    kept = f"{bob.root}/review is a skill of your own, with different content. "
+    kept += "`whet skill rename review NEW` keeps it under another name; `whet remove review` removes it."
     assert said == f"review: {kept}\n"
     assert contents(bob) == {**contents(alice), "review": content(BETTER)}
     assert (bob.root / "notes" / "scripts" / "note.sh").stat().st_mode & 0o111

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from whet import Library
     from whet.notes import Progress
+    from whet.sources.install.plan import Plan
 
 __all__ = ["world"]
 
@@ -366,6 +367,10 @@ def test_whoever_installed_from_outside_of_a_repository_can_update(world: World)
     assert told(library.sources.plan_update(here=True)) == {"deploy": ("keep", "failed", "outside-project")}
 
 
+def trusts(plan: Plan) -> list[str]:
+    return [step.judgement.decision.trust for step in plan.steps if step.judgement]
+
+
 def test_a_clone_on_this_machine_is_named(world: World) -> None:
     path = world.offer("deploy")
     (path / ".git").mkdir()
@@ -375,6 +380,17 @@ def test_a_clone_on_this_machine_is_named(world: World) -> None:
     (note,) = world.library().sources.plan_install(str(path)).notes
     assert note.code == "local-clone" and "secret" not in note.message
     assert "a clone of https://example.com/acme/deploy.git." in note.message
+
+
+def test_a_strangers_clone_in_a_trusted_directory_is_a_strangers(world: World) -> None:
+    path = world.offer("deploy", where=world.project / "vendor")
+    library = world.library()
+    library.settings.trust()
+    assert trusts(library.sources.plan_install(str(path), here=True)) == ["trusted"]
+    (path / ".git").mkdir()
+    (path / ".git" / "config").write_text('[remote "origin"]\n\turl = https://example.com/acme/deploy.git\n')
+    for here in (True, False):
+        assert trusts(world.library().sources.plan_install(str(path), here=here)) == ["community"]
 
 
 def test_the_lock_of_a_repository_may_lead_into_it(world: World) -> None:

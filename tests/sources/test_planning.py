@@ -131,7 +131,8 @@ def test_what_somebody_wrote_is_never_replaced(world: World) -> None:
     plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
     assert plan.steps[0].reason == (
-        "skills/deploy already exists with different content. Rename or delete it, or `whet sources adopt` it."
+        f"{world.root}/deploy is a skill of your own, with different content. `whet skill rename deploy NEW` keeps it "
+        "under another name; `whet remove deploy` removes it."
     )
 
 
@@ -187,7 +188,8 @@ def test_directories_that_some_systems_cannot_tell_apart(world: World, here: str
     plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
     assert plan.steps[0].reason == (
-        f"skills/{here} already exists, and some systems cannot tell it apart from skills/deploy. Rename or delete it."
+        f"{world.root}/{here} already exists, and some systems cannot tell it apart from skills/deploy. "
+        "Rename or delete it."
     )
 
 
@@ -196,8 +198,9 @@ def test_a_skill_of_that_name_that_lies_elsewhere_in_the_root(world: World) -> N
     world.offer("deploy")
     plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
-    assert (
-        plan.steps[0].reason == "skills/mine is already named deploy. Rename or delete it, or `whet sources adopt` it."
+    assert plan.steps[0].reason == (
+        f"{world.root}/mine is already named deploy. `whet skill rename Deploy NEW` keeps it under another name; "
+        "`whet remove Deploy` removes it."
     )
 
 
@@ -207,7 +210,7 @@ def test_a_skill_from_another_source_stays(world: World) -> None:
     plan = library.sources.plan_install(str(world.top / "other"))
     assert told(plan) == {"deploy": ("install", "conflict", "other-source")}
     assert plan.steps[0].reason == (
-        f"skills/deploy is installed from {world.shelf}/deploy. To replace it, run `whet remove deploy` first."
+        f"{world.root}/deploy is installed from {world.shelf}/deploy. To replace it, run `whet remove deploy` first."
     )
 
 

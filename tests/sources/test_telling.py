@@ -64,7 +64,11 @@ def test_verifying_tells_every_difference(world: World, library: Library) -> Non
         "unmanaged": ["category/other", "own"],
     }
     assert library.sources.verify("deploy").unmanaged == ()
-    refused(lambda: library.sources.verify("own"), "not-installed")
+    error = refused(lambda: library.sources.verify("own"), "not-installed")
+    assert (error.message, error.hint) == (
+        "'own' is a skill of your own: it has no source.",
+        "`whet skill validate own` checks it.",
+    )
 
 
 def test_a_fresh_machine_has_nothing_to_verify(world: World) -> None:

@@ -191,6 +191,9 @@ class Installer:
                 near = closest(name, [entry.name for entry in entries], 3)
                 hint = f"Did you mean {near[0]}?" if near else "`whet list` shows what is installed."
                 message = f"{name!r} is not installed in {self.root}."
+                if mine := next((called for called in here.values() if key(called) == key(name)), ""):
+                    message = f"{mine!r} is a skill of your own: it has no source."
+                    hint, near = f"`whet skill validate {mine}` checks it.", ()
                 raise NotFoundError("not-installed", message, hint=hint, suggestions=list(near))
             if len(own) > 1:
                 candidates = [entry.path for entry in own]
@@ -273,20 +276,22 @@ class Installer:
     def _checkout_trust(self, directory: str) -> str:
         """How far a directory is trusted: the clone of a repository is what its remotes are, the least trusted counts.
 
-        A repository or directory that the user trusted stays so. The user's own are the directories of the user's
-        skills, and the project around the working directory if it comes from nowhere; others may be downloads.
+        A repository or directory that the user trusted stays so, but this does not cover clones inside it. The user's
+        own are the directories of the user's skills, and the project around the working directory if it comes from
+        nowhere; others may be downloads.
         """
         directory = os.path.realpath(directory)
-        if self.project and inside(directory, self.project):
-            return self.own_trust
         repository = self._repository(directory)
         addresses = find_remotes(repository)
+        foreign = addresses and not inside(self.project, repository.root)
+        if self.project and inside(directory, self.project) and not foreign:
+            return self.own_trust
         if not addresses and self._is_own(directory, repository):
             return self.own_trust
-        if any(known == repository.identity or inside(directory, known) for known in self._trusted):
+        if repository.identity in self._trusted:
             return "trusted"
         if not addresses:
-            return "community"
+            return "trusted" if any(inside(directory, known) for known in self._trusted) else "community"
         levels = {origin_trust(address, self._config.settings.trusted_sources) for address in addresses}
         return "trusted" if levels == {"trusted"} else "community"
 

@@ -430,7 +430,8 @@ class Planner:
             self.update(package, entry)
         elif previous and previous.source and not entry:
             first = f"To replace it, run `whet remove {previous.name}` first."
-            reason = f"{path} is installed from {self.installer.show_source(previous)}. {first}"
+            place, source = self.installer.directory(path), self.installer.show_source(previous)
+            reason = f"{place} is installed from {source}. {first}"
             self.steps.append(step._replace(state="conflict", reason=reason, code="other-source"))
         elif problem := self.in_the_way(path, new.name, local, package.tree):
             self.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
@@ -464,17 +465,23 @@ class Planner:
 
     def in_the_way(self, path: str, name: str, local: Tree | None, new: Tree) -> str:
         """Why a content cannot lie at a path: another one does, or a skill of that name lies elsewhere; else ""."""
+        place = self.installer.directory
         if local is not None and digest(local) != digest(new):
-            return f"{path} already exists with different content. Rename or delete it, or `whet sources adopt` it."
+            known, mine = self.locked.get(path), self._present.get(path, "")
+            if not mine:
+                return f"{place(path)} already exists with different content. Rename or delete it."
+            whose = "already installed" if known and known.source else "a skill of your own"
+            return f"{place(path)} is {whose}, with different content. {_make_room(mine)}"
         others = self._taken.union(step.path for step in self.steps) - {path, f"{path}/"}
         for pair in collides([*sorted(others), path]):
             if path in pair:
                 other = (pair[0] if pair[1] == path else pair[1]).rstrip("/")
                 return (
-                    f"{other} already exists, and some systems cannot tell it apart from {path}. Rename or delete it."
+                    f"{place(other)} already exists, and some systems cannot tell it apart from {path}. "
+                    "Rename or delete it."
                 )
         same = [other for other, called in self._present.items() if key(called) == key(name) and other != path]
-        return f"{same[0]} is already named {name}. Rename or delete it, or `whet sources adopt` it." if same else ""
+        return f"{place(same[0])} is already named {name}. {_make_room(self._present[same[0]])}" if same else ""
 
     # update
 
@@ -602,6 +609,10 @@ class Planner:
             signer=self.installer.signer(package.tree),
             **(offer.proof._asdict() if offer.proof else {}),
         )
+
+
+def _make_room(name: str) -> str:
+    return f"`whet skill rename {name} NEW` keeps it under another name; `whet remove {name}` removes it."
 
 
 def held(entry: Installed) -> str:
