@@ -48,7 +48,7 @@ def cli() -> str:
         _code(front_screen()),
         "`whet help all` lists every command:",
         _code(all_commands()),
-        "Old names work until the next release. So do names that other tools use.",
+        'Old names work until the next release, with a note. The names after "Also" work always.',
     ]
     for name, verb in COMMANDS.items():
         parts.append(f"## whet {name}")

@@ -127,7 +127,9 @@ def test_a_skill_that_is_not_installed_is_removed_with_a_question_too(machine: M
     asked = ["remove mine, your own skill", "  in ~/.agents/skills/mine", "Remove 1 skill? [Y/n]"]
     no = ["Nothing was changed."]
     with Terminal(machine, "remove", "mine") as terminal:
-        assert terminal.until("[Y/n] ").types("n").end() == (3, [*asked[:2], f"{asked[2]} n", *no])
+        terminal.until("[Y/n] ").types("x")
+        again = [*asked[:2], f"{asked[2]} x", "Type y or n.", f"{asked[2]} n", *no]
+        assert terminal.until("Type y or n.\r\nRemove 1 skill? [Y/n] ").types("n").end() == (3, again)
     assert path.exists()
     with Terminal(machine, "remove", "mine") as terminal:
         code, lines = terminal.until("[Y/n] ").types("y").end()

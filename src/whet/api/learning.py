@@ -64,6 +64,9 @@ TOKENS = 1_000_000
 OUTCOMES: dict[str, Kind] = {"helped": "helped", "failed": "failed", "corrected": "corrected"}
 """How a skill can have done."""
 
+_SHORTEST_ID = 4
+"""Characters of a session's id that name it."""
+
 
 class OutcomeNoted(NamedTuple):
     """The record that somebody said how a skill did."""
@@ -563,17 +566,19 @@ class SkillLearning:
         return list_recent(self.context, limit)
 
     def open_session(self, source: str) -> Transcript:
-        """The session that CLIENT:ID, CLIENT:last, `last` or the path of a transcript names, with secrets hidden.
+        """The session that CLIENT:ID, CLIENT, `last` or the path of a transcript names, with secrets hidden.
 
-        Raises NotFoundError `no-such-session` or `transcript-missing`, InvalidError `not-a-transcript`.
+        CLIENT alone and CLIENT:last are its newest session; the beginning of an ID that hooks reported is enough.
+        Raises NotFoundError `no-such-session`, `no-session-waits` or `transcript-missing`, InvalidError
+        `not-a-transcript`.
         """
         import os
 
         from whet.learning.distill.rounds import session_of
         from whet.learning.selection.learn import read_source
 
-        if source == "last" and not os.path.lexists(source) and (newest := self.recent_sessions(1)):
-            source = newest[0].source
+        if not os.path.lexists(os.path.expanduser(source)):
+            source = self._name_session(source)
         if ":" not in source or os.path.lexists(os.path.expanduser(source)):
             return session_of(source)
         try:
@@ -584,6 +589,28 @@ class SkillLearning:
             hint = "`whet distill` lists recent sessions on a terminal; `whet distill FILE` takes any other."
             raise NotFoundError("no-such-session", error.message, hint=hint) from None
         return read.transcript._replace(client=read.client, session=read.id)
+
+    def _name_session(self, said: str) -> str:
+        """CLIENT:ID for `last`, CLIENT, another name of a client, or the beginning of an id; else what was said."""
+        from whet.learning.selection.recent import no_session
+        from whet.library.clients import client_named
+
+        if said == "last":
+            if newest := self.recent_sessions(1):
+                return newest[0].source
+            raise no_session()
+        client, colon, id_ = said.partition(":")
+        try:
+            client = client_named(client).name
+        except NotFoundError:
+            client, id_ = "", "" if colon else said
+        if client and not colon:
+            return f"{client}:last"
+        known = [(one.client, one.id) for one in self.context.sessions.all() if client in ("", one.client)]
+        begin = [one for one in known if len(id_) >= _SHORTEST_ID and one[1].startswith(id_)]
+        if len(begin) == 1:
+            return ":".join(begin[0])
+        return f"{client}:{id_}" if client else said
 
     @property
     def distillations(self) -> DistillationStore:

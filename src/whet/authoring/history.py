@@ -498,7 +498,7 @@ class History:
         runs = {entry.run for entry in known if entry.run.startswith(start)}
         if len(runs) == 1:
             return self._journal.entries(run=runs.pop(), switches=True)
-        hint = "`whet history` lists the changes with their numbers; `whet undo` alone undoes the last one."
+        hint = "`whet history` lists the changes with their numbers; on a terminal, `whet undo` offers them as a list."
         message = f"The history has no change, no run and no skill {start!r}."
         if runs:
             message, hint = f"The ids of {len(runs)} runs begin with {start!r}.", "Write more of the id."

@@ -38,7 +38,7 @@ HEAD = 4096
 """Bytes read first; nearly all frontmatter ends within them."""
 _MARK = b"\xef\xbb\xbf"
 _TODO = re.compile(rb"TODO")
-"""Found sooner than with `in`."""
+"""Faster than `in` on bytes."""
 _CLOSING_FENCE = re.compile(rb"\n---[ \t]*\r?\n")
 
 

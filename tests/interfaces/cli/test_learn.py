@@ -91,19 +91,22 @@ def test_a_model_that_is_named_must_be_one(whet: Callable[..., CompletedProcess[
 def test_distill_takes_a_session_by_its_id_too(
     whet: Callable[..., CompletedProcess[str]], transcript: str, tmp_path: Path, home: Path
 ) -> None:
+    nothing = whet("distill", "last").stderr.splitlines()
+    assert nothing[0] == "error: There is no session to learn from."
     database = StateDatabase(str(tmp_path / "state"))
-    Sessions(database, system_clock).note("claude-code", "s-7", learning=True, transcript=transcript, ended=True)
+    Sessions(database, system_clock).note("claude-code", "session-7", learning=True, transcript=transcript, ended=True)
     database.close()
-    by_id = whet("distill", "claude-code:s-7", "--dry-run", "--json")
+    by_id = whet("distill", "claude-code:session-7", "--dry-run", "--json")
     assert (by_id.returncode, json.loads(by_id.stdout)["skill"]) == (
         0,
         json.loads(whet("distill", transcript, "--dry-run", "--json").stdout)["skill"],
     )
-    kept = home / ".claude" / "projects" / "work" / "s-8.jsonl"
+    kept = home / ".claude" / "projects" / "work" / "kept-8.jsonl"
     kept.parent.mkdir(parents=True)
     shutil.copyfile(transcript, kept)
-    newest = whet("distill", "last", "--dry-run", "--json")
-    assert json.loads(newest.stdout)["skill"] == json.loads(by_id.stdout)["skill"]
+    for said in ("last", "claude-code", "claude", "claude:last", "claude:kept-8", "claude:sess", "session"):
+        newest = whet("distill", said, "--dry-run", "--json")
+        assert json.loads(newest.stdout)["skill"] == json.loads(by_id.stdout)["skill"], said
     unknown = whet("distill", "codex:last", "--json")
     assert (unknown.returncode, json.loads(unknown.stdout)) == (
         1,

@@ -205,29 +205,22 @@ def test_an_old_spelling_answers_the_same_and_says_so_once(whet: Callable[..., C
     for option in ("--json", "--quiet"):
         new, old = whet("clients", "roots", option), whet("roots", option)
         assert (old.returncode, old.stdout, old.stderr) == (new.returncode, new.stdout, new.stderr)
-    assert note_old("outdated").startswith("`whet outdated` is now `whet update --check`. ")
+    assert note_old("detect").startswith("`whet detect` is now `whet find --decide`. ")
     assert note_old("delete").startswith("`whet delete` is now `whet remove`. ")
 
 
 SPELLINGS = """
     inspect nosuch               show nosuch
     detect hello                 find --decide hello
-    outdated                     update --check
-    uninstall nosuch             remove nosuch
     archive nosuch               remove --archive nosuch
     audit                        scan --all
-    validate nosuch              skill validate nosuch
     test nosuch                  skill test nosuch
     needs                        skill needs
     patch nosuch --find a --replace b    skill patch nosuch --find a --replace b
-    rename nosuch other          skill rename nosuch other
     write-file nosuch a --content b      skill write-file nosuch a --content b
     remove-file nosuch a         skill remove-file nosuch a
-    pin nosuch                   skill pin nosuch
-    unpin nosuch                 skill unpin nosuch
     pack nosuch                  skill pack nosuch
     unpack nosuch                skill unpack nosuch
-    diff nosuch                  history diff nosuch
     verify-history               history verify
     backup .                     history backup .
     pending                      proposals list
@@ -309,6 +302,13 @@ def test_words_from_other_tools_work_without_a_note(
         ("rm deploy --dry-run", "remove deploy --dry-run"),
         ("remove deploy --dry-run", "remove deploy --dry-run"),
         ("mv nosuch other", "skill rename nosuch other"),
+        ("rename nosuch other", "skill rename nosuch other"),
+        ("validate deploy", "skill validate deploy"),
+        ("pin nosuch", "skill pin nosuch"),
+        ("unpin nosuch", "skill unpin nosuch"),
+        ("diff nosuch", "history diff nosuch"),
+        ("outdated", "update --check"),
+        ("uninstall nosuch", "remove nosuch"),
         ("add ./nosuch", "install ./nosuch"),
         ("i ./nosuch", "install ./nosuch"),
         ("init deploy --stage", "new deploy --stage"),

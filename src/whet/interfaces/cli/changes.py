@@ -121,7 +121,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
             state = f"{entry.skill} {_describe_decision(entry)}."
         elif entry.before == entry.after:
             article = "the" if before else "The"
-            state = f"{article} lock says of {entry.skill} what it said before; no file of it changed."
+            state = f"{article} files of {entry.skill} did not change; its entry in the lock is as it was."
         what = f"Undid change {before.id} ({name_action(before.action, before.origin)}): " if before else ""
         screen.say(f"{what}{state}")
     screen.say(*reversal.notes)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.terminal import agree, ask, leave
+from whet.interfaces.cli.terminal import agree, ask, choose, leave, no_answer
 from whet.interfaces.cli.text import clean, clean_block, width, wrap, wrap_markdown
 from whet.learning.distill.operations import session_label
 
@@ -40,7 +40,6 @@ _LINE_NUMBER = re.compile(r"\d+\. *")
 _YES, _NO = ("y", "yes", "ok"), ("n", "no")
 """Answers to a yes-or-no question. A proposal is accepted by one of them; none of them is a text."""
 _UNANSWERED = "Nothing was changed. Use `--yes` to skip the question."
-NO_SESSION = "Pass the file of a session: `whet distill FILE`."
 
 
 class _BackError(Exception):
@@ -122,12 +121,13 @@ def interview(context: Context, options: Namespace, distillation: Distillation) 
 def choose_session(context: Context) -> Transcript:
     """Choose the session to learn from: a waiting one, or one that a client keeps. Raises NotFoundError."""
     from whet.interfaces.cli.picker import Choice, pick_one
+    from whet.learning.selection.recent import no_session
     from whet.store.clock import iso
 
     learning = context.library.learning
     recent = learning.recent_sessions()
     if not recent:
-        raise NotFoundError("no-session-waits", "There is no session to learn from.", hint=NO_SESSION)
+        raise no_session()
     times = [iso(session.time) for session in recent]
     choices = [
         Choice((f"{time[:10]} {time[11:16]}", session.client, session.about))
@@ -254,11 +254,13 @@ def _ask_agreement(context: Context, distillation: Distillation) -> None:
     for warning in foreseen.warnings:
         _say(*_fold(context, warning))
     _say("s shows the whole text.")
-    while (reply := ask("Write it? [Y/n/b/s] ", _UNANSWERED).lower()) == "s":
+    while (reply := choose("Write it? [Y/n/b/s] ", ("y", "n", "b", "s"))) == "s":
         _say("", *_wrap_document(foreseen.text, screen_for(sys.stderr, context.env).columns), "")
     if reply == "b":
         raise _BackError
-    if reply not in ("", "y", "yes"):
+    if reply is None:
+        raise no_answer(_UNANSWERED)
+    if reply == "n":
         raise RefusedError("not-agreed", "You did not confirm.", hint=KEPT)
 
 

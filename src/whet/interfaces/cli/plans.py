@@ -178,7 +178,8 @@ def _ask_agreement(plan: Plan, verb: str, override: str, context: Context) -> st
                 for title, text in (("You changed", found.yours), ("The source changed", found.source)):
                     unfolded.line(unfolded.paint(f"{title} in {clean(found.name)}:", "bold"))
                     paint_diff(unfolded, text)
-                unfolded.line(unfolded.paint(f"The update changes in {clean(found.name)}:", "bold"))
+                what = "The update changes in" if found.result else "The update changes nothing in"
+                unfolded.line(unfolded.paint(f"{what} {clean(found.name)}{':' if found.result else '.'}", "bold"))
             paint_diff(unfolded, found.result)
         return unfolded.text()
 

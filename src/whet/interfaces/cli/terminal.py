@@ -149,11 +149,22 @@ def agree(question: str, *, default: bool = True, show: Callable[[], str] | None
     choices = "Y/n" if default else "y/N"
     above, line_end, question = question.rpartition("\n")
     write(above + line_end)
-    while True:
-        line = read_line(f"{question} [{choices}{', d shows the difference' if show else ''}] ")
-        if not show or line.strip().lower() != "d":
-            return line.strip().lower() in ("y", "yes") or bool(default and line and not line.strip())
-        page(show())
+    question = f"{question} [{choices}{', d shows the difference' if show else ''}] "
+    while (said := choose(question, ("y", "n", "d") if show else ("y", "n"))) == "d":
+        page(show() if show else "")
+    return said == "y" or bool(default and said == "")
+
+
+def choose(question: str, letters: tuple[str, ...]) -> str | None:
+    """Which of the letters a person types; "" for Enter alone, None where nobody is there. Asks until it is one."""
+    whole = {"yes": "y", "no": "n"}
+    while line := read_line(question):
+        said = line.strip().lower()
+        said = whole.get(said, said)
+        if said in ("", *letters):
+            return said
+        write(f"Type {', '.join(letters[:-1])} or {letters[-1]}.\n")
+    return None
 
 
 def page(text: str) -> None:
@@ -178,13 +189,18 @@ def terminal_rows() -> int:
         return 24
 
 
-def ask(question: str, no_answer: str = "Nothing was changed.") -> str:
+def ask(question: str, hint: str = "Nothing was changed.") -> str:
     """What a person answers. Raises RefusedError when there is nobody."""
     line = read_line(question)
     if not line:
-        write("\n")
-        raise RefusedError("not-agreed", "There was no answer.", hint=no_answer)
+        raise no_answer(hint)
     return line.strip()
+
+
+def no_answer(hint: str) -> RefusedError:
+    """The error where nobody answers a question."""
+    write("\n")
+    return RefusedError("not-agreed", "There was no answer.", hint=hint)
 
 
 def read_line(question: str) -> str:

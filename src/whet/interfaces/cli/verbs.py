@@ -37,7 +37,7 @@ class Verb:
         self.old = old
         """What it was called before, with the options that make it so; works until the next release, with a note."""
         self.also = also
-        """What other tools call it, in the same way; works without a note."""
+        """What other tools call it and what people try first, in the same way; works without a note."""
         self.like = like
         """Words that only suggest it."""
         self.now = now
@@ -111,16 +111,15 @@ VERBS: dict[str, Verb] = {
         "install",
         "Update installed skills and keep your edits",
         "Install",
-        old=("outdated --check",),
-        also=("upgrade", "check --check"),
+        also=("upgrade", "check --check", "outdated --check"),
         like=("refresh", "reload"),
     ),
     "remove": Verb(
         "write",
         "Remove skills; `whet undo` brings them back",
         "Install",
-        old=("uninstall", "archive --archive"),
-        also=("rm",),
+        old=("archive --archive",),
+        also=("rm", "uninstall"),
         like=("erase", "destroy", "drop", "purge", "discard", "clean", "forget"),
     ),
     "scan": Verb(
@@ -162,11 +161,11 @@ VERBS: dict[str, Verb] = {
     "doctor": Verb(
         "doctor", "Find problems and repair them", "Set up", like=("status", "diagnose", "repair", "fix", "health")
     ),
-    "skill validate": Verb("doctor", "Check skills for format and quality", old=("validate",), like=("lint",)),
+    "skill validate": Verb("doctor", "Check skills for format and quality", also=("validate",), like=("lint",)),
     "skill test": Verb("evals", "Run a skill's own tests in the sandbox", old=("test",)),
     "skill needs": Verb("doctor", "List what skills need that is not set up", old=("needs",), like=("requires",)),
     "skill patch": Verb("write", "Replace part of a skill's text", old=("patch",), like=("replace", "sed")),
-    "skill rename": Verb("write", "Rename a skill", old=("rename",), also=("mv",), like=("move",)),
+    "skill rename": Verb("write", "Rename a skill", also=("rename", "mv"), like=("move",)),
     "skill write-file": Verb("write", "Add or replace a file in a skill", old=("write-file",), like=("add-file",)),
     "skill remove-file": Verb("write", "Remove a file from a skill", old=("remove-file",), like=("delete-file",)),
     "skill enable": Verb(
@@ -175,11 +174,11 @@ VERBS: dict[str, Verb] = {
     "skill disable": Verb(
         "decisions", "Stop offering a skill; it stays on disk", also=("disable",), like=("off", "hide", "deactivate")
     ),
-    "skill pin": Verb("decisions", "Protect a skill from updates and cleanup", old=("pin",), like=("hold",)),
-    "skill unpin": Verb("decisions", "Let updates and cleanup change a skill again", old=("unpin",)),
+    "skill pin": Verb("decisions", "Protect a skill from updates and cleanup", also=("pin",), like=("hold",)),
+    "skill unpin": Verb("decisions", "Let updates and cleanup change a skill again", also=("unpin",)),
     "skill pack": Verb("share", "Pack a skill into one .skill file", old=("pack",), like=("zip", "archive-file")),
     "skill unpack": Verb("share", "Unpack a skill from a .skill file", old=("unpack",), like=("unzip", "extract")),
-    "history diff": Verb("history", "Show how two states of a skill differ", old=("diff",), like=("compare",)),
+    "history diff": Verb("history", "Show how two states of a skill differ", also=("diff",), like=("compare",)),
     "history verify": Verb("history", "Prove that the history is complete and unchanged", old=("verify-history",)),
     "history backup": Verb(
         "history", "Save the history, all state and your skills in one file", old=("backup",), like=("save", "commit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import WhetError
+from whet.errors import NotFoundError, WhetError
 from whet.learning.selection.consent import offered
 from whet.learning.transcripts.places import recent_sessions
 from whet.store.clock import iso
@@ -60,6 +60,12 @@ def list_recent(context: LearningContext, limit: int) -> tuple[RecentSession, ..
     ]
     newest = sorted(found, key=lambda session: session.time, reverse=True)[:limit]
     return tuple(session._replace(about=_describe(context, session.path)) for session in newest)
+
+
+def no_session() -> NotFoundError:
+    """The error where no session waits and no client keeps one."""
+    hint = "Pass the file of a session: `whet distill FILE`."
+    return NotFoundError("no-session-waits", "There is no session to learn from.", hint=hint)
 
 
 def _describe(context: LearningContext, transcript: str) -> str:

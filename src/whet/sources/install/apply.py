@@ -146,7 +146,7 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
         with planner.alone(entry):
             now = digest(installer.content(entry.path))
             if installer.is_intact(entry.path, entry) or (frozen and now and now == entry.merged):
-                planner.keep(entry, "Already restored.")
+                planner.keep(entry, "Already installed.")
             elif now and frozen:
                 hint = f"`whet sources verify {entry.name}` shows the files; `whet install --force` discards the edits."
                 planner.keep(entry, "It differs from the lock.", "conflict", "frozen-edited", hint)
