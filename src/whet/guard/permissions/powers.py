@@ -116,12 +116,11 @@ def _by_program(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
 def _interpreter(name: str, argv: Sequence[str]) -> Iterator[Power]:
     reason = f"{name} runs any code it is given, so it covers everything"
     words = tuple(argv[1:])
-    given = [one.at + 1 for one in (*codes(name, words), *read_arguments(name, words)) if one.place in _RUN]
+    found = [one for one in (*codes(name, words), *read_arguments(name, words)) if one.place in _RUN]
+    given = [one.at + 1 for one in found if one.text[:1] not in ("", "+")]
     at = given[0] if given else len(argv)
     awk = name.endswith("awk")
-    if any(word.startswith("+") for word in words[:at]):
-        yield Power(len(argv) - 1, "runs", f"{reason}; its options are not known")
-    elif at >= len(argv) or _STDIN.fullmatch(argv[at]):
+    if at >= len(argv) or _STDIN.fullmatch(argv[at]):
         yield Power(len(argv), "runs", f"{reason}; here it reads the code from its input")
     elif not awk:
         yield Power(at, "runs", reason)
