@@ -138,7 +138,9 @@ def test_recording_touches_the_log_and_nothing_else(
     assert calls == ["open", "fstat", "write", "lseek", "close"]
 
 
-def test_a_log_that_is_counted_goes_when_nobody_writes_to_it_any_more(tmp_path: Path) -> None:
+def test_a_log_that_is_counted_goes_when_nobody_writes_to_it_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = DAY
     usage = Usage(StateDatabase(str(tmp_path)), lambda: now)
     for number in range(1, 5):
@@ -150,6 +152,11 @@ def test_a_log_that_is_counted_goes_when_nobody_writes_to_it_any_more(tmp_path: 
     assert usage.record("use", "deploy", "d")
     assert files(tmp_path) == ["events-000009.log"], "the first event of a day counts what is left of others"
     assert usage.state.read("SELECT sum(uses) FROM usage_counts") == [(5,)]
+    assert usage.record("use", "deploy", "d")
+    sizes = usage.log.sizes()
+    monkeypatch.setattr(Log, "sizes", lambda _: {"events-000001.log": 9, **sizes})
+    assert [total.uses for total in usage.totals()] == [6], "another process has removed a file in the meantime"
+    assert usage.state.read("SELECT sum(uses) FROM usage_counts") == [(6,)]
     usage.state.close()
 
 

@@ -150,7 +150,11 @@ class Log:
     def read(self, name: str, start: int = 0) -> tuple[list[Event], int]:
         """The events of a file from some place on, and the place behind the last line; damaged lines are left out."""
         found: list[Event] = []
-        with open(os.path.join(self.directory, name), "rb", opener=open_regular) as file:
+        try:
+            file = open(os.path.join(self.directory, name), "rb", opener=open_regular)  # noqa: SIM115  closed below
+        except FileNotFoundError:
+            return [], 0  # another process has counted and removed it
+        with file:
             end = file.seek(min(start, os.fstat(file.fileno()).st_size))
             while (piece := file.readline(LONGEST)) and (piece.endswith(b"\n") or len(piece) == LONGEST):
                 end += len(piece)
