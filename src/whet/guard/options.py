@@ -131,6 +131,8 @@ def codes(name: str, words: tuple[str, ...]) -> list[Argument]:
     arguments = read_arguments(name, words)
     if name == "deno" and words[:1] == ("eval",):
         return list(arguments[1:2])
+    if name == "timeit":
+        return [one for one in arguments if one.place in ("code", "operand")]
     found = [one for one in arguments if one.place == "code"]
     if not found and any(one.place == "script" for one in arguments):
         found = [one for one in arguments if not one.option][:1]

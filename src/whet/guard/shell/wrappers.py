@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.guard.expression import expression
@@ -146,7 +147,7 @@ def inner(command: Command) -> tuple[Inner, ...]:
 
 _CONTAINERS = frozenset(("docker", "podman", "nerdctl", "kubectl", "lxc", "nsenter", "chroot", "vagrant"))
 _CARRIERS = frozenset(
-    (*INTERPRETERS, *_CONTAINERS, "eval", "ssh", "su", "script", "flock", "trap", "watch", "alias", "env")
+    (*INTERPRETERS, *_CONTAINERS, "eval", "ssh", "su", "runuser", "script", "flock", "trap", "watch", "alias", "env")
 )
 """Programs that take a script among their arguments."""
 
@@ -155,6 +156,10 @@ def _given(argv: Sequence[Word], line: int) -> list[Inner]:
     name = name_of(argv)
     found = codes(name, texts_of(argv[1:])) if argv else []
     language = INTERPRETERS.get(name, "shell")
+    if name == "env" and found:  # what follows the text goes to the program in it
+        rest = argv[found[0].at + 2 :]
+        text = " ".join((found[0].text, *map(quote, texts_of(rest))))
+        return [Inner(language, text, all(word.known for word in argv), line)]
     return [Inner(language, one.text, argv[one.at + 1].known, line) for one in found]
 
 
