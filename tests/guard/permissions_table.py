@@ -196,7 +196,7 @@ COMMANDS = [
     *bash("Bash(timeout:*)", "ask", "timeout 5 rm x"),
     *bash("Bash(timeout 5 git:*)", "allow", "timeout 5 git status"),
     *bash("Bash(strace git:*)", "ask", "strace git status"),
-    *bash("Bash(sh +x) Bash(bash +o posix) Bash(bash +x:*)", "ask", "sh +x", "bash +o posix", "bash +x -s", "bash +x a"),
+    *bash("Bash(sh +x) Bash(bash +o posix) Bash(bash +x:*)", "ask", "sh +x", "bash +o posix", "bash +x -s"),
     *bash("Bash(bash +x /dev/stdin) Bash(bash +x) Bash(echo:*)", "ask", "bash +x /dev/stdin", "echo a | bash +x"),
     *bash("Bash(erl +A:*) Bash(ipython -m) Bash(zx -ne)", "ask", "erl +A 4", "ipython -m", "zx -ne"),
     *bash("Bash(bash +x a.sh) Bash(bash +x -c ls)", "allow", "bash +x a.sh", "bash +x -c ls"),
