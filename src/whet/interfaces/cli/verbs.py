@@ -400,11 +400,12 @@ def _nearest(word: str, names: Iterable[str]) -> list[str]:
     for name in GROUPS if names is VERBS else ():
         meant.setdefault(name, []).append(name)
     found = closest(word, meant, 12)
-    retired = {one for one in found[1:] if _is_retired(one)}  # only the nearest word may be an old one
+    # only the nearest word may be an old one, and its opposite (`uninstall`) is not meant
+    unlikely = {one for one in found[1:] if _is_retired(one) or one == f"un{found[0]}"}
     near = meant.get(word) or [
         name
         for one in found
-        if one not in retired
+        if one not in unlikely
         and (one.startswith(word) or len(word) > _SHORT or (len(word) == _SHORT and word not in one))
         for name in meant[one][: 1 if one in meant[one] else None]
     ]
