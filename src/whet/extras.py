@@ -67,7 +67,7 @@ def how_to_install(extra: str, *packages: str) -> str:
 def how_to_keep(clone: str, env: Mapping[str, str] = os.environ) -> str:
     """The command line that installs the Whet of a clone apart from it, as a person types it."""
     tool = ("pipx",) if _on_path("pipx", env) and not _on_path("uv", env) else ("uv", "tool")
-    return shell_words((*tool, "install", f"{clone}[mcp]"))
+    return shell_words((*tool, "install", f"{clone}[mcp,models]"))
 
 
 def shell_words(words: tuple[str, ...]) -> str:

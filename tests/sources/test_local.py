@@ -179,6 +179,21 @@ def test_places_without_a_skill_are_clear_errors(tmp_path: Path, location: str, 
     assert code_of(at(tmp_path / location, path).inspect) == code
 
 
+def test_a_path_with_nothing_leads_to_what_was_meant(tmp_path: Path) -> None:
+    skills(tmp_path, "team/skills/a")
+    (tmp_path / "team/.git").mkdir()
+    hints = {
+        "team/a": f"To install that skill, run `whet install {tmp_path}/team --skill a`.",
+        "team@main": f"For a revision of a repository on this disk, write {(tmp_path / 'team').as_uri()}#main",
+        "team/b": "Check the path.",
+        "other@main": "Check the path.",
+    }
+    for location, hint in hints.items():
+        with pytest.raises(NotFoundError) as caught:
+            at(tmp_path / location).inspect()
+        assert (caught.value.code, caught.value.hint) == ("path-not-found", hint)
+
+
 def test_a_skill_that_vanished_cannot_be_fetched(tmp_path: Path) -> None:
     source = at(skills(tmp_path, "a"))
     offers = source.inspect().offers

@@ -360,7 +360,7 @@ def client_named(name: str, among: Collection[str] = (), missing: str = "There i
     from whet.skill.names import closest
 
     names = [client.name for client in table]
-    near = closest(name, names, 3)
+    near = closest(name, names, 3) or tuple({rows[word].name: 0 for word in closest(_plain(name), rows, 3)})
     hint = f"Did you mean {' or '.join(near)}?" if near else f"The clients are {', '.join(names)}."
     raise NotFoundError("unknown-client", missing.format(name), hint=hint, suggestions=list(near))
 

@@ -166,7 +166,9 @@ def read_path(path: str) -> Package:
     if os.path.isdir(full):
         return read_package(os.path.realpath(full), strict=False)._replace(name=name)
     if not os.path.lexists(full):
-        raise NotFoundError("path-not-found", f"{full} does not exist.", hint="Check the path.", path=path)
+        remote = "Only what is on this disk can be read so; `whet install --dry-run` scans what a source has."
+        hint = remote if "://" in path else "Check the path."
+        raise NotFoundError("path-not-found", f"{full} does not exist.", hint=hint, path=path)
     return _read_file(name, full)
 
 

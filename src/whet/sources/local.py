@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whet.authoring.trees import digest
@@ -46,6 +47,7 @@ MAX_ENTRIES = 200_000
 _HELD = 32 * 1024 * 1024
 """Bytes of what was listed that are kept until it is fetched; the rest is read again."""
 _ATTEMPTS = 5
+_SKILL_PLACES = (("skills",), (".agents", "skills"), (".claude", "skills"))
 _VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
@@ -197,7 +199,14 @@ class ArchiveSource:
 
 
 def _missing(path: str) -> NotFoundError:
-    return NotFoundError("path-not-found", f"There is no {path}.", hint="Check the path.")
+    """The error for a path where nothing is; a skill of the directory above, or a revision of it, may be meant."""
+    hint, (above, name) = "Check the path.", os.path.split(path)
+    directory, at, ref = path.rpartition("@")
+    if any(os.path.isdir(os.path.join(above, *place, name)) for place in _SKILL_PLACES):
+        hint = f"To install that skill, run `whet install {above} --skill {name}`."
+    elif at and ref and os.path.lexists(os.path.join(directory, ".git")):
+        hint = f"For a revision of a repository on this disk, write {Path(directory).as_uri()}#{ref}"
+    return NotFoundError("path-not-found", f"There is no {path}.", hint=hint)
 
 
 def _unreadable(path: str, error: OSError) -> WhetError:

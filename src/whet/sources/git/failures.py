@@ -42,6 +42,7 @@ def _sign(words: str, code: str, error: Callable[..., WhetError], sentence: str,
     return _Sign(re.compile(words, re.IGNORECASE), code, error, sentence, hint)
 
 
+_NOT_FOUND = compile_late("does not appear to be a git repo|does not exist")
 _SIGNS = (
     _sign(
         r"No space left on device|Disk quota exceeded",
@@ -119,6 +120,9 @@ def failure(talk: str, location: str) -> WhetError:
     """The error for what git said last about a location."""
     line = last_line(talk)
     where = shown_location(location)
+    if location.startswith("file:") and _NOT_FOUND.search(talk):
+        hint = "For a directory of a repository, write file:///REPOSITORY#path=DIRECTORY; else leave out file://."
+        return NotFoundError("source-not-found", f"{where} is not a git repository.", hint=hint, source=where)
     for words, code, error, sentence, hint in _SIGNS:
         if words.search(talk):
             return error(code, _ended(sentence.format(where=where, line=line)), hint=hint, source=where)

@@ -44,7 +44,7 @@ def configure_install(parser: Parser) -> None:
         "machine's history or from its source at the recorded revision."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
-    parser.option("--skill", metavar="S", many=True, default=[], text="Only this skill; can be repeated.")
+    parser.option("--skill", metavar="S", many=True, default=[], text="Only this skill, or several with commas; can be repeated.")
     parser.option("--all", text="Install every skill in the source.")
     parser.option("--frozen", text="Make the skills exactly what the lock says, or fail, as `whet ci` does.")
     parser.option("--force", text="Without SOURCE: also restore skills that you edited; the history keeps your edits.")
@@ -60,8 +60,9 @@ def run_install(context: Context, options: Namespace) -> Answer:
         if not options.sources:
             restored = sources.plan_restore(here=options.here, force=options.force, frozen=options.frozen)
             return _compare(restored) if options.frozen and options.dry_run else restored
+        skills = [name for names in options.skill for name in names.split(",")]
         found = sources.plan_install(
-            *options.sources, skills=options.skill, every=options.all, here=options.here, min_age=options.min_age
+            *options.sources, skills=skills, every=options.all, here=options.here, min_age=options.min_age
         )
         decided = options.yes or options.override or options.dry_run or asks(options)
         return found if decided else hold_unanswered(found)
@@ -276,9 +277,8 @@ def render_verify(answer: Verification, screen: Screen, options: Namespace) -> N
     if any(skill.status == "missing" for skill in wrong):
         screen.hint(f"`whet install{here}` restores what is missing.")
     if answer.unmanaged:
-        others = plural(len(answer.unmanaged), "skill")
         verb, them = ("is", "it") if len(answer.unmanaged) == 1 else ("are", "them")
-        screen.hint(f"{others} here {verb} not in the lock; `whet sources adopt{here}` starts managing {them}.")
+        screen.hint(f"{', '.join(answer.unmanaged)} {verb} not in the lock; `whet sources adopt{here}` starts managing {them}.")
 
 
 def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
