@@ -158,7 +158,7 @@ def test_skills_that_simply_lie_there(machine: Machine, tmp_path: Path) -> None:
     code, out, said = machine.says("sources", "verify")
     assert (code, out) == (0, "")
     assert said == (
-        "Nothing is installed.\nhint: 2 skills here are not in the lock; `whet sources adopt` starts managing them.\n"
+        "Nothing is installed.\nhint: notes, review are not in the lock; `whet sources adopt` starts managing them.\n"
     )
     shared = tmp_path / "shared"
     put(shared / "review", BETTER)

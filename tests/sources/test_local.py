@@ -14,7 +14,7 @@ import pytest
 
 from sources.reaching import codes, main, packed, reach
 from whet.authoring.trees import digest
-from whet.errors import WhetError
+from whet.errors import NotFoundError, WhetError
 from whet.library.files import read_file
 from whet.library.package import read_tree
 from whet.notes import Progress

@@ -125,6 +125,8 @@ class PathSource:
         return package_at(files, "")
 
     def _top(self) -> str:
+        if not os.path.lexists(self.ref.location):
+            raise _missing(self.ref.location)
         return package_directory(self.ref.location)
 
     @cached_property

@@ -238,7 +238,7 @@ def _describe_source(step: Step) -> str:
     trust = step.judgement.decision.trust if step.judgement else ""
     local = step.entry is not None and step.entry.source.startswith("path:")
     if trust == "local":
-        return "a directory, trusted like your own skills" if local else "this machine"
+        return "a directory, trusted like your own" if local else "this machine"
     article = "an" if trust[:1] in "aeio" else "a"
     return f"{'a directory, trusted like ' if local else ''}{article} {trust} source"
 

@@ -470,7 +470,7 @@ def group_screen(group: str) -> str:
     lines = [f"Usage: whet {group} COMMAND [OPTIONS]", "", f"{GROUPS[group]}.", "", "Commands:"]
     lines += [*_rows(_members(group)), "", f"`whet {group} COMMAND --help` explains one."]
     if group == "clients":
-        lines.append("`whet connect` shows your clients, `whet list --client NAME` what one of them finds.")
+        lines.append("`whet connect` shows your clients, `whet list --client NAME` what one finds.")
     return "\n".join(lines) + "\n"
 
 

@@ -44,7 +44,9 @@ def configure_install(parser: Parser) -> None:
         "machine's history or from its source at the recorded revision."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
-    parser.option("--skill", metavar="S", many=True, default=[], text="Only this skill, or several with commas; can be repeated.")
+    parser.option(
+        "--skill", metavar="S", many=True, default=[], text="Only this skill, or several with commas; can be repeated."
+    )
     parser.option("--all", text="Install every skill in the source.")
     parser.option("--frozen", text="Make the skills exactly what the lock says, or fail, as `whet ci` does.")
     parser.option("--force", text="Without SOURCE: also restore skills that you edited; the history keeps your edits.")
@@ -278,7 +280,9 @@ def render_verify(answer: Verification, screen: Screen, options: Namespace) -> N
         screen.hint(f"`whet install{here}` restores what is missing.")
     if answer.unmanaged:
         verb, them = ("is", "it") if len(answer.unmanaged) == 1 else ("are", "them")
-        screen.hint(f"{', '.join(answer.unmanaged)} {verb} not in the lock; `whet sources adopt{here}` starts managing {them}.")
+        screen.hint(
+            f"{', '.join(answer.unmanaged)} {verb} not in the lock; `whet sources adopt{here}` starts managing {them}."
+        )
 
 
 def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:

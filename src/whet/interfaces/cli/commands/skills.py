@@ -50,7 +50,12 @@ def configure_list(parser: Parser) -> None:
         "-a", "--all", text="Include hidden and shadowed skills, with the reason, and say which clients load each."
     )
     text = "Show what this client lists here, such as claude-code: its names, descriptions and order."
-    parser.option("--client", metavar="NAME", text=text, known=tuple(word for client in CLIENTS for word in (client.name, *client.aliases)))
+    parser.option(
+        "--client",
+        metavar="NAME",
+        text=text,
+        known=tuple(word for client in CLIENTS for word in (client.name, *client.aliases)),
+    )
 
 
 def run_list(context: Context, options: Namespace) -> Answer:
