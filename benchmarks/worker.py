@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -79,9 +80,7 @@ def whet_cold(root: str, state: str) -> Run:
 
 def whet_first(root: str, state: str) -> Run:
     """A first look as it is, with the cache written."""
-    for name in os.listdir(state):
-        if name.startswith("cache.db"):
-            os.remove(os.path.join(state, name))
+    shutil.rmtree(os.path.join(state, "cache"), ignore_errors=True)
     return lambda: _open(root, state).catalogue.cards
 
 
