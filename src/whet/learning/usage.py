@@ -141,7 +141,7 @@ def count_event(event: Event) -> Total:
 
 
 def merge(totals: Iterable[Total]) -> list[Total]:
-    """The counts with those of the same skill and digest as one; the version is the last that is told."""
+    """The counts, added up for each skill and digest; the version is the latest one recorded."""
     found: dict[tuple[str, str], Total] = {}
     for total in totals:
         key = total.skill, total.digest

@@ -81,7 +81,7 @@ _FLOAT = compile_late(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)
 _MAX_DIGITS = 300
 _INFINITE = (float("inf"), float("-inf"))
 _LETTERS = frozenset("~nNtTfF")
-"""What some of the constants begin with, and no number."""
+"""First characters of the constants that are not numbers: null, true and false."""
 _MAYBE_TYPED = _LETTERS.union("+-.0123456789")
 
 

@@ -201,7 +201,7 @@ class ArchiveSource:
 
 
 def _missing(path: str) -> NotFoundError:
-    """The error for a path where nothing is; a skill of the directory above, or a revision of it, may be meant."""
+    """The error for a path that does not exist; the hint names a skill or a revision of its parent if one fits."""
     hint, (above, name) = "Check the path.", os.path.split(path)
     directory, at, ref = path.rpartition("@")
     if any(os.path.isdir(os.path.join(above, *place, name)) for place in _SKILL_PLACES):

@@ -35,7 +35,7 @@ def judge_supply(scene: Scene, step: Step) -> None:
 
 
 def _install(scene: Scene, step: Step) -> None:
-    """The indexes and addresses that a manager of packages is given."""
+    """The indexes and addresses given to a package manager."""
     for value in step.placed("url"):
         if _PACKAGE.match(value) or "$" not in value:
             _index(scene, step, _address(value))

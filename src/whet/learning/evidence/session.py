@@ -194,7 +194,7 @@ def evidence_of(transcript: Transcript) -> Evidence:
 
 
 def _said_at_the_end(events: Sequence[Event], done: Sequence[Act]) -> str:
-    """What the agent said when the work was done, rather than to the thanks for it."""
+    """What the agent said when the work was done, not its reply to thanks."""
     last = done[-1].at if done else -1
     after = takewhile(lambda one: one.kind != "user", events[last + 1 :])
     said = [one.text for one in after if one.kind == "assistant" and one.text.strip()]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _UUIDS = 500_000
-"""Records that are remembered, to know one that comes a second time."""
+"""How many records are remembered, to recognise one that is repeated."""
 
 
 def is_one(record: Mapping[str, Any]) -> bool:

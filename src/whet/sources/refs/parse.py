@@ -464,7 +464,7 @@ def absolute(text: str, place: Place) -> str:
 
 
 def local(text: str, place: Place) -> Ref | None:
-    """A place on the disk, written as one, or an archive or a directory with a slash that is here; otherwise None."""
+    """A local path, or an archive or directory (with a trailing slash) that exists here; None for anything else."""
     if is_local(text, place):
         if place.platform != "win32" and "\\" in text:
             raise OddError("contains a backslash", "Separate directories with forward slashes.")
