@@ -89,7 +89,7 @@ def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, librar
         machine.skill(name)
     shown = {"name": "mine", "default": False, "source": f"path:{machine.shelf}", "trust": "community"}
     tap = library.sources.add_tap("mine", str(machine.shelf))
-    assert tap.to_json() == {**shown, "added": tap.added, "shown": str(machine.shelf)}
+    assert tap.to_json() == {**shown, "added": tap.added, "shown": str(machine.shelf), "notes": []}
     assert tap in library.sources.list_taps()
     found = library.sources.search("pdf", source="mine")
     assert found.to_json() == {
@@ -301,16 +301,27 @@ def test_odd_names_are_not_found_and_break_nothing(machine: Machine, library: Li
     assert library.sources.verify().valid
 
 
-def test_who_names_a_directory_like_a_repository_is_told_how_to_write_it(machine: Machine) -> None:
-    (machine.top / "project" / "acme" / "skills").mkdir(parents=True)
-    library = machine.open()
-    for ask in (library.sources.plan_install, library.sources.inspect):
+def test_a_path_that_exists_is_not_asked_for_elsewhere(machine: Machine) -> None:
+    directory = machine.top / "project" / "acme" / "skills"
+    shutil.copytree(machine.skill("deploy"), directory / "deploy")
+    (machine.top / "project" / "acme" / "empty").mkdir()
+    sources, told = machine.open().sources, ["local-directory-too"]  # this machine has no git and no network
+    shown = sources.inspect("acme/skills")
+    assert (shown.source, [note.code for note in shown.notes]) == (f"path:{directory}", told)
+    plan = sources.plan_install("acme/skills/deploy")
+    assert ([step.state for step in plan.steps], [note.code for note in plan.notes]) == (["ready"], told)
+    added, found = sources.add_tap("acme", "acme/skills"), sources.search("deploy", source="acme/skills")
+    assert (added.shown, [note.hint for note in added.notes]) == (
+        str(directory),
+        [plan.notes[0].hint.replace("/deploy", "")],
+    )
+    assert (found.asked, [note.code for note in found.notes]) == (1, told)
+    assert sources.inspect("acme/skills").notes[0].message.endswith("Write acme:skills for the tap.")
+    sources.remove_tap("acme")
+    for ask in (sources.plan_install, sources.inspect):
         with pytest.raises(WhetError) as caught:
-            ask("acme/skills")
-        assert (caught.value.code, caught.value.hint.endswith(" Write ./acme/skills to use the directory.")) == (
-            "no-git",
-            True,
-        )
+            ask("acme/empty")
+        assert caught.value.hint.endswith(" Write github:acme/empty for the GitHub repository.")
 
 
 def test_a_web_directory_is_rid_of_what_its_index_names_no_more(machine: Machine) -> None:

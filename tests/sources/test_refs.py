@@ -13,7 +13,7 @@ from whet.errors import UsageError, WhetError
 from whet.library.roots import Place
 from whet.notes import Note
 from whet.sources.model import KINDS, Ref
-from whet.sources.refs.parse import candidates, read_ref, reading_notes, ref_text, shown
+from whet.sources.refs.parse import candidates, existing, read_ref, reading_notes, ref_text, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,11 +163,12 @@ def test_an_archive_that_lies_here_may_be_named_plainly(tmp_path: Path) -> None:
     place = PLACE._replace(directory=str(tmp_path))
     for name in ("x.skill", "x.zip", "x.tar.gz"):
         (tmp_path / name).write_bytes(b"")
-        assert read_ref(name, place) == Ref("archive", str(tmp_path / name))
+        assert existing(name, place) == Ref("archive", str(tmp_path / name))
     (tmp_path / "acme").mkdir()
     (tmp_path / "acme/x.zip").write_bytes(b"")
-    assert read_ref("acme/x.zip", place) == Ref("archive", str(tmp_path / "acme/x.zip"))
-    assert read_ref("acme/y.zip", place) == git("https://github.com/acme/y.zip")
+    assert existing("acme/x.zip", place) == Ref("archive", str(tmp_path / "acme/x.zip"))
+    assert existing("acme/y.zip", place) is None
+    assert read_ref("acme/x.zip", place) == git("https://github.com/acme/x.zip")
 
 
 def test_the_disk_decides_what_a_path_is(tmp_path: Path) -> None:
@@ -181,13 +182,20 @@ def test_the_disk_decides_what_a_path_is(tmp_path: Path) -> None:
 
 def test_a_directory_that_looks_like_a_repository_is_told_of(tmp_path: Path) -> None:
     place = PLACE._replace(directory=str(tmp_path))
-    (tmp_path / "acme/skills").mkdir(parents=True)
-    assert read_ref("acme/skills", place) == git(GH)
-    message = "'acme/skills' is read as a GitHub repository, but there is also a directory with that name here."
-    path, hint = str(tmp_path / "acme/skills"), "Write ./acme/skills to use the directory."
-    assert reading_notes("acme/skills", place) == (Note("local-directory-too", "info", message, hint, path=path),)
+    (tmp_path / "acme/skills/a b").mkdir(parents=True)
+    (tmp_path / "acme/skills/SKILL.md").touch()
+    path, hint = str(tmp_path / "acme/skills"), "Write github:acme/skills for the GitHub repository."
+    assert read_ref("acme/skills", place) == git(GH), "what a lock or a skill says does not depend on the disk"
+    for text in ("acme/skills", "acme/skills/", " acme/skills", "acme/skills/SKILL.md"):
+        assert existing(text, place) == Ref("path", path), text
+    message = f"acme/skills is a directory here, and Whet uses it. {hint}"
+    assert reading_notes("acme/skills/", place) == (Note("local-directory-too", "info", message, hint, path=path),)
+    assert reading_notes("acme/skills", place, ["acme"])[0].hint == "Write acme:skills for the tap."
     others = ("./acme/skills", "acme/other", "https://github.com/acme/skills", "", "a\0b/c", path)
-    assert [reading_notes(text, place) for text in others] == [()] * len(others)
+    assert [(existing(text, place), reading_notes(text, place)) for text in others] == [(None, ())] * len(others)
+    assert reading_notes("acme/skills/a b", place) == (), "nothing else can be meant"
+    assert existing("acme", place) is None
+    assert reading_notes("acme", place)[0].hint == "Write ./acme to use the directory."
 
 
 def test_a_directory_named_by_a_bare_word_is_hinted_at(tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ class TapInfo(NamedTuple):
     shown: str
     """Its source, in readable form."""
     trust: str
+    notes: tuple[Note, ...] = ()
+    """What else the text of its source may mean, when it was added."""
 
     def to_json(self) -> Json:
         """The tap as JSON."""
@@ -198,7 +200,8 @@ class SkillSources:
         """
         from whet.sources.search import search
 
-        return search(self._finder(), self._searched(source), query, limit, offline=offline)
+        found = search(self._finder(), self._searched(source), query, limit, offline=offline)
+        return found._replace(notes=(*self._reading_notes(source), *found.notes)) if source else found
 
     def _finder(self) -> Finder:
         from whet.sources.model import open_source
@@ -254,7 +257,7 @@ class SkillSources:
             found, bare = expand(text, taps, self._place), split_name(text)
             if found or bare is None:
                 ref, names = found or (read_ref(text, self._place), ())
-                one = Wanted(ref, (*names, *skills), every and not skills)
+                one = Wanted(ref, (*names, *skills), every and not skills, self._reading_notes(text))
                 source = None if names else one
             elif source and not bare[1]:
                 ref, one = source.ref, source._replace(names=(*source.names, bare[0]))
@@ -272,12 +275,10 @@ class SkillSources:
     @contextmanager
     def _reading(self, sources: Sequence[str]) -> Iterator[None]:
         """Where a source cannot be had, say what was perhaps meant by its name instead."""
-        from whet.sources.refs.parse import reading_notes
-
         try:
             yield
         except WhetError as error:
-            notes = [note for text in sources for note in reading_notes(text, self._place)]
+            notes = [note for text in sources for note in self._reading_notes(text, failed=True)]
             meant = [] if error.hint.startswith("Write ./") else [note.hint for note in notes]
             own = [f"{tap.name}/" for tap in self.taps.all() if not tap.default]
             meant += [f"Write github:{text} for the repository." for text in sources if text.startswith(tuple(own))]
@@ -285,6 +286,14 @@ class SkillSources:
                 meant.append("A name after a source is a skill of it; alone, Whet looks for it in every source.")
             error.hint = " ".join((error.hint, *meant)).strip()
             raise
+
+    def _reading_notes(self, text: str, *, failed: bool = False) -> tuple[Note, ...]:
+        """What else a source may mean: of a path that exists here; where it failed, also of a bare name."""
+        from whet.sources.refs.parse import reading_notes
+
+        if "/" not in text and not failed:
+            return ()
+        return reading_notes(text, self._place, [tap.name for tap in self.taps.all() if not tap.default])
 
     def inspect(self, source: str, skills: Sequence[str] = ()) -> Inspection:
         """What a source has; with `skills`, or if it has only one, also their files and findings.
@@ -330,11 +339,12 @@ class SkillSources:
 
         Raises ConflictError if the name is taken.
         """
-        from whet.sources.refs.parse import read_ref
+        from whet.sources.refs.parse import existing, read_ref
 
-        ref = read_ref(source, self._place)
+        ref = existing(source, self._place) or read_ref(source, self._place)
         self.installer().check_allowed(ref)
-        return self._describe_tap(self.taps.add(name, ref))
+        notes = self._reading_notes(source)
+        return self._describe_tap(self.taps.add(name, ref))._replace(notes=notes)
 
     def remove_tap(self, name: str) -> TapInfo:
         """Forget a named source; what was installed from it stays. Raises NotFoundError."""

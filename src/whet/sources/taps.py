@@ -12,7 +12,7 @@ from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.records import NamedTuple
 from whet.skill.names import closest, is_ascii_name, key
 from whet.skill.versions import is_range
-from whet.sources.refs.parse import read_ref, ref_text
+from whet.sources.refs.parse import existing, read_ref, ref_text
 from whet.sources.refs.parts import PREFIXES, OddError, bad_source, check_inner, check_ref, quoted
 from whet.store.clock import iso, system_clock
 
@@ -123,10 +123,13 @@ class Taps:
 def expand(text: str, taps: Sequence[Tap], place: Place) -> tuple[Ref, tuple[str, ...]] | None:
     """What `tap:skill` means: the tap's source, and the names to choose from it. None when the text names no tap.
 
+    A path that exists here means that, whatever taps there are.
     `tap:skill@ref` asks for a revision or version, `tap:path/to/skill` or `tap:owner/skill` for what lies there, and
     `tap` alone is all of it. `skill@tap` is the same as `tap:skill`, and so is `tap/skill` for the taps that the user
     added; with the name of a tap from the start it is somebody's repository on GitHub.
     """
+    if here := existing(text, place):
+        return here, ()
     plain = text.strip()
     above, slash, rest = plain.partition("/")
     if slash and any(key(tap.name) == key(above) for tap in taps if not tap.default):

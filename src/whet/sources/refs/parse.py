@@ -6,7 +6,7 @@
 
 A reference has one text, `kind:location#ref=...&path=...`, which is what a lock records; `read_ref` reads it back to
 the same value. Everything else that can be read is a shorter or a copied way to say the same. Nothing here asks the
-network, and the disk is only asked whether a name is that of a file.
+network, and the disk is only asked whether a name is that of a file. `existing` goes before it for what a person typed.
 
 How far a source is trusted (`ref_trust`) is told by the place the bytes come from, and by nothing it says of itself. A
 repository is trusted when it is exactly one of the vendors' or of the user's list (`whet.guard.trust`). A site, a hub
@@ -143,15 +143,42 @@ def candidates(ref: Ref) -> tuple[Ref, ...]:
     return (ref, *longer)
 
 
-def reading_notes(text: str, place: Place) -> tuple[Note, ...]:
-    """What somebody who wrote this text may have meant instead."""
+def existing(text: str, place: Place) -> Ref | None:
+    """The file or directory here that a person means by a path without `./`, or by the name of an archive.
+
+    What exists here comes before a repository or a tap of the same spelling, so that nobody is asked about it. A word
+    without a slash is the name of a skill. Only for what a person typed: texts of locks and skills mean the same
+    everywhere.
+    """
     plain = text.strip(_BLANKS)
+    if not plain or ":" in plain or unseen(plain) or plain.startswith("-") or is_local(plain, place):
+        return None
+    path = path_of(plain, place)
+    if os.path.isfile(path) if is_archive(plain) else "/" in plain and os.path.exists(path):
+        return on_disk(absolute(plain, place), place)
+    return None
+
+
+def reading_notes(text: str, place: Place, taps: Iterable[str] = ()) -> tuple[Note, ...]:
+    """What somebody who wrote this text may have meant instead; `taps` are the names that the user gave to sources."""
+    plain = text.strip(_BLANKS).removesuffix("/")
     here = path_of(plain, place) if plain and not unseen(plain) else ""
     if not here or ":" in plain or is_local(plain, place) or not os.path.isdir(here):
         return ()
-    what = "a GitHub repository" if "/" in plain else "the name of a skill"
-    message = f"{quoted(plain)} is read as {what}, but there is also a directory with that name here."
-    return (Note("local-directory-too", "info", message, f"Write ./{plain} to use the directory.", path=here),)
+    above, slash, below = plain.partition("/")
+    if not slash:
+        message = f"{quoted(plain)} is read as the name of a skill, but there is also a directory with that name here."
+        return (Note("local-directory-too", "info", message, f"Write ./{plain} to use the directory.", path=here),)
+    if above in taps:
+        other, what = f"{above}:{below}", "the tap"
+    else:
+        other, what = f"github:{plain}", "the GitHub repository"
+        try:
+            read_remote(other)
+        except WhetError:  # nothing else can be meant
+            return ()
+    message = f"{plain} is a directory here, and Whet uses it. Write {other} for {what}."
+    return (Note("local-directory-too", "info", message, f"Write {other} for {what}.", path=here),)
 
 
 def _plain(text: str) -> str:
@@ -464,16 +491,12 @@ def absolute(text: str, place: Place) -> str:
 
 
 def local(text: str, place: Place) -> Ref | None:
-    """A local path, or an archive or directory (with a trailing slash) that exists here; None for anything else."""
-    if is_local(text, place):
-        if place.platform != "win32" and "\\" in text:
-            raise OddError("contains a backslash", "Separate directories with forward slashes.")
-        return on_disk(absolute(text, place), place)
-    if is_archive(text) and ":" not in text and os.path.isfile(path_of(text, place)):
-        return Ref("archive", absolute(text, place))
-    if text.endswith("/") and ":" not in text and os.path.isdir(path_of(text, place)):
-        return Ref("path", absolute(text, place))
-    return None
+    """What is written as a place on the disk; None for anything else."""
+    if not is_local(text, place):
+        return None
+    if place.platform != "win32" and "\\" in text:
+        raise OddError("contains a backslash", "Separate directories with forward slashes.")
+    return on_disk(absolute(text, place), place)
 
 
 def on_disk(path: str, place: Place) -> Ref:

@@ -68,6 +68,7 @@ def render_taps(taps: Sequence[TapInfo], screen: Screen, _options: Namespace) ->
 
 def render_added(tap: TapInfo, screen: Screen, _options: Namespace) -> None:
     screen.say(f"{tap.name} is now the name of {tap.shown}.")
+    screen.say(*(note.message for note in tap.notes))
 
 
 def render_removed(tap: TapInfo, screen: Screen, _options: Namespace) -> None:
