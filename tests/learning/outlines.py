@@ -256,21 +256,21 @@ HARD: tuple[Outline, ...] = (
 )
 
 NOT: tuple[Outline, ...] = (
-    outline("a question", "only-talk", user("What is the capital of Australia?"), says("Canberra.")),
-    outline("a long talk", "only-talk", user("Explain closures to me."), says("A closure is ..."), _chat(8)),
+    outline("a question", "no-steps", user("What is the capital of Australia?"), says("Canberra.")),
+    outline("a long talk", "no-steps", user("Explain closures to me."), says("A closure is ..."), _chat(8)),
     outline(
-        "a talk with a correction", "only-talk", user("Translate this."), says("Hola."), user("No, to French."), DONE
+        "a talk with a correction", "no-steps", user("Translate this."), says("Hola."), user("No, to French."), DONE
     ),
     outline(
         "only reading",
-        "only-reading",
+        "no-steps",
         user("How does the parser handle comments?"),
         *(read(f"/home/kim/app/parser{number}.py", "def parse(): ...") for number in range(6)),
         says("It strips them in the lexer."),
     ),
     outline(
         "only looking around in a shell",
-        "only-reading",
+        "no-steps",
         user("Where are the settings read?"),
         runs(
             "ls", "grep -rn settings src", "cat src/settings.py", "find . -name '*.toml'", "head -5 a.toml", "wc -l a"
@@ -279,7 +279,7 @@ NOT: tuple[Outline, ...] = (
     ),
     outline(
         "only searching the web",
-        "only-reading",
+        "no-steps",
         user("Which licences allow this?"),
         *(calls("Web", {"query": f"licence {number}"}, "...") for number in range(6)),
         says("These two."),
@@ -311,7 +311,7 @@ NOT: tuple[Outline, ...] = (
     ),
     outline(
         "network down",
-        "bad-luck",
+        "easy",
         user("Fetch the latest main."),
         fails("git fetch origin", "fatal: unable to access: Could not resolve host: git.example"),
         fails("git fetch origin", "fatal: unable to access: Could not resolve host: git.example"),
@@ -320,7 +320,7 @@ NOT: tuple[Outline, ...] = (
     ),
     outline(
         "rate limit, tried again and again",
-        "bad-luck",
+        "easy",
         user("Post the report."),
         *(fails("gh issue create -F report.md", "HTTP 429: API rate limit exceeded") for _ in range(5)),
         runs("sleep 60", "gh issue create -F report.md"),
@@ -328,7 +328,7 @@ NOT: tuple[Outline, ...] = (
     ),
     outline(
         "disk full",
-        "bad-luck",
+        "easy",
         user("Build the project."),
         fails("make build", "ld: final link failed: No space left on device"),
         runs("df -h", "rm -rf /tmp/cache", "make build"),
@@ -336,7 +336,7 @@ NOT: tuple[Outline, ...] = (
     ),
     outline(
         "a program that was not installed",
-        "bad-luck",
+        "easy",
         user("Lint the shell scripts."),
         fails("shellcheck run.sh", "bash: shellcheck: command not found"),
         runs("apt-get install -y shellcheck", "shellcheck run.sh"),

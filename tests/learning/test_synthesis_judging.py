@@ -32,9 +32,3 @@ def test_a_verdict_says_why_and_names_events_that_exist(outline: Outline) -> Non
     assert found.why[0] == CODES[outline.code]
     assert all(0 <= at < len(outline.transcript.events) for at in found.evidence)
     assert bool(found.evidence) or not found.capture
-
-
-def test_a_skill_that_did_not_quite_do_is_named() -> None:
-    named = {outline.name: verdict(outline).skills for outline in HARD if verdict(outline).skills}
-    assert set(named.values()) == {("deploy",)}
-    assert len(named) == 3

@@ -35,7 +35,7 @@ from whet.learning.evidence.loads import short_name, with_skill
 from whet.learning.evidence.session import evidence_of
 from whet.learning.selection.budget import ALLOWANCE, Allowance, State
 from whet.learning.selection.consent import offered
-from whet.learning.selection.worth import judge, taught
+from whet.learning.selection.worth import judge
 from whet.learning.sessions import Seen
 from whet.learning.transcripts.places import Kept, find_session
 from whet.learning.transcripts.recorder import Recorder
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from whet.learning.context import LearningContext
     from whet.learning.distill.operations import Writing
     from whet.learning.distill.rounds import Help
-    from whet.learning.evidence.session import Evidence
     from whet.learning.models.model import Model
     from whet.learning.selection.worth import Verdict
     from whet.learning.transcripts.events import Transcript
@@ -306,7 +305,7 @@ def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Rep
     nothing at all is changed, and no model is asked. Raises what reading and writing raise.
     """
     read = read_source(context, source)
-    evidence = sober(evidence_of(read.transcript))
+    evidence = evidence_of(read.transcript)
     verdict = judge(evidence, read.transcript)
     told = verdict.capture, verdict.code, verdict.why, verdict.evidence
     report = Report(*told, read.label, read.path, hide_secrets(sentence_of(evidence.request))[0])
@@ -316,11 +315,6 @@ def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Rep
     if not terms.dry_run and report.code != "waiting" and read.id:
         context.sessions.learned(read.client, read.id)
     return report
-
-
-def sober(evidence: Evidence) -> Evidence:
-    """The evidence without errors that were bad luck or only of this machine."""
-    return evidence._replace(recoveries=tuple(one for one in evidence.recoveries if taught(one)))
 
 
 def read_source(context: LearningContext, source: Told) -> Read:
@@ -382,12 +376,12 @@ def _used(context: LearningContext, whole: Lesson, transcript: Transcript) -> Le
     """
     cards = {key(card.name): card for card in reversed(context.workspace.snapshot().catalogue.cards)}
     found: list[tuple[int, Lesson]] = []
-    for name in whole.verdict.skills:
+    for name in whole.begun.evidence.skills:
         card = cards.get(short_name(name))
         if card is None or not is_own(context, card):
             continue
         part = with_skill(transcript, name)
-        evidence = sober(evidence_of(part))
+        evidence = evidence_of(part)
         verdict = judge(evidence, part)
         texts = texts_of(context.workspace.read(card))
         bearing = bearing_of(texts, evidence, part) if verdict.capture else 0
