@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from whet.patterns import compile_late
 from whet.skill.gates import DRAFT
 
 PHRASES = (
@@ -31,6 +34,22 @@ def is_template(head: bytes) -> bool:
     return b"TODO" in head and any(phrase.encode() in head for phrase in PHRASES)
 
 
+_RARE = "XDmw"
+"""Rare letters, of which every marker and phrase has one."""
+
+
+def _make_searches() -> list[tuple[str, re.Pattern[str]]]:
+    """For each rare letter a search for the markers and phrases around it: a text is not searched for each of them."""
+    groups: dict[str, list[str]] = {}
+    for part in (*MARKERS, *PHRASES):
+        rare = next(letter for letter in (*_RARE, part) if letter in part)
+        groups.setdefault(rare, []).append(f"{re.escape(part.split(rare, 1)[1])}(?<={re.escape(part)})")
+    return [(rare, compile_late(f"{re.escape(rare)}(?:{'|'.join(ends)})")) for rare, ends in groups.items()]
+
+
+_SEARCHES = _make_searches()
+
+
 def may_be_draft(text: str) -> bool:
     """Can a text have something of a draft in it? Whether it does, a closer look decides."""
-    return any(part in text for part in (*MARKERS, *PHRASES))
+    return any(rare in text and pattern.search(text) for rare, pattern in _SEARCHES)

@@ -9,7 +9,7 @@ import pytest
 
 from whet.library.roots import gallery_directory
 from whet.notes import Note
-from whet.skill.template import PHRASES
+from whet.skill.template import MARKERS, PHRASES, may_be_draft
 from whet.skill.validate import ValidationInput, validate
 
 DESCRIPTION = "Extracts text and tables from PDF files. Use when the user mentions a PDF, a form or a '.pdf' file."
@@ -287,6 +287,13 @@ def test_a_template_in_which_only_the_markers_were_replaced_is_a_draft() -> None
     assert "The template's text" in found.message and found.line == 3
     marked = [line for line in template.splitlines() if "TODO" in line and not line.startswith("#")]
     assert len(marked) - sum(any(phrase in line for phrase in PHRASES) for line in marked) <= 1
+
+
+@pytest.mark.parametrize("part", [*MARKERS, *PHRASES])
+def test_every_part_of_a_draft_is_found_and_nothing_else(part: str) -> None:
+    others = "Make a summary with care; some words dwell on DIM XML. "
+    assert may_be_draft(part) and may_be_draft(others + part + others)
+    assert not may_be_draft(others + part[:-1] + others + part[1:] + part[1:-1])
 
 
 def test_a_leftover_in_the_description_has_its_line() -> None:

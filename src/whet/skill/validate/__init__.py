@@ -56,7 +56,7 @@ def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note,
 
 def has_leftovers(document: Document) -> bool:
     """May something of a draft be left? Every profile says so; a template is valid, and finished it is not."""
-    return may_be_draft(document.body) or may_be_draft(str(document.values.get("description")))
+    return may_be_draft(f"{document.values.get('description')}\n{document.body}")
 
 
 def valid(findings: Iterable[Note]) -> bool:

@@ -58,7 +58,7 @@ def movable(document: Document, text: str | bytes) -> tuple[str, ...]:
     keys = [key for key in keys if _indifferent(key)] if len(keys) <= MAX_ENTRIES else []
     if not keys:
         return ()
-    if not metadata and all(isinstance(values[key], str) for key in keys):
+    if not metadata and all(isinstance(values[key], str) or key == "tags" for key in keys):  # `as_text` read the tags
         others = tuple(key for key in values if key not in KEYS and key not in keys)
         return tuple(keys) if _indifferent_together(tuple(keys), others) else ()
     kept = {key: value for key, value in values.items() if key not in keys}
@@ -98,9 +98,12 @@ def _by_rows(document: Document, text: str | bytes) -> bool:
     """Whether entries of metadata can be told apart: one per row, none given twice."""
     if any(note.code == "duplicate-key" for note in document.diagnostics):
         return False
-    text = decode(text)[0] if isinstance(text, bytes) else text
-    fences = find_fences(text)
-    return not _BRACES.search(text, fences.start, fences.end)
+    head = text[: len(text) - len(document.body)]
+    head = decode(head)[0] if isinstance(head, bytes) else head
+    if "metadata" not in head:
+        return True
+    fences = find_fences(head)
+    return not _BRACES.search(head, fences.start, fences.end)
 
 
 @lru_cache(maxsize=512)
