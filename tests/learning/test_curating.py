@@ -61,7 +61,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 def steps(answer: dict[str, object]) -> list[tuple[str, str]]:
     plan = answer["plan"]
     assert isinstance(plan, dict)
-    return [(step["name"], step["after"]) for step in plan["steps"]]
+    return [(step["name"], step["state"]) for step in plan["steps"]]
 
 
 def test_a_skill_that_nobody_uses_goes_stale_then_away_and_comes_back_whole(world: World) -> None:
@@ -77,7 +77,7 @@ def test_a_skill_that_nobody_uses_goes_stale_then_away_and_comes_back_whole(worl
     world.later(60)
     world.library.learning.record("use", world.library.card("bravo"), "sha256:0")
     answer = world.library.learning.curating.curate(apply=True).to_json()
-    assert steps(answer) == [("alpha", "archived"), ("bravo", "active")]
+    assert steps(answer) == [("alpha", "archived")]
     assert (world.names(), answer["run"] != "") == (["bravo"], True)
     world.library.edit.history.undo(answer["run"])
     assert world.library.workspace.digest() == before
@@ -177,7 +177,7 @@ def test_a_skill_that_changed_meanwhile_is_not_archived(world: World, monkeypatc
         world.library.learning.curating.curate(apply=days == 40)
     curating = world.library.learning.curating
     plan = curating.plan()
-    assert [step.after for step in plan.steps] == ["archived"]
+    assert [step.state for step in plan.steps] == ["archived"]
     path = os.path.join(world.library.card("alpha").directory, "SKILL.md")
     with open(path, "a", encoding="utf-8") as file:
         file.write("\nOne more thing.\n")

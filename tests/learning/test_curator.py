@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +11,6 @@ from hypothesis import strategies as st
 from whet.learning.curator import AGES, DAY, Ages, Kept, Merge, Plan, Standing, Step, make_plan
 from whet.routing.duplicates import near_duplicates
 from whet.routing.texts import Texts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOW = 1_800_000_000 * 10**9
 WEEK_AGO = NOW - 7 * DAY
@@ -41,9 +37,7 @@ severity, CVE and fixed version. If the database is missing, say so and stop."""
 LETTER = Texts("cover-letter", "Write a cover letter for a job.", "Choose three achievements and end with a question.")
 
 
-def skill(
-    name: str, *, created: int = 200, last: int | None = None, stale: int | None = None, **more: object
-) -> Standing:
+def skill(name: str, *, created: int = 200, last: int | None = None, **more: object) -> Standing:
     """A skill of the agent, with its times as days before now."""
     standing = Standing(
         name=name,
@@ -52,11 +46,9 @@ def skill(
         created=NOW - created * DAY,
         last=0 if last is None else NOW - last * DAY,
         uses=0,
-        state="active" if stale is None else "stale",
         pinned=False,
         referenced_by=(),
         mine=True,
-        since=0 if stale is None else NOW - stale * DAY,
     )
     return standing._replace(**more)  # type: ignore[arg-type]  # the fields of the standing, as the tests name them
 
@@ -65,23 +57,12 @@ def changed(texts: Texts, old: str, new: str) -> Texts:
     return Texts(texts.name, texts.description.replace(old, new), texts.body.replace(old, new))
 
 
-def step(name: str, before: str, after: str, reason: str) -> Step:
-    return Step(name, f"/skills/{name}", f"sha256:{name}", before, after, reason)
+def step(name: str, state: str, reason: str) -> Step:
+    return Step(name, f"/skills/{name}", f"sha256:{name}", state, reason)
 
 
 def plan(*standings: Standing, last_run: int = WEEK_AGO, ages: Ages = AGES) -> Plan:
     return make_plan(standings, {}, now=NOW, last_run=last_run, ages=ages)
-
-
-def applied(standings: Sequence[Standing], found: Plan) -> list[Standing]:
-    """The skills as they stand once the plan is carried out."""
-    after = {(each.name, each.path): each.after for each in found.steps}
-    stood = [(each, after.get((each.name, each.path), each.state)) for each in standings]
-    return [
-        each if state == each.state else each._replace(state=state, since=found.at if state == "stale" else 0)
-        for each, state in stood
-        if state != "archived"
-    ]
 
 
 def due(steps: tuple[Step, ...] = (), kept: tuple[Kept, ...] = (), merges: tuple[Merge, ...] = ()) -> Plan:
@@ -96,46 +77,32 @@ def test_nothing_to_look_at_is_an_empty_plan() -> None:
 
 
 def test_a_skill_without_activity_becomes_stale() -> None:
-    assert plan(skill("idle", last=30), skill("busy", last=29), skill("never")) == due(
+    assert plan(skill("idle", last=30), skill("busy", last=29), skill("never", created=60)) == due(
         (
-            step("idle", "active", "stale", "Not used, viewed or changed for 30 days."),
-            step("never", "active", "stale", "Never used since it was created 200 days ago."),
+            step("idle", "stale", "Not used, viewed or changed for 30 days."),
+            step("never", "stale", "Never used in 60 days."),
         ),
         (Kept("busy", "in use"),),
     )
 
 
-def test_a_stale_skill_is_archived_when_it_stays_unused() -> None:
-    assert plan(skill("done", last=90, stale=60), skill("waits", last=89, stale=59)) == due(
-        (step("done", "stale", "archived", "Not used, viewed or changed for 90 days."),),
-        (Kept("waits", "stale, not long enough to be archived"),),
+def test_a_skill_that_stays_unused_is_archived_by_a_later_run() -> None:
+    assert plan(skill("done", last=90), skill("waits", last=89)) == due(
+        (
+            step("done", "archived", "Not used, viewed or changed for 90 days."),
+            step("waits", "stale", "Not used, viewed or changed for 89 days."),
+        )
     )
 
 
 def test_no_skill_is_archived_by_the_run_that_first_finds_it_stale() -> None:
     old = skill("old", last=190)
-    first = plan(old)
-    assert first == due((step("old", "active", "stale", "Not used, viewed or changed for 190 days."),))
-    waits = due(kept=(Kept("old", "stale only now; a later run archives it"),))
-    assert plan(*applied([old], first)) == waits
-    assert plan(skill("old", last=190, stale=6)) == waits
-    assert plan(skill("old", last=190, stale=7)).steps[0].after == "archived"
-
-
-@pytest.mark.parametrize("since", [0, NOW, NOW + DAY])
-def test_a_stale_skill_is_not_archived_when_it_is_not_known_how_long_it_is_stale(since: int) -> None:
-    ages = Ages(interval_days=0)
-    assert plan(skill("old", last=190, stale=1, since=since), ages=ages).steps == ()
-
-
-def test_a_stale_skill_that_is_used_is_active_again() -> None:
-    assert plan(skill("a", last=29, stale=5), skill("b", last=1, stale=5), skill("c", last=0, stale=5)) == due(
-        (
-            step("a", "stale", "active", "Active again 29 days ago."),
-            step("b", "stale", "active", "Active again 1 day ago."),
-            step("c", "stale", "active", "Active again."),
-        )
-    )
+    assert [plan(old, last_run=run).steps[0].state for run in (0, NOW, WEEK_AGO + 1)] == ["stale"] * 3
+    assert [plan(old, last_run=NOW - days * DAY).steps[0].state for days in (7, 160, 161)] == [
+        "archived",
+        "archived",
+        "stale",
+    ], "at the last run it must have been stale already"
 
 
 def test_a_skill_is_left_alone_for_a_reason() -> None:
@@ -146,8 +113,8 @@ def test_a_skill_is_left_alone_for_a_reason() -> None:
         skill("new", created=13),
         skill("unknown", created=0)._replace(created=0),
         skill("tomorrow", last=-1),
-        skill("pinned-stale", last=100, stale=60, pinned=True),
-        skill("named-in-use", last=1, stale=60, referenced_by=("deploy",)),
+        skill("pinned-stale", last=100, pinned=True),
+        skill("named-in-use", last=1, referenced_by=("deploy",)),
     ) == due(
         kept=(
             Kept("bundled", "not created by the agent"),
@@ -165,12 +132,12 @@ def test_a_skill_is_left_alone_for_a_reason() -> None:
 def test_a_skill_is_new_for_the_days_of_grace_even_when_stale_comes_sooner() -> None:
     ages = Ages(stale_days=1, archive_days=2, grace_days=14, interval_days=1)
     assert plan(skill("young", created=13, last=12), ages=ages).kept == (Kept("young", "new"),)
-    assert plan(skill("young", created=14, last=12), ages=ages).steps[0].after == "stale"
+    assert plan(skill("young", created=14, last=3), ages=ages).steps[0].state == "stale"
 
 
 def test_where_only_one_time_is_known_it_counts() -> None:
-    assert plan(skill("a", last=40, created=0)._replace(created=0)).steps[0].after == "stale"
-    assert plan(skill("a", created=40)).steps[0].after == "stale"
+    assert plan(skill("a", last=40, created=0)._replace(created=0)).steps[0].state == "stale"
+    assert plan(skill("a", created=40)).steps[0].state == "stale"
     assert plan(skill("a", created=20)).kept == (Kept("a", "in use"),)
 
 
@@ -180,18 +147,18 @@ def test_where_only_one_time_is_known_it_counts() -> None:
 def test_the_first_run_only_remembers_the_time() -> None:
     assert plan(skill("idle", last=40), last_run=0) == Plan(
         NOW,
-        (step("idle", "active", "stale", "Not used, viewed or changed for 40 days."),),
+        (step("idle", "stale", "Not used, viewed or changed for 40 days."),),
         (),
         (),
         due=False,
         start_over=True,
-        notes=("The curator has not run yet. It changes nothing automatically for 7 days.",),
+        notes=("The curator has not run yet. It archives nothing for 7 days.",),
     )
 
 
 def test_a_plan_is_due_once_the_interval_is_over() -> None:
     early = plan(last_run=WEEK_AGO + 1)
-    note = "The last run was 2027-01-08T08:00:00Z. The curator changes nothing automatically for 7 days after it."
+    note = "The last run was 2027-01-08T08:00:00Z. The curator archives nothing for 7 days after it."
     assert early == Plan(NOW, (), (), (), due=False, notes=(note,))
     assert plan(last_run=WEEK_AGO) == due()
 
@@ -199,17 +166,17 @@ def test_a_plan_is_due_once_the_interval_is_over() -> None:
 @pytest.mark.parametrize(
     ("last_run", "note"),
     [
-        (NOW + 1, "The clock is earlier than the last run (2027-01-15T08:00:00Z). Nothing changes."),
+        (NOW + 1, "The clock is earlier than the last run (2027-01-15T08:00:00Z). Nothing is archived."),
         (
             NOW - 366 * DAY,
-            "The last run (2026-01-14T08:00:00Z) is more than a year ago, or the clock is wrong. Nothing changes.",
+            "The last run (2026-01-14T08:00:00Z) is more than a year ago, or the clock is wrong. Nothing is archived.",
         ),
     ],
 )
-def test_a_clock_that_jumped_changes_nothing_and_the_plan_says_so(last_run: int, note: str) -> None:
-    found = plan(skill("busy", last=3), skill("idle", last=40), skill("old", last=100, stale=60), last_run=last_run)
-    kept = (Kept("busy", "in use"), Kept("idle", "the clock jumped"), Kept("old", "the clock jumped"))
-    assert found == Plan(NOW, (), kept, (), due=False, start_over=True, notes=(note,))
+def test_a_clock_that_jumped_archives_nothing_and_the_plan_says_so(last_run: int, note: str) -> None:
+    found = plan(skill("busy", last=3), skill("old", last=100), last_run=last_run)
+    steps = (step("old", "stale", "Not used, viewed or changed for 100 days."),)
+    assert found == Plan(NOW, steps, (Kept("busy", "in use"),), (), due=False, start_over=True, notes=(note,))
 
 
 def test_a_year_without_a_run_is_no_jump() -> None:
@@ -220,7 +187,7 @@ def test_a_year_without_a_run_is_no_jump() -> None:
 
 
 def merges(*standings: Standing, **texts: Texts) -> tuple[Merge, ...]:
-    return make_plan(standings, texts, now=NOW, last_run=WEEK_AGO).merges
+    return make_plan(standings, texts, now=NOW, last_run=NOW).merges
 
 
 def test_near_duplicates_are_proposed_for_merging_into_the_most_used() -> None:
@@ -247,7 +214,7 @@ def test_near_duplicates_are_proposed_for_merging_into_the_most_used() -> None:
             "the one to keep is older.",
         ),
         ((skill("a"), skill("b")), "a", "only the name decides which one to keep."),
-        ((skill("a", uses=2), skill("b", uses=1, created=900)), "a", "the one to keep is used more."),
+        ((skill("a", uses=2), skill("b", uses=1, created=80)), "a", "the one to keep is used more."),
     ],
 )
 def test_of_those_used_as_often_the_oldest_is_kept(standings: tuple[Standing, ...], into: str, why: str) -> None:
@@ -264,15 +231,15 @@ def test_what_is_protected_may_take_others_in_but_is_never_taken_in(protected: S
 
 def test_only_what_the_agent_made_and_this_plan_keeps_is_merged() -> None:
     assert merges(skill("a", mine=False), skill("b"), a=SCAN, b=AUDIT) == ()
-    assert merges(skill("a", last=100, stale=60), skill("b", last=1), a=SCAN, b=AUDIT) == ()
-    assert merges(skill("a", state="archived"), skill("b"), a=SCAN, b=AUDIT) == ()
+    standings, texts = (skill("a", last=100), skill("b", last=1)), {"a": SCAN, "b": AUDIT}
+    assert make_plan(standings, texts, now=NOW, last_run=WEEK_AGO).merges == ()
     assert merges(skill("a"), skill("b"), a=SCAN) == ()
 
 
 def test_a_name_that_two_skills_have_is_not_merged() -> None:
     assert merges(skill("a"), skill("a", path="/elsewhere"), skill("b"), a=SCAN, b=AUDIT) == ()
     assert merges(skill("a"), skill("a", path="/elsewhere", mine=False), skill("b"), a=SCAN, b=AUDIT) == ()
-    assert merges(skill("a"), skill("a", path="/elsewhere", last=100, stale=60), skill("b"), a=SCAN, b=AUDIT) == ()
+    assert merges(skill("a"), skill("a", path="/elsewhere", last=100), skill("b"), a=SCAN, b=AUDIT) == ()
 
 
 def test_no_skill_is_in_two_merges() -> None:
@@ -284,25 +251,19 @@ def test_no_skill_is_in_two_merges() -> None:
 
 # --- for programs and people ----------------------------------------------------------------------------------------
 
-SHOWN = Plan(
-    NOW,
-    (
-        step("a", "stale", "archived", "Not used, viewed or changed for 90 days."),
-        step("b`\nb", "active", "stale", "Not used, viewed or changed for 30 days."),
-        step("c", "stale", "active", "Active again."),
-    ),
-    (Kept("d", "pinned"), *(Kept(f"e{number}", "in use") for number in range(22)), Kept("f", "referenced by x\ny")),
-    (Merge("g", "h", 0.7, ("trivy", "offline"), "They are 70% alike; it is used more."),),
-    due=False,
-    start_over=True,
-    notes=("The curator has not run yet.",),
-)
-
 
 def test_a_plan_is_json() -> None:
-    small = SHOWN._replace(steps=SHOWN.steps[:1], kept=SHOWN.kept[:1])
-    assert json.loads(json.dumps(small.to_json())) == small.to_json()
-    assert small.to_json() == {
+    found = Plan(
+        NOW,
+        (step("a", "archived", "Not used, viewed or changed for 90 days."),),
+        (Kept("d", "pinned"),),
+        (Merge("g", "h", 0.7, ("trivy", "offline"), "They are 70% alike; it is used more."),),
+        due=False,
+        start_over=True,
+        notes=("The curator has not run yet.",),
+    )
+    assert json.loads(json.dumps(found.to_json())) == found.to_json()
+    assert found.to_json() == {
         "at": "2027-01-15T08:00:00Z",
         "due": False,
         "start_over": True,
@@ -312,8 +273,7 @@ def test_a_plan_is_json() -> None:
                 "name": "a",
                 "path": "/skills/a",
                 "digest": "sha256:a",
-                "before": "stale",
-                "after": "archived",
+                "state": "archived",
                 "reason": "Not used, viewed or changed for 90 days.",
             }
         ],
@@ -330,43 +290,6 @@ def test_a_plan_is_json() -> None:
     }
 
 
-def test_a_plan_is_a_report() -> None:
-    names = ", ".join(f"`e{number}`" for number in range(20))
-    assert (
-        SHOWN.report()
-        == f"""# Curator, 2027-01-15T08:00:00Z
-
-The curator has not run yet.
-
-## To be archived
-
-- `a` in `/skills/a`. Not used, viewed or changed for 90 days.
-
-## To be marked as stale
-
-- `b' b` in `/skills/b' b`. Not used, viewed or changed for 30 days.
-
-## In use again
-
-- `c` in `/skills/c`. Active again.
-
-## Worth merging
-
-- `h` into `g`. They are 70% alike; it is used more. Words in common: `trivy`, `offline`.
-
-## Left alone
-
-- in use (22): {names} and 2 more
-- pinned (1): `d`
-- referenced by x y (1): `f`
-"""
-    )
-
-
-def test_a_plan_without_steps_says_so() -> None:
-    assert due().report() == "# Curator, 2027-01-15T08:00:00Z\n\nNo skill changes its state.\n"
-
-
 # --- whatever the skills ---------------------------------------------------------------------------------------------
 
 ANY_AGES = st.builds(Ages, *[st.integers(0, 120)] * 4)
@@ -380,11 +303,9 @@ STANDINGS = st.lists(
         created=TIMES,
         last=TIMES,
         uses=st.integers(0, 3),
-        state=st.sampled_from(["active", "stale"]),
         pinned=st.booleans(),
         referenced_by=st.sampled_from([(), ("bundle",)]),
         mine=st.booleans(),
-        since=TIMES,
     ),
     max_size=8,
     unique_by=lambda each: (each.name, each.path),
@@ -404,22 +325,21 @@ def test_no_step_ever_concerns_a_protected_skill(standings: list[Standing], last
         assert standing.mine and not standing.pinned and not standing.referenced_by
         assert not standing.created or NOW - standing.created >= ages.grace_days * DAY
         assert 0 < max(standing.last, standing.created) <= NOW
-        assert (each.before, each.digest) == (standing.state, standing.digest)
-        assert (each.before, each.after) in {("active", "stale"), ("stale", "archived"), ("stale", "active")}
+        assert (each.digest, each.state in ("stale", "archived")) == (standing.digest, True)
+        assert each.state == "stale" or found.due
 
 
 @settings(max_examples=150, deadline=None)
 @given(STANDINGS, RUNS, ANY_AGES, BODIES)
-def test_planning_is_deterministic_and_doing_it_twice_does_it_once(
+def test_planning_is_deterministic_and_another_run_at_once_archives_nothing(
     standings: list[Standing], last_run: int, ages: Ages, texts: dict[str, Texts]
 ) -> None:
     found = make_plan(standings, texts, now=NOW, last_run=last_run, ages=ages)
     backwards = dict(reversed(texts.items()))
     assert make_plan(standings[::-1], backwards, now=NOW, last_run=last_run, ages=ages) == found
-    again = make_plan(applied(standings, found), texts, now=NOW, last_run=NOW, ages=ages)
+    again = make_plan(standings, texts, now=NOW, last_run=NOW, ages=ages._replace(interval_days=7))
     assert again.start_over is False
-    if not (last_run and found.start_over):  # had the clock jumped, the first plan would have no steps
-        assert again.steps == ()
+    assert all(each.state == "stale" for each in again.steps)
 
 
 @settings(max_examples=100, deadline=None)
@@ -431,7 +351,7 @@ def test_merges_never_name_a_skill_twice_nor_take_in_a_protected_one(
     named = [name for merge in found.merges for name in merge[:2]]
     assert len(named) == len(set(named))
     by_name = {each.name: each for each in standings}
-    archived = {each.name for each in found.steps if each.after == "archived"}
+    archived = {each.name for each in found.steps if each.state == "archived"}
     for merge in found.merges:
         into, other = by_name[merge.into], by_name[merge.other]
         assert all(one.mine and one.name in texts for one in (into, other))

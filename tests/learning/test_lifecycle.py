@@ -1,4 +1,4 @@
-"""The curator's memory: pins, states and the time of the last run survive; reading makes nothing."""
+"""The curator's memory: pins and the time of the last run survive; reading makes nothing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lifecycle(tmp_path: Path, clock: Ticking) -> Iterator[Lifecycle]:
 
 
 def test_asking_makes_no_file(lifecycle: Lifecycle, tmp_path: Path) -> None:
-    assert (lifecycle.pins(), lifecycle.states(), lifecycle.last_run(), lifecycle.unpin("x")) == ({}, {}, 0, False)
+    assert (lifecycle.pins(), lifecycle.last_run(), lifecycle.unpin("x")) == ({}, 0, False)
     assert not (tmp_path / "state").exists()
 
 
@@ -60,31 +60,6 @@ def test_pinning_again_keeps_the_time_and_takes_a_new_reason(lifecycle: Lifecycl
     assert [lifecycle.pin("a", "second\udc80"), lifecycle.pins()] == [False, {"a": Pin("second?", 7)}]
 
 
-def test_a_state_keeps_its_time_until_it_changes(lifecycle: Lifecycle, clock: Ticking) -> None:
-    lifecycle.set_states({"/a": "stale", "/b": "stale", "/c": "active"})
-    assert lifecycle.states() == {"/a": ("stale", 7), "/b": ("stale", 7)}
-    clock.now = 9
-    lifecycle.set_states({"/a": "stale", "/b": "archived"})
-    assert lifecycle.states() == {"/a": ("stale", 7), "/b": ("archived", 9)}
-    lifecycle.set_states({"/a": "active", "/b": "active"})
-    assert lifecycle.states() == {}
-
-
-def test_states_are_set_all_or_none(lifecycle: Lifecycle) -> None:
-    with pytest.raises(ValueError, match="'gone' is not a skill state"):
-        lifecycle.set_states({"/a": "stale", "/b": "gone"})
-    assert lifecycle.states() == {}
-
-
-@pytest.mark.parametrize("path", ["/caf\udce9/skill", "/\ud83d", "C:\\skills\\ä", "/a\x00b"])
-def test_any_path_can_have_a_state(lifecycle: Lifecycle, path: str) -> None:
-    lifecycle.set_states({path: "stale", "/b": "stale"})
-    lifecycle.set_states({path: "stale"})
-    assert lifecycle.states() == {path: ("stale", 7), "/b": ("stale", 7)}
-    lifecycle.set_states({path: "active"})
-    assert lifecycle.states() == {"/b": ("stale", 7)}
-
-
 def test_of_two_processes_that_find_a_run_due_one_may_run(lifecycle: Lifecycle, clock: Ticking, tmp_path: Path) -> None:
     other = Lifecycle(StateDatabase(str(tmp_path / "state")), clock)
     assert [lifecycle.ran(100), lifecycle.last_run(), other.last_run()] == [True, 100, 100]
@@ -101,15 +76,11 @@ def test_the_first_of_all_runs_can_be_claimed_too(lifecycle: Lifecycle) -> None:
 def test_rows_that_hold_something_else_do_no_harm(lifecycle: Lifecycle) -> None:
     lifecycle.pin("a", "why")
     lifecycle.pin("b", "why")
-    lifecycle.set_states({"/a": "stale", "/b": "stale", "/c": "stale"})
     lifecycle.ran(5)
     with lifecycle.state.write() as connection:
         connection.execute("UPDATE pins SET name = 7, since = 'x' WHERE name = 'b'")
-        connection.execute("UPDATE lifecycle SET state = 'sta\x0ee' WHERE path = '/a'")
-        connection.execute("UPDATE lifecycle SET path = x'ff', since = x'00' WHERE path = '/b'")
         connection.execute("UPDATE curator SET value = 'a while ago'")
     assert lifecycle.pins() == {"7": Pin("why", 0), "a": Pin("why", 7)}
-    assert lifecycle.states() == {"/c": ("stale", 7), "b'\\xff'": ("stale", 0)}
     assert lifecycle.last_run() == 0
 
 

@@ -4,8 +4,8 @@ A plan is a value. Making one reads no file, writes nothing and asks no model. S
 and a dry run is a plan that nobody applies.
 
 - Only skills that the agent created are touched, and of these none that is pinned, new, or named by something else.
-- Stale is a word of warning: nothing changes for the skill. It is active again as soon as it is used.
-- A skill is archived when it was stale for a whole interval at least, so never by the run that first finds it stale.
+- Stale is a word of warning: nothing changes for the skill. It is not stale any more as soon as it is used.
+- A skill is archived when an earlier run, an interval ago at least, found it stale, so never by the first that does.
   Archiving is a delete with history, bound to the content the plan was made for, and can be undone.
 - Merges are proposals and nothing else.
 - Times that cannot be right change nothing: a clock that went back, or far ahead, must not make a library look unused.
@@ -46,8 +46,6 @@ _YEAR_DAYS = 365
 _PAIRS = 200
 """Pairs of near duplicates that proposals are made from."""
 _LATEST = 1 << 63
-_LISTED = 20
-"""Names that a report shows of those left alone for one reason."""
 
 
 class Ages(NamedTuple):
@@ -76,26 +74,21 @@ class Standing(NamedTuple):
     last: int
     """The last use, view or change."""
     uses: int
-    state: str
-    """`active` or `stale`."""
     pinned: bool
     referenced_by: tuple[str, ...]
     """Skills and bundles that name it."""
     mine: bool
     """Created by the agent."""
-    since: int = 0
-    """Since when it is stale."""
 
 
 class Step(NamedTuple):
-    """A change of one skill's state, good only for the content with this digest."""
+    """A skill that nobody uses, and what becomes of it; good only for the content with this digest."""
 
     name: str
     path: str
     digest: str
-    before: str
-    after: str
-    """`active`, `stale` or `archived`."""
+    state: str
+    """`stale` or `archived`."""
     reason: str
 
 
@@ -125,7 +118,7 @@ class Plan(NamedTuple):
     kept: tuple[Kept, ...]
     merges: tuple[Merge, ...]
     due: bool
-    """Whether a run that nobody asked for may apply it."""
+    """Whether the last run is long enough ago for skills to be archived."""
     start_over: bool = False
     """Whether this is the time from which the interval is to be counted: the first run, or the clock jumped."""
     notes: tuple[str, ...] = ()
@@ -135,50 +128,20 @@ class Plan(NamedTuple):
         """The plan as JSON."""
         return {**fields_json(self), "at": iso(self.at)}
 
-    def report(self) -> str:
-        """The plan as people read it, in Markdown."""
-        parts = [f"# Curator, {iso(self.at)}", *self.notes]
-        for after, title in _TITLES.items():
-            found = [_step_line(step) for step in self.steps if step.after == after]
-            if found:
-                parts += [f"## {title}", "\n".join(found)]
-        if not self.steps:
-            parts.append("No skill changes its state.")
-        if self.merges:
-            parts += ["## Worth merging", "\n".join(map(_merge_line, self.merges))]
-        if self.kept:
-            parts += ["## Left alone", "\n".join(_kept_lines(self.kept))]
-        return "\n\n".join(parts) + "\n"
-
-
-_TITLES = {"archived": "To be archived", "stale": "To be marked as stale", "active": "In use again"}
-
 
 def make_plan(
     standings: Sequence[Standing], texts: Mapping[str, Texts], *, now: int, last_run: int, ages: Ages = AGES
 ) -> Plan:
-    """What to do with these skills now. `texts` holds what the skills say, by their names.
-
-    Whether the plan is `due` does not change what is in it: a person may look at any time, and apply it.
-    """
+    """What to do with these skills now. `texts` holds what the skills say, by their names."""
     jumped = _jump(now, last_run)
     due = bool(last_run) and not jumped and now - last_run >= ages.interval_days * DAY
-    steps: list[Step] = []
-    kept: list[Kept] = []
-    for standing in sorted(standings):
-        found = _judged(standing, now, ages)
-        if jumped and isinstance(found, Step):
-            found = Kept(standing.name, "the clock jumped")
-        if isinstance(found, Step):
-            steps.append(found)
-        else:
-            kept.append(found)
-    archived = {step.path for step in steps if step.after == "archived"}
+    judged = [_judge(standing, now, last_run if due else 0, ages) for standing in sorted(standings)]
+    steps = tuple(one for one in judged if isinstance(one, Step))
     return Plan(
         at=now,
-        steps=tuple(steps),
-        kept=tuple(kept),
-        merges=_merges(standings, archived, texts),
+        steps=steps,
+        kept=tuple(one for one in judged if isinstance(one, Kept)),
+        merges=_merges(standings, {step.path for step in steps if step.state == "archived"}, texts),
         due=due,
         start_over=not last_run or bool(jumped),
         notes=() if due else (jumped or _early(last_run, ages),),
@@ -226,9 +189,9 @@ def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ag
 def _jump(now: int, last_run: int) -> str:
     """What is wrong with the clock, if the last run tells."""
     if now < last_run:
-        return f"The clock is earlier than the last run ({iso(last_run)}). Nothing changes."
+        return f"The clock is earlier than the last run ({iso(last_run)}). Nothing is archived."
     if last_run and now - last_run > _YEAR_DAYS * DAY:
-        return f"The last run ({iso(last_run)}) is more than a year ago, or the clock is wrong. Nothing changes."
+        return f"The last run ({iso(last_run)}) is more than a year ago, or the clock is wrong. Nothing is archived."
     return ""
 
 
@@ -236,28 +199,22 @@ def _early(last_run: int, ages: Ages) -> str:
     """Why a plan is not due."""
     days = _days(ages.interval_days)
     if not last_run:
-        return f"The curator has not run yet. It changes nothing automatically for {days}."
-    return f"The last run was {iso(last_run)}. The curator changes nothing automatically for {days} after it."
+        return f"The curator has not run yet. It archives nothing for {days}."
+    return f"The last run was {iso(last_run)}. The curator archives nothing for {days} after it."
 
 
-def _judged(standing: Standing, now: int, ages: Ages) -> Step | Kept:
-    """What becomes of one skill."""
+def _judge(standing: Standing, now: int, told: int, ages: Ages) -> Step | Kept:
+    """What becomes of one skill; `told` is when an earlier run said what is stale, 0 where that was just now."""
     protected = _protection(standing, now, ages)
     if protected:
         return Kept(standing.name, protected)
-    idle = now - max(standing.last, standing.created)
-    if standing.state != "stale":
-        if idle < ages.stale_days * DAY:
-            return Kept(standing.name, "in use")
-        return _step(standing, "stale", _idle(standing, idle))
-    if idle < ages.stale_days * DAY:
-        return _step(standing, "active", f"Active again {_days(idle // DAY)} ago." if idle >= DAY else "Active again.")
-    if idle < ages.archive_days * DAY:
-        return Kept(standing.name, "stale, not long enough to be archived")
-    warned = now - standing.since
-    if not standing.since or warned <= 0 or warned < ages.interval_days * DAY:
-        return Kept(standing.name, "stale only now; a later run archives it")
-    return _step(standing, "archived", _idle(standing, idle))
+    active = max(standing.last, standing.created)
+    if now - active < ages.stale_days * DAY:
+        return Kept(standing.name, "in use")
+    old = now - active >= ages.archive_days * DAY and told - active >= ages.stale_days * DAY
+    days = _days((now - active) // DAY)
+    reason = f"Not used, viewed or changed for {days}." if standing.last else f"Never used in {days}."
+    return Step(standing.name, standing.path, standing.digest, "archived" if old else "stale", reason)
 
 
 def _protection(standing: Standing, now: int, ages: Ages) -> str:
@@ -277,17 +234,6 @@ def _protection(standing: Standing, now: int, ages: Ages) -> str:
     return ""
 
 
-def _step(standing: Standing, after: str, reason: str) -> Step:
-    before = "stale" if standing.state == "stale" else "active"
-    return Step(standing.name, standing.path, standing.digest, before, after, reason)
-
-
-def _idle(standing: Standing, idle: int) -> str:
-    if not standing.last:
-        return f"Never used since it was created {_days(idle // DAY)} ago."
-    return f"Not used, viewed or changed for {_days(idle // DAY)}."
-
-
 def _days(days: int) -> str:
     return f"{days} day" if days == 1 else f"{days} days"
 
@@ -302,7 +248,6 @@ def _merges(standings: Sequence[Standing], archived: set[str], texts: Mapping[st
         standing.name: standing
         for standing in standings
         if standing.mine
-        and standing.state in ("active", "stale")
         and standing.path not in archived
         and times[standing.name] == 1  # of two skills with one name, it cannot be told whose the text is
     }
@@ -328,38 +273,6 @@ def _why(into: Standing, other: Standing) -> str:
     if 0 < into.created < (other.created or _LATEST):
         return "the one to keep is older."
     return "only the name decides which one to keep."
-
-
-# --- for people -----------------------------------------------------------------------------------------------------
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _code(name: str) -> str:
-    """A name as Markdown shows it literally."""
-    return f"`{_line(name.replace('`', chr(39)))}`"
-
-
-def _step_line(step: Step) -> str:
-    return f"- {_code(step.name)} in {_code(step.path)}. {step.reason}"
-
-
-def _merge_line(merge: Merge) -> str:
-    shared = ", ".join(map(_code, merge.shared))
-    return f"- {_code(merge.other)} into {_code(merge.into)}. {merge.reason} Words in common: {shared}."
-
-
-def _kept_lines(kept: Sequence[Kept]) -> list[str]:
-    names: dict[str, list[str]] = {}
-    for item in kept:
-        names.setdefault(_line(item.reason), []).append(_code(item.name))
-    lines = []
-    for reason, found in sorted(names.items()):
-        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-        lines.append(f"- {reason} ({len(found)}): {', '.join(found[:_LISTED])}{more}")
-    return lines
 
 
 _CURATED = frozenset(("user", "project", "external"))
@@ -394,7 +307,6 @@ class Curation(NamedTuple):
     def to_json(self) -> Json:
         """The value as JSON."""
         answer = {"success": True, "applied": self.applied, "run": self.run, "plan": self.plan.to_json()}
-        answer["report"] = self.plan.report()
         if self.applied:
             answer |= {"entries": list(self.entries), "proposals": list(self.proposals)}
         return answer | ({"warnings": list(self.warnings)} if self.warnings else {})
@@ -435,24 +347,19 @@ class Curating:
         """The plan and, with `apply`, its result; with `if_due`, apply it only once per interval."""
         last_run = self._lifecycle.last_run()
         plan = self.plan()
-        if if_due and not plan.due:
-            if plan.start_over:
-                self._lifecycle.ran(plan.at, after=last_run)
+        wanted = apply or (if_due and plan.due)
+        if (wanted and plan.due) or ((wanted or if_due) and plan.start_over):
+            claimed = self._lifecycle.ran(plan.at, after=last_run)
+            if wanted and not claimed:
+                hint = "Review what it did, then run it again."
+                raise ConflictError("curator-ran", "Another process has just run the curator.", hint=hint)
+        if not wanted:
             return Curation(plan)
-        if not (apply or if_due):
-            return Curation(plan)
-        if not self._lifecycle.ran(plan.at, after=last_run):
-            hint = "Review what it did, then run it again."
-            raise ConflictError("curator-ran", "Another process has just run the curator.", hint=hint)
         run = f"r{os.urandom(8).hex()}"
         by = Provenance("curator", "background", "Not used for a long time.", run=run)
-        archived = [step for step in plan.steps if step.after == "archived"]
+        archived = [step for step in plan.steps if step.state == "archived"]
         changes = [TreeChange("archive", step.name, step.path, None, step.digest) for step in archived]
         made, notes = self._editor.committer.commit(changes, by) if changes else ((), ())
-        others = [step for step in plan.steps if step.after != "archived"]
-        states = {step.path: "active" for step in others}  # an older Whet kept states by directory
-        states |= {str(self._editor.workspace.identify(step.path)[0]): step.after for step in others}
-        self._lifecycle.set_states(states)
         proposals = tuple(number for merge in plan.merges if (number := self._propose(merge)))
         try:
             self._editor.journal.compact()
@@ -471,7 +378,7 @@ class Curating:
             entries.setdefault(entry.path, []).append(entry)
         names = {str(card.id): card.qualified for card in snapshot.catalogue.cards}
         totals = {total.skill: total for total in self._usage.named(names)}
-        pins, states = self._lifecycle.pins(), self._lifecycle.states()
+        pins = self._lifecycle.pins()
         bundles, _ = read_bundles(snapshot.config.bundle_directories)
         named: dict[str, list[str]] = {}
         for bundle in bundles:
@@ -494,7 +401,6 @@ class Curating:
         for card in cards:
             path = card.place
             own = entries.get(path, [])
-            state, since = states.get(str(card.id)) or states.get(path) or ("active", 0)
             total = totals.get(card.qualified)
             tree = read_tree(path) if card.full_name in texts else None
             standings.append(
@@ -505,11 +411,9 @@ class Curating:
                     created=own[0].time if own else 0,
                     last=max([entry.time for entry in own if entry.actor != "curator"] + [total.last if total else 0]),
                     uses=total.uses if total else 0,
-                    state="stale" if state == "stale" else "active",
                     pinned=not pins.keys().isdisjoint(card.known_as),
                     referenced_by=tuple(dict.fromkeys(named.get(card.key, ()))),
                     mine=card.full_name in texts,
-                    since=since if state == "stale" else 0,
                 )
             )
         return standings, texts

@@ -1,8 +1,7 @@
-"""What the curator must remember: pins, which skills are stale, and when it last ran.
+"""What the curator must remember: pins, and when it last ran.
 
     lifecycle = Lifecycle(state, clock)
     lifecycle.pin(str(card.id), "Needed once a year.")
-    lifecycle.set_states({str(card.id): "stale"})
     lifecycle.ran(plan.at)
 
 It is kept with the user's decisions in the state database, because a pin is one: forgetting it would cost a skill its
@@ -17,22 +16,16 @@ from whet.library.state import text_of
 from whet.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from whet.authoring.commits import Committed
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
-STATES = frozenset({"active", "stale", "archived"})
-
 _LAST_RUN = "last_run"
 _PIN = """
 INSERT INTO pins VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET reason = excluded.reason WHERE excluded.reason <> ''
-"""
-_SET = """
-INSERT INTO lifecycle VALUES (?, ?, ?)
-ON CONFLICT (path) DO UPDATE SET state = excluded.state, since = excluded.since WHERE state <> excluded.state
 """
 
 
@@ -44,7 +37,7 @@ class Pin(NamedTuple):
 
 
 class Lifecycle:
-    """The curator's memory. Skills go by their ids; a skill about which nothing is noted is active."""
+    """The curator's memory. Skills go by their ids."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
@@ -72,41 +65,18 @@ class Lifecycle:
             return sum([connection.execute(query, (skill,)).rowcount for skill in skills]) > 0
 
     def follow(self, commits: Sequence[Committed]) -> Iterable[str]:
-        """Keep what is noted about skills that lie elsewhere now; what is put away is archived, what is back is not."""
-        if self.state.existing() is None and all(commit.entry.action != "archive" for commit in commits):
+        """Keep the pins of skills that lie elsewhere now."""
+        moved = [commit for commit in commits if commit.moved]
+        if not moved or self.state.existing() is None:
             return ()
-        now = self._clock()
         with self.state.write() as connection:
-            for commit in commits:
+            for commit in moved:
                 old, new = str(commit.before or ""), str(commit.after or "")
-                if commit.moved:
-                    for known in (old, *commit.old_names):
-                        query = "INSERT OR IGNORE INTO pins SELECT ?, reason, since FROM pins WHERE name = ?"
-                        connection.execute(query, (new, known))
-                    connection.execute("DELETE FROM pins WHERE name = ?", (old,))
-                    connection.execute("UPDATE OR REPLACE lifecycle SET path = ? WHERE path = ?", (new, old))
-                elif commit.entry.action == "archive":
-                    connection.execute(_SET, (old, "archived", now))
-                elif not old:
-                    connection.execute("DELETE FROM lifecycle WHERE path = ?", (new,))
+                for known in (old, *commit.old_names):
+                    query = "INSERT OR IGNORE INTO pins SELECT ?, reason, since FROM pins WHERE name = ?"
+                    connection.execute(query, (new, known))
+                connection.execute("DELETE FROM pins WHERE name = ?", (old,))
         return ()
-
-    def states(self) -> dict[str, tuple[str, int]]:
-        """The skills that are not active, by id, or as an older Whet has them by directory: what, and since when."""
-        rows = self.state.read("SELECT path, state, since FROM lifecycle ORDER BY path")
-        return {_path(path): (state, _time(since)) for path, state, since in rows if state in STATES}
-
-    def set_states(self, states: Mapping[str, str]) -> None:
-        """Note what these skills are from now on, all or none; one that is so already keeps its time."""
-        if unknown := sorted({*states.values()} - STATES):
-            raise ValueError(f"{unknown[0]!r} is not a skill state")
-        now = self._clock()
-        with self.state.write() as connection:
-            for path, state in states.items():
-                if state == "active":
-                    connection.execute("DELETE FROM lifecycle WHERE path = ?", (_stored(path),))
-                else:
-                    connection.execute(_SET, (_stored(path), state, now))
 
     def last_run(self) -> int:
         """When the curator last ran; 0 for never."""
@@ -124,24 +94,6 @@ class Lifecycle:
                 return False
             connection.execute("REPLACE INTO curator VALUES (?, ?)", (_LAST_RUN, str(at)))
             return True
-
-
-def _stored(path: str) -> str | bytes:
-    """A path as SQLite takes it: one that is no Unicode, as a file system may have it, as bytes."""
-    data = path.encode("utf-8", "surrogatepass")
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data
-
-
-def _path(value: object) -> str:
-    if isinstance(value, bytes):
-        try:
-            return value.decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:  # damage
-            return repr(value)
-    return text_of(value)
 
 
 def _time(value: object) -> int:

@@ -11,7 +11,6 @@ from whet.interfaces.cli.arguments import STDIN, misuse
 from whet.interfaces.cli.changes import hint_clients, render_change
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import render_text
 from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, clean_block, plural
 from whet.values import as_json
@@ -349,7 +348,14 @@ def run_curate(context: Context, options: Namespace) -> Answer:
 
 
 def render_curate(curation: Curation, screen: Screen, _options: Namespace) -> None:
-    render_text(curation.plan.report(), screen)
+    plan = curation.plan
+    rows = [(step.name, step.state, step.reason) for step in plan.steps]
+    rows += [(merge.other, f"merge into {merge.into}", merge.reason) for merge in plan.merges]
+    screen.grid(("SKILL", "PLAN", "WHY"), rows, "No skill is stale, and none is worth merging.")
+    reasons = [one.reason for one in plan.kept]
+    for reason, count in ((one, reasons.count(one)) for one in dict.fromkeys(reasons)):
+        screen.say(f"Left alone: {plural(count, 'skill')} ({clean(reason)}).")
+    screen.say(*plan.notes)
     if not curation.applied:
         screen.say("Nothing was changed.")
         return
