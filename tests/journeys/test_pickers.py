@@ -276,13 +276,15 @@ def test_edit_and_show_alone_offer_the_skills(machine: Machine) -> None:
     for name in ("first", "second"):
         words = ("--description", f"Does the {name}.", "--body", "Do it.", "--no-triggers")
         assert machine.run("new", name, *words).returncode == 0
+    assert machine.run("new", "third", "--description", "Does the third.").returncode == 0
     machine.env["EDITOR"] = "sed -i s/it/that/"
     with Terminal(machine, "edit") as terminal:
         offered = terminal.until("Esc leaves").now()
-        assert offered[:3] == [
+        assert offered[:4] == [
             "Edit which skill?",
             "> first   user  Does the first.",
             "  second  user  Does the second.",
+            "  third   user  [draft] Does the third.",
         ]
         assert terminal.press(DOWN, ENTER).end() == (0, ["~/.agents/skills/second", "Changed second, version 2."])
     with Terminal(machine, "show") as terminal:

@@ -137,7 +137,7 @@ class Distilled(NamedTuple):
     model: Help | None
     """The model that wrote it."""
     draft: bool
-    """It is an outline that no model wrote: read and edit it."""
+    """It is an outline that no model wrote, marked as a draft: no model is offered it until its note is gone."""
     evidence: Evidence
     """What it rests on."""
     report: tuple[Note, ...] | None = None

@@ -42,6 +42,7 @@ from whet.skill.edit import line_end, set_value
 from whet.skill.finder import MAIN_FILE, SKIPPED, is_main_file
 from whet.skill.frontmatter import BOM, find_fences, read_changed, read_document
 from whet.skill.model import FIRST_VERSION, MAX_DESCRIPTION
+from whet.skill.template import OUTLINE
 from whet.skill.tree import Item, ignored
 from whet.skill.validate import ValidationInput, validate
 from whet.skill.yaml_edit import quote
@@ -541,7 +542,8 @@ def check_format(before: Mapping[str, Item], after: Mapping[str, Item], old: Mai
     if not new.document.body.strip() and not (old and not old.document.body.strip()):
         hint = "Write the instructions. To remove a skill, use delete."
         raise InvalidError("empty-body", "The skill would have no instructions.", hint=hint)
-    remarks = [finding.message for finding in fresh if finding.severity != "info" and finding.code not in _ORDINARY]
+    ordinary = {*_ORDINARY, "leftover-marker"} if OUTLINE in new.document.body else _ORDINARY  # it says so itself
+    remarks = [finding.message for finding in fresh if finding.severity != "info" and finding.code not in ordinary]
     if len(remarks) > _REMARKS:
         remarks[_REMARKS:] = [f"{len(remarks) - _REMARKS} more remarks are not shown; validate the skill to see them."]
     return tuple(remarks)

@@ -75,10 +75,15 @@ class Card(NamedTuple):
 
     @property
     def draft(self) -> bool:
-        """Is it a template that is not filled in? No model is offered it."""
+        """Is it a template or an outline that is not finished? No model is offered it."""
         if self.notes and any(note.code == "draft" for note in self.notes):
             return True
         return DRAFT in self.description
+
+    @property
+    def mark(self) -> str:
+        """What a list says of it: why it is hidden, or `draft`; "" for a skill that is neither."""
+        return self.hidden or ("draft" if self.draft else "")
 
     @property
     def clients(self) -> tuple[str, ...]:

@@ -72,11 +72,11 @@ def read_card(
             return None
     name, description, own_category, gates, notes, when, hint = heading
     if _TODO.search(data):
+        from whet.library.visibility import note_draft
         from whet.skill.template import is_template
 
         if is_template(data):
-            fix = f"Fill it in: `whet edit {name}`."
-            notes = (*notes, Note("draft", "info", "It is still a draft: parts of the template remain.", fix))
+            notes = (*notes, note_draft(name))
     return tuple.__new__(  # the constructor takes twice as long
         Card,
         (

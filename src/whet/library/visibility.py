@@ -154,6 +154,12 @@ def guard_blocked(card: Card, reason: str) -> Note:
     return Note("guard-blocked", "info", reason, hint)
 
 
+def note_draft(name: str) -> Note:
+    """What to say of a skill that is a draft."""
+    hint = f"Finish it: `whet edit {name}`."
+    return Note("draft", "info", "It is still a draft: parts marked TODO remain.", hint)
+
+
 def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note | None:
     """Why the skill is not shown to this caller, or None when it is."""
     if reason := disabled.kept_back(card):
@@ -170,8 +176,7 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
         return Note("description-missing", "info", "It has no description and no text.", "Add a description.")
     gates = card.gates
     if caller.model and card.draft:
-        hint = f"Fill it in: `whet edit {card.full_name}`."
-        return Note("draft", "info", "It is still a draft: parts of the template remain.", hint)
+        return note_draft(card.full_name)
     if caller.model and (listed := disabled.listed(card)).mode == "manual":
         undo = f"`whet list-as {card.full_name} normal` lists it again"
         if listed.source != LISTED_BY_COMMAND:

@@ -1,4 +1,4 @@
-"""The text of the template for new skills: what is left of it makes a skill a draft."""
+"""The text of the template for new skills, and the note in an outline: what is left of it makes a skill a draft."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import re
 from whet.patterns import compile_late
 from whet.skill.gates import DRAFT
 
+OUTLINE = "Whet recorded this from one session, without a model."
+"""How the note in the outline of a session begins."""
 PHRASES = (
     DRAFT,
+    OUTLINE,
     "for similar tasks that belong elsewhere",
     "what goes wrong without this skill, and the idea that prevents it",
     "a message users really send, word for word",
@@ -24,13 +27,13 @@ PHRASES = (
     'a command and its version, or "None."',
     "what it does not do or cannot know.",
 )
-"""What the template says where a skill has something of its own to say."""
+"""What the template, or the note in an outline, says where a skill has something of its own to say."""
 MARKERS = ("TODO", "FIXME", "TBD", "orem ipsum")
 """What a draft marks unfinished parts with."""
 
 
 def is_template(head: bytes) -> bool:
-    """Does the beginning of a main file still have a part of the template, with its TODO?"""
+    """Does the beginning of a main file still have a part of the template or the note of an outline, with its TODO?"""
     return b"TODO" in head and any(phrase.encode() in head for phrase in PHRASES)
 
 

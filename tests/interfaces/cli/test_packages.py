@@ -130,17 +130,53 @@ def test_a_new_skill_with_a_disabled_name_says_so(whet: Callable[..., CompletedP
     assert whet("enable", "x").stderr == "x is enabled.\n"
 
 
-def test_a_template_is_a_draft_until_it_is_filled_in(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    whet("new", "films", "--description", "Cuts films. Use when a film is too long.")
-    assert whet("list", "--all").stdout.splitlines()[0].split("\t")[-1] == "draft"
-    assert "ready          no, it is a draft" in whet("show", "films").stdout
-    assert answer(whet("prompt", "index", "--json"))["text"] == ""
-    notes = [note["code"] for note in answer(whet("doctor", "--json"))["report"]]
-    assert "draft" in notes and "client-elsewhere" not in notes
+CUTTING = "## User\n\nCut the films of the summer party.\n\n## Tool call: Bash\n\nffmpeg -ss 60 -i party.mp4 a.mp4\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("new", "films", "--description", "Cuts films. Use when a film is too long."),
+        ("distill", "../session.md", "--yes", "--name", "films"),
+    ],
+    ids=["template", "outline"],
+)
+def test_a_template_and_an_outline_are_drafts_until_they_are_finished(
+    home: Path,
+    tmp_path: Path,
+    words: tuple[str, ...],
+    whet: Callable[..., CompletedProcess[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (home / ".claude").mkdir(exist_ok=True)
+    (tmp_path / "session.md").write_text(f"{CUTTING}\n## Result\n\nframe= 900\n", encoding="utf-8")
+    assert whet(*words).returncode == 0
+
+    def marks(session: str) -> list[bool]:
+        shown, found = whet("show", "films").stdout, whet("find", "cut films").stdout.split("\t")
+        decided, index = (
+            answer(whet("find", "--decide", "cut films", "--json")),
+            answer(whet("prompt", "index", "--json")),
+        )
+        event = {"session_id": session, "prompt": "cut films", "hook_event_name": "UserPromptSubmit"}
+        monkeypatch.setattr("whet.interfaces.hooks.main.read_input", lambda _: json.dumps(event).encode())
+        hook = whet("hook", "prompt", "--client", "claude-code").stdout
+        return [
+            whet("list", "--all").stdout.splitlines()[0].split("\t")[-1] == "draft",
+            "ready          no, it is a draft" in shown,
+            found[0] == "films" and found[2].startswith("draft; "),
+            "fits-but-hidden" in [note["code"] for note in decided["notes"]],
+            index["text"] == "",
+            "films" not in hook,
+            "leftover-marker" in whet("skill", "validate", "films").stdout,
+            "draft" in [note["code"] for note in answer(whet("doctor", "--json"))["report"]],
+            "draft" in [step["state"] for step in answer(whet("sync", "--dry-run", "--json"))["steps"]],
+        ]
+
+    assert marks("one") == [True] * 9
     file = home / ".agents" / "skills" / "films" / "SKILL.md"
     file.write_text(file.read_text(encoding="utf-8").partition("# ")[0] + "Cut it.\n", encoding="utf-8")
-    assert whet("list", "--all").stdout.splitlines()[0].split("\t")[-1] == ""
-    assert "films" in answer(whet("prompt", "index", "--json"))["text"]
+    assert marks("two") == [False] * 9
 
 
 def test_here_means_the_repository(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.parser import Namespace, Parser
 
 
-def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draft: bool = False) -> Answer:
+def hint_clients(
+    answer: Answer, context: Context, names: Sequence[str], *, draft: bool = False, elsewhere: str = ""
+) -> Answer:
     """The answer about new skills of the user's, with a hint where a client used here does not find them.
 
-    A `draft` is not linked until it is finished.
+    A `draft` is not linked until it is finished; `elsewhere` says how to write it where no client looks.
     """
     from whet.library.clients import clients_without, present_clients
 
@@ -37,10 +39,8 @@ def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draf
     readers = [client.title for client in present_clients(place) if client.title not in titles] if draft else []
     if readers:
         verbs = ("reads", "loads") if len(readers) == 1 else ("read", "load")
-        answer = answer.hint(
-            f"{' and '.join(readers)} {verbs[0]} this directory and {verbs[1]} the draft already. "
-            "`whet new NAME --dir DIR` writes a draft where no client looks."
-        )
+        told = f"{' and '.join(readers)} {verbs[0]} this directory and {verbs[1]} the draft already. {elsewhere}"
+        answer = answer.hint(told.rstrip())
     if not titles:
         return answer
     *first, last = titles

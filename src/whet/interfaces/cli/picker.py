@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Namespace
+    from whet.library.card import Card
 
 _ROWS = 12
 """Choices that are shown at a time."""
@@ -209,8 +210,13 @@ def choose_skill(context: Context, options: Namespace, command: str, title: str)
     cards = context.library.catalogue.cards
     if not cards:
         raise NotFoundError("skill-not-found", "There are no skills yet.", hint="`whet new` creates one.")
-    choices = [Choice((card.full_name, card.scope, card.description)) for card in cards]
-    return cards[pick_one(title, choices, context.env)].full_name
+    return cards[pick_one(title, [*map(skill_choice, cards)], context.env)].full_name
+
+
+def skill_choice(card: Card) -> Choice:
+    """The line of a skill in a list to choose from."""
+    mark = f"[{card.mark}] " if card.mark else ""
+    return Choice((card.full_name, card.scope, f"{mark}{card.description}"))
 
 
 def settle(error: AmbiguousError, options: Namespace, env: Mapping[str, str]) -> bool:

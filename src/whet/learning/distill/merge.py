@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.distill.outline import CHARACTERS, DRAFT, LINES, TOKENS
+from whet.learning.distill.outline import CHARACTERS, LINES, TOKENS
 from whet.learning.evidence.shell import programs
 from whet.prompt.tokens import estimate
 from whet.skill.body import sections
+from whet.skill.template import OUTLINE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -65,7 +66,7 @@ def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = ()) -> str
     for part in after:
         key = _key(part.title)
         earlier = known.pop(key, None)
-        if earlier and ((same and key in _RECORD) or (not key and (DRAFT in old) == (DRAFT in new))):
+        if earlier and ((same and key in _RECORD) or (not key and (OUTLINE in old) == (OUTLINE in new))):
             result.append(earlier)
         else:
             result.append(_joined(part, earlier) if earlier and key in _ADDING else part)

@@ -16,7 +16,6 @@ from whet.errors import NotFoundError, RefusedError, WhetError
 from whet.learning.distill.draft import frontmatter, main_file
 from whet.learning.distill.merge import ABOUT, merged, replaced, runs_the_same
 from whet.learning.distill.names import is_generated, with_triggers
-from whet.learning.distill.outline import DRAFT
 from whet.learning.distill.relatives import COUNT, sessions_in
 from whet.library.package import read_tree
 from whet.skill.dialects import read_skill
@@ -24,6 +23,7 @@ from whet.skill.edit import remove_key, replace_body, set_value
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import read_document
 from whet.skill.model import FIRST_VERSION
+from whet.skill.template import OUTLINE
 from whet.skill.tree import Item
 from whet.values import as_json
 
@@ -122,7 +122,7 @@ def writing_of(
     trees = [found for of in past.left[-_LATEST:] if (found := _content(journal, of))]
     again = past.knows(session_label(distillation))
     edited = count > 0 and not (trees and _body(trees[-1]).strip() == old.document.body.strip())
-    outline = distillation.written is None and not answers and DRAFT not in old.document.body
+    outline = distillation.written is None and not answers and OUTLINE not in old.document.body
     own = count > 0 and ("steps" in answers or not (gains or again or edited or outline))
     made = _kept(distillation, old.document.body, read_skill(old.document), own=own)
     known = () if own else map(_body, trees)

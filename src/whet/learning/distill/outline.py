@@ -1,4 +1,4 @@
-"""The outline of a session, made without a model: what worked, in order, as it was; marked as a draft.
+"""The outline of a session, made without a model: its steps in order, as they were; marked as a draft.
 
 Nothing is reworded, and nothing inside code is replaced. The values of the case are listed as inputs; the commands are
 those of this session, and say so. Code that would not fit, or would not parse when cut, lies in a file beside it.
@@ -14,6 +14,7 @@ from whet.learning.distill.permissions import programs_of
 from whet.learning.evidence.session import TESTING
 from whet.prompt.tokens import estimate
 from whet.skill.names import slug
+from whet.skill.template import OUTLINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,10 +27,11 @@ TOKENS = 4_700
 """What a body may cost; the format advises 5,000 for the whole file."""
 CHARACTERS = 18_800
 LINES = 480
-DRAFT = (
-    "> **Draft.** Whet recorded this from one session, without a model. The commands are those of that session, with "
-    "its values. Read it, make it general, and remove this note."
+NOTE = (
+    f"> **Draft.** {OUTLINE} The commands are those of that session, with its values. "
+    "TODO: read it, make it general, and remove this note."
 )
+"""Makes the skill a draft, as what is left of a template does."""
 _REQUEST = 900
 """Tokens of the request; the others likewise."""
 _SAID = 700
@@ -45,7 +47,7 @@ def outline(
 ) -> tuple[str, dict[str, str]]:
     """The body of a skill, and the files beside it. `asked` are grants that the client asks for."""
     files: dict[str, str] = {}
-    head = [f"# {title}", "", DRAFT, *_request(evidence), *_inputs(evidence, arguments), *rules(evidence.rules)]
+    head = [f"# {title}", "", NOTE, *_request(evidence), *_inputs(evidence, arguments), *rules(evidence.rules)]
     tail = [*pitfalls(evidence.recoveries), *_end(evidence), *needs(evidence, asked)]
     room = TOKENS - estimate("\n".join((*head, *tail))) - 40
     steps, files = _steps(evidence, room, files)
@@ -132,7 +134,7 @@ def _inputs(evidence: Evidence, arguments: Sequence[Input]) -> list[str]:
 
 
 def _steps(evidence: Evidence, room: int, files: dict[str, str]) -> tuple[list[str], dict[str, str]]:
-    """What worked, in order. The shortest commands are shown first; what does not fit lies beside the text."""
+    """The steps, without failed attempts. The shortest commands are shown first; what does not fit is in files."""
     steps = evidence.steps
     if not steps:
         return [], files
@@ -143,7 +145,7 @@ def _steps(evidence: Evidence, room: int, files: dict[str, str]) -> tuple[list[s
         if costs[at] <= min(left, max(_ACTION, room // 3)):
             shown.add(at)
             left -= costs[at]
-    lines = ["", "## Steps", "", "What worked, in this order:", ""]
+    lines = ["", "## Steps", "", "What ran without an error, in this order:", ""]
     number = 0
     for at, step in enumerate(steps):
         path = "" if at in shown or step.tool != "Bash" else _beside(f"step-{at + 1}", "sh", step.action, files)

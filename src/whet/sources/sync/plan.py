@@ -86,7 +86,7 @@ MESSAGES: dict[State, str] = {
     "disabled": "It is disabled. `whet enable` gives it to clients again.",
     "users-only": "It is for users only, and this client shows it to its model. Name it with `--skill` to sync it.",
     "manual": "You list it as `manual`, and this client would show it to its model. Name it with `--skill` to sync it.",
-    "draft": "It still has parts of the template. Fill them in and sync again, or name it with `--skill`.",
+    "draft": "It is a draft. Finish it and sync again, or name it with `--skill`.",
 }
 
 

@@ -143,8 +143,8 @@ def configure_distill(parser: Parser) -> None:
         "from a list of recent sessions. Otherwise, and with --yes, Whet uses the proposed answers. An existing "
         "skill for the same job gets a new version, never a duplicate. With a model, from --model or the settings, "
         "Whet hides secrets and sends what the session shows to the model; the model writes the skill, and Whet "
-        "checks it. Without a model, nothing is sent, and the skill is an outline: what worked, in order, marked as "
-        "a draft."
+        "checks it. Without a model, nothing is sent, and the skill is an outline of the session, marked as a draft: "
+        "Whet does not offer it to models and does not link it until you edit it and remove its note."
     )
     parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, last, or the FILE of a transcript.", optional=True)
     parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
@@ -192,7 +192,7 @@ def run_distill(context: Context, options: Namespace) -> Answer:
         interview.forget(context, distillation)
     made = Answer(answer._replace(report=report), render_distill)
     mine = answer.changes and answer.created and not distillation.draft().here
-    return hint_clients(made, context, [answer.skill]) if mine else made
+    return hint_clients(made, context, [answer.skill], draft=answer.draft) if mine else made
 
 
 def _read_answers(options: Namespace) -> dict[str, object]:
@@ -261,8 +261,12 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
         refused = f"; {plural(len(model.refused), 'answer')} rejected" if model.refused else ""
         screen.say(f"{model.name} wrote it, for {model.tokens:,} tokens{refused}.")
     elif made.draft:
-        screen.say("It is an outline of the session: read and edit it. With --model, a model writes the skill.")
-    if found := sum(finding.severity != "info" for finding in made.findings):
+        screen.say(
+            "It is an outline, marked as a draft: agents get it when you have edited it and removed its note. With "
+            "--model, a model writes the skill."
+        )
+    known = "leftover-marker" if made.draft else ""
+    if found := sum(finding.severity != "info" and finding.code != known for finding in made.findings):
         where = "--json" if made.changes is None else f"`whet skill validate {name}`"
         screen.say(f"{plural(found, 'remark')}: {where} shows {'it' if found == 1 else 'them'}.")
     screen.say(*(note.message for note in made.report or ()))

@@ -127,7 +127,7 @@ def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
         (
             match.name,
             percent(match.fit) if screen.tty else f"{match.fit:.4f}",
-            "; ".join((*(("only on request",) if match.explicit else ()), *match.why, *_tell_also(match))),
+            "; ".join((*_tell_limits(match), *match.why, *_tell_also(match))),
         )
         for match in (shown if screen.tty or shown else matches)
     ]
@@ -145,6 +145,14 @@ def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
         learn = ", `whet learn feedback --help` shows how to improve matching" if matches else ""
         screen.hint(f"`whet list` shows every skill{more}{learn}.")
     render_notes(matches.notes, screen)
+
+
+def _tell_limits(match: Match) -> Iterator[str]:
+    """Why no model is offered a skill that fits."""
+    if match.card.draft:
+        yield "draft"
+    if match.explicit:
+        yield "only on request"
 
 
 def _tell_also(match: Match) -> tuple[str, ...]:

@@ -164,7 +164,7 @@ def _format_line(card: Card, whole: Skills | None) -> str:
     cells = [card.full_name, card.description]
     if whole is not None:
         loads = [name for name, verdict in whole.verdicts.get(card.path, ()) if verdict.startswith("yes")]
-        cells += [_origin(card), ", ".join(loads), card.hidden or ("draft" if card.draft else "")]
+        cells += [_origin(card), ", ".join(loads), card.mark]
     return "\t".join(map(clean, cells))
 
 
@@ -173,8 +173,7 @@ def _render_entries(skills: Skills, screen: Screen) -> None:
     for number_, card in enumerate(skills):
         if number_:
             screen.line()
-        state = card.hidden or ("draft" if card.draft else "")
-        states = [state, LISTED.get(card.listing, ""), "" if card.ready else "not ready"]
+        states = [card.mark, LISTED.get(card.listing, ""), "" if card.ready else "not ready"]
         about = ", ".join(filter(None, (_origin(card), *states)))
         screen.line(f"{screen.paint(clean(card.full_name), 'bold', 'cyan')}  {screen.paint(clean(about), 'dim')}")
         screen.line(f"  {screen.place(card.location)}")
@@ -253,7 +252,7 @@ def _format_heading(title: str, about: str, indent: str, screen: Screen) -> str:
 
 def _format_row(card: Card, column: int, indent: int, screen: Screen, told: str) -> str:
     name = pad(clean(card.full_name), column)
-    state = card.hidden or ("draft" if card.draft else "" if card.ready else "not ready")
+    state = card.mark or ("" if card.ready else "not ready")
     mark = f"[{state}] " if state else ""
     description = screen.fit(card.description, indent + width(name) + 2 + width(told) + len(mark))
     marked = screen.paint(told, "dim") + screen.paint(mark, "dim" if card.hidden else "yellow")

@@ -94,7 +94,9 @@ def run_new(context: Context, options: Namespace) -> Answer:
         place = os.path.join(options.dir, options.name)
         place = place if place.startswith(os.curdir) or os.path.isabs(place) else os.path.join(os.curdir, place)
         return answer.hint(f"`whet install {shlex.quote(place)}` adds it to your skills.")
-    answer = answer if options.here else hint_clients(answer, context, [options.name], draft=True)
+    if not options.here:
+        elsewhere = "`whet new NAME --dir DIR` writes a draft where no client looks."
+        answer = hint_clients(answer, context, [options.name], draft=True, elsewhere=elsewhere)
     return _hint_disabled(answer, library, options.name)
 
 
@@ -347,14 +349,14 @@ def _choose_skills(context: Context, options: Namespace) -> list[str]:
     """The skills that a person marks in a list. Raises UsageError where nobody can be asked."""
     if not can_ask(options):
         raise misuse("remove", "NAME is missing.")
-    from whet.interfaces.cli.picker import Choice, pick_several
+    from whet.interfaces.cli.picker import pick_several, skill_choice
 
     scopes = ("project",) if options.here else ("project", "user")
     cards = [card for card in context.library.catalogue.cards if card.scope in scopes]
     if not cards:
         hint = "`whet list --all` shows every skill."
         raise NotFoundError("skill-not-found", "There are no skills to remove.", hint=hint)
-    choices = [Choice((card.full_name, card.scope, card.description)) for card in cards]
+    choices = [*map(skill_choice, cards)]
     return [cards[number].full_name for number in pick_several("Remove which skills?", choices, context.env)]
 
 
