@@ -373,10 +373,17 @@ def test_decisions_about_skills_and_projects_are_undone_and_done_again(tmp_path:
         history.undo(number)
         assert state() == after
     decisions.use("web")
-    decisions.trust()
     elsewhere = Library.open(project=str(tmp_path), env=env)
-    decisions.untrust()
-    assert refused(elsewhere.history.undo, "cannot-undo").hint == "Run `whet guard trust` there."
+    for _ in ("a repository", "a project without one, whose skills are below it and not in it"):
+        decisions.trust()
+        decisions.untrust()
+        assert elsewhere.history.undo().undone
+        assert [trusted.path for trusted in decisions.trusted()] == [str(project)]
+        decisions.untrust()
+        if (project / ".git").exists():
+            (project / ".git").rmdir()
+            refusal = refused(elsewhere.history.undo, "cannot-undo")
+            assert refusal.message == f"{project} is no longer the repository that you trusted."
     assert history.verify().valid
 
 

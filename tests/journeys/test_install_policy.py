@@ -208,7 +208,8 @@ def test_a_clone_is_what_its_remotes_are_and_not_your_own(shop: Shop) -> None:
         return [row["trust"] for row in machine.ask("install", "./clone/good", "--dry-run")["plan"]]
 
     assert trust() == ["community"], "it may be a download"
-    assert machine.ask("install", "./good", "--dry-run", cwd=clone)["plan"][0]["trust"] == "local", "your project"
+    from_there = machine.ask("install", "./good", "--dry-run", cwd=clone)["plan"]
+    assert from_there[0]["trust"] == "community"
     assert trust("https://github.com/anthropics/skills.git") == ["trusted"]
     assert trust("https://github.com/anthropics/skills.git", "git@github.com:somebody/skills.git") == ["community"]
     code, out, said = machine.says("install", "./clone", "--skill", "ports")
@@ -225,7 +226,12 @@ def test_what_is_found_in_your_own_directory_is_shown_although_it_is_let_in(shop
     (machine.work / "ports" / "SKILL.md").write_text(PORTS["SKILL.md"])
     downloaded = machine.says("install", "./ports")
     assert (downloaded[0], downloaded[2].splitlines()[0]) == (3, f"ports: {WARNED}"), "it may be a download"
+    assert "hint: `whet show ./ports` shows it in full." in downloaded[2], "as it was typed"
+    (machine.work / "shop").mkdir()
+    assert "`whet show ../ports`" in machine.says("install", "../ports", cwd=machine.work / "shop")[2]
     (machine.work / ".git").mkdir()
+    assert machine.says("install", "./ports") == downloaded, "a repository of no origin may be a download, too"
+    assert machine.says("guard", "trust")[0] == 0
     code, out, said = machine.says("install", "./ports", "--yes")
     assert (code, said) == (0, "")
     assert out.splitlines()[1:] == [FOUND.splitlines()[0]]

@@ -153,6 +153,7 @@ def test_a_need_may_name_another_source(world: World, tmp_path: Path) -> None:
     world.offer("lint", where=elsewhere, more=needing())
     world.offer("deploy", where=own, more=needing(f"{elsewhere}:lint ^1.0"))
     library = world.library()
+    library.settings.trust(str(own))
     assert told(library.sources.plan_install(str(own))) == {"deploy": READY, "lint": READY}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.commits import Commit
@@ -271,19 +272,22 @@ class SkillSettings:
 
     def _trust(self, path: str | None, by: Provenance = USER) -> tuple[Trust, Commit]:
         """Trust a directory or this repository: what is so now, and what the history says of it."""
-        from whet.library.trust import remember, review_project
-
         if path is not None:
             return self._trust_directory(path, by)
-        repository = self._project()
-        if not self._has_skills(repository):
+        return self._trust_project(self._workspace, self._project(), by)
+
+    def _trust_project(self, there: Workspace, repository: Repository, by: Provenance) -> tuple[Trust, Commit]:
+        """Trust the repository that a workspace is in."""
+        from whet.library.trust import remember, review_project
+
+        if not _has_skills(there, repository):
             raise UsageError("no-project", f"{repository.root} is not a repository and has no skills.", hint=_GO_THERE)
         self._check_allowed(repository)
         gate = self._workspace.gate
-        found = review_project(gate, self._workspace.snapshot())  # before anything is loaded
+        found = review_project(gate, there.snapshot())  # before anything is loaded
         remember(gate, self._decisions, found, "trust", "user")
         made = self._set_trust(repository.identity, repository.root, trusted=True, by=by)
-        return Trust(repository.root, True, bool(made.entries), self._project_skills(), found), made
+        return Trust(repository.root, True, bool(made.entries), _project_skills(there), found), made
 
     def _check_allowed(self, repository: Repository) -> None:
         """Raise RefusedError for a repository from a source that the policy of this machine does not allow."""
@@ -321,7 +325,7 @@ class SkillSettings:
         if path is None:
             repository = self._project()
             changed = self._set_trust(repository.identity, repository.root, trusted=False)
-            return Trust(repository.root, False, bool(changed.entries), self._project_skills())
+            return Trust(repository.root, False, bool(changed.entries), _project_skills(self._workspace))
         wanted, home = os.path.abspath(path), self._workspace.place.home
         identity = find_repository(wanted, home=home).identity if os.path.isdir(wanted) else wanted
         for item in self._decisions.trusted():
@@ -339,15 +343,6 @@ class SkillSettings:
         if is_same(place.directory, place.home):
             raise UsageError("no-project", "The home directory is never a project.", hint=_GO_THERE)
         return find_repository(place.directory, home=place.home)
-
-    def _has_skills(self, repository: Repository) -> bool:
-        """Is there anything to trust: a repository, or skills in the directory?"""
-        marked = os.path.lexists(os.path.join(repository.root, ".git"))
-        return marked or any(root.scope == "project" for root in self._workspace.config().roots)
-
-    def _project_skills(self) -> tuple[str, ...]:
-        catalogue = self._workspace.snapshot().catalogue
-        return tuple(c.full_name for c in (*catalogue.cards, *catalogue.waiting) if c.scope == "project")
 
     # what is offered
 
@@ -523,12 +518,23 @@ class SkillSettings:
         return self._set_pin(card, entry.origin, by)
 
     def _trust_again(self, entry: Entry, by: Provenance) -> Commit:
-        """Trust again what was trusted before: its skills are scanned first, so a repository has to be this one."""
-        directory, here = None if entry.origin != entry.path else entry.path, self._workspace.config().repository
-        if directory is None and (here is None or here.identity != entry.origin):
-            message = f"{entry.path} is another repository; its skills must be scanned before you trust it."
+        """Trust again what was trusted before, wherever the working directory is; its skills are scanned first."""
+        from whet.library.workspace import Workspace
+
+        if entry.origin == entry.path:
+            with suppress(NotFoundError):  # a project without a repository has the same identity, and no skills in it
+                return self._trust_directory(entry.path, by)[1]
+        workspace = self._workspace
+        repository = find_repository(entry.path, home=workspace.place.home)
+        if repository.identity != entry.origin:
+            message = f"{entry.path} is no longer the repository that you trusted."
             raise ConflictError("cannot-undo", message, hint="Run `whet guard trust` there.", entry=entry.id)
-        return self._trust(directory, by)[1]
+        there = Workspace(workspace.place._replace(directory=entry.path), None, workspace.clock, None)
+        there.hidden, there.origins = workspace.hidden, workspace.origins
+        try:
+            return self._trust_project(there, repository, by)[1]
+        finally:
+            there.close()
 
     def bundle(self, name: str) -> BundleView:
         """One bundle, and which of its skills are not available (`missing`). Raises NotFoundError."""
@@ -631,3 +637,14 @@ class SkillSettings:
 def _is_named(key: str, wanted: str) -> bool:
     """Is a skill that is gone, known by its id or by a name, the one of this name?"""
     return wanted in (key, name_key(key.rpartition("/")[2]))
+
+
+def _has_skills(workspace: Workspace, repository: Repository) -> bool:
+    """Is there anything to trust: a repository, or skills in the directory?"""
+    marked = os.path.lexists(os.path.join(repository.root, ".git"))
+    return marked or any(root.scope == "project" for root in workspace.config().roots)
+
+
+def _project_skills(workspace: Workspace) -> tuple[str, ...]:
+    catalogue = workspace.snapshot().catalogue
+    return tuple(card.full_name for card in (*catalogue.cards, *catalogue.waiting) if card.scope == "project")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from whet.errors import RefusedError
@@ -19,7 +20,7 @@ from whet.records import NamedTuple
 from whet.values import failure_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from whet.api import Library
     from whet.api.sources import SkillSources
@@ -295,7 +296,7 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
         allowed = (step.judgement.decision for step in result.plan.ready if step.action == "install" and step.judgement)
         reasons = dict.fromkeys(decision.reason for decision in allowed if decision.action == "allow")
         screen.say(*(f"Installed without asking: {reason}" for reason in reasons))
-    _render_hints(result, screen, " --here" if options.here else "")
+    _render_hints(result, screen, options)
 
 
 def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
@@ -336,8 +337,17 @@ def _render_clashes(step: Step, screen: Screen) -> None:
             screen.line(f"  {clean(line)}")
 
 
-def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
-    steps = result.plan.steps
+def _as_typed(path: str, sources: Sequence[str]) -> str:
+    """A path on this disk, spelled like the source that leads to it."""
+    for text in sources:
+        typed = os.path.abspath(os.path.expanduser(text))
+        if path == typed or path.startswith(os.path.join(typed, "")):
+            return text.rstrip("/") + path[len(typed) :]
+    return path
+
+
+def _render_hints(result: PlanResult, screen: Screen, options: Namespace) -> None:
+    steps, here = result.plan.steps, " --here" if options.here else ""
     if clashing := [step.name for step in steps if step.code == "update-conflict"]:
         name = clashing[0] if len(clashing) == 1 else "NAME"
         screen.hint(
@@ -351,8 +361,8 @@ def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
         entry = kept.entry or kept.previous
         source = opened_source(entry.source, os.path.dirname(lock_file(result.plan.root))) if entry else ""
         if source.startswith("path:") and "%" not in source:
-            source = source.removeprefix("path:").replace("#path=", "/")
-        look = f"`whet show '{source}'` shows it in full. " if source else ""
+            source = _as_typed(source.removeprefix("path:").replace("#path=", "/"), getattr(options, "sources", ()))
+        look = f"`whet show {quote(source)}` shows it in full. " if source else ""
         screen.hint(f"{look}`--override REASON` installs it anyway.")
     if result.waiting:
         skills = "its skill does" if result.waiting == 1 else f"its {result.waiting:,} skills do"

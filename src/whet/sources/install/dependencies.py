@@ -156,7 +156,8 @@ def _want(installer: Installer, package: Fetched, need: SkillNeed) -> Wanted:
     if not need.source:
         return _beside(origin, need.name)
     ref = read_ref(need.source, installer.reach.place)
-    if is_local(ref) and installer.trust_in(package) != "local":
+    vouched = ("local", "trusted") if is_local(origin) else ()
+    if is_local(ref) and installer.trust_in(package) not in vouched:
         message = f"{package.offer.name} names {shown(ref)}, a place on this machine."
         raise RefusedError("dependency-source", message, hint="Install it from there yourself, if you know it.")
     installer.reach.web.check_told(ref.location)

@@ -274,11 +274,11 @@ class Installer:
         return self._trust[directory]
 
     def _checkout_trust(self, directory: str) -> str:
-        """How far a directory is trusted: the clone of a repository is what its remotes are, the least trusted counts.
+        """How far a directory is trusted, wherever the question is asked from.
 
-        A repository or directory that the user trusted stays so, but this does not cover clones inside it. The user's
-        own are the directories of the user's skills, and the project around the working directory if it comes from
-        nowhere; others may be downloads.
+        The clone of a repository is what its remotes are, the least trusted counts. A repository or directory that the
+        user trusted stays so, but this does not cover clones inside it. The user's own are the directories of the
+        user's skills; everything else may be a download.
         """
         directory = os.path.realpath(directory)
         repository = self._repository(directory)
@@ -286,7 +286,8 @@ class Installer:
         foreign = addresses and not inside(self.project, repository.root)
         if self.project and inside(directory, self.project) and not foreign:
             return self.own_trust
-        if not addresses and self._is_own(directory, repository):
+        users = (root.real for root in self._config.roots if root.scope == "user")
+        if not addresses and any(inside(directory, root) for root in users):
             return self.own_trust
         if repository.identity in self._trusted:
             return "trusted"
@@ -295,20 +296,8 @@ class Installer:
         levels = {origin_trust(address, self._config.settings.trusted_sources) for address in addresses}
         return "trusted" if levels == {"trusted"} else "community"
 
-    def _is_own(self, directory: str, repository: Repository) -> bool:
-        """Is it in a directory of the user's skills, or in the project around the working directory?"""
-        if any(root.scope == "user" and inside(directory, root.real) for root in self._config.roots):
-            return True
-        return repository.identity == self._working_repository.identity and os.path.lexists(
-            os.path.join(repository.root, ".git")
-        )
-
     def _repository(self, directory: str) -> Repository:
         return find_repository(directory, home=self.reach.place.home, known=self._repositories)
-
-    @cached_property
-    def _working_repository(self) -> Repository:
-        return self._repository(os.path.realpath(self.reach.place.directory))
 
     @cached_property
     def _trusted(self) -> frozenset[str]:

@@ -58,13 +58,11 @@ def run_trust(context: Context, options: Namespace) -> Answer:
 
 
 def _is_project(library: Library, path: str) -> bool:
-    """Is this a repository that has skills for those who work in it, rather than a directory that holds skills?"""
-    if not os.path.lexists(os.path.join(os.path.expanduser(path), ".git")):
-        return False
+    """Is this a project that has skills for those who work in it, rather than a directory that holds skills?"""
     try:
         library.guard.review(path)
-    except NotFoundError:
-        return True
+    except NotFoundError as error:
+        return error.code == "no-skills-found"
     return False
 
 
