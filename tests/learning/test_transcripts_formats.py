@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -16,6 +17,7 @@ from learning import client_sessions as made
 from learning.client_sessions import ASKED, CLIENTS, DONE, SKILL, STEPS, TRIED
 from whet.errors import InvalidError
 from whet.learning.transcripts.reader import KNOWN, read_transcript
+from whet.learning.transcripts.walker import tables
 
 Seen = tuple[str, str, str, dict[str, Any], bool, int | None]
 
@@ -219,6 +221,28 @@ def test_turns_that_were_stopped_and_summaries_are_notes(tmp_path: Path) -> None
         ("note", "summary", "A list."),
         ("note", "context", "x"),
     ]
+
+
+KEYS = {
+    "rule": """when more once session latest project form client count note about told loaded user shown typed sent
+        assistant call result end own each""",
+    "call": "name id given mcp",
+    "result": "text id name code time mcp without form failed worked",
+    "end": "id code failed",
+}
+
+
+def test_the_table_of_formats_has_only_what_the_walker_knows() -> None:
+    for name, table in tables().items():
+        assert set(table) - {"is", "time", "unknown", "rules"} <= set(re.findall(r"@(\w+)", str(table))), name
+        for rule in table.get("rules", []):
+            assert set(rule) <= set(KEYS["rule"].split()), name
+            assert set(rule.get("each", {}).values()) <= set(tables()), name
+            for part in {"call", "result", "end"} & set(rule):
+                assert set(rule[part]) <= set(KEYS[part].split()), (name, part)
+                row = rule[part]
+                for pattern in (*row.get("mcp", {}).values(), *row.get("without", []), row.get("form", "")):
+                    re.compile(pattern)
 
 
 UNKNOWN: dict[str, list[dict[str, Any]]] = {

@@ -61,7 +61,7 @@ def loads_of(events: Sequence[Event]) -> tuple[Load, ...]:
 def _loaded_by(act: Act) -> str:
     """The skill that a call loaded, or ""."""
     if act.tool == "Skill":
-        return act.text("skill") or act.text("command")
+        return act.text("skill")
     if act.tool.rpartition("__")[2] == "skill_view":
         return "" if act.text("file_path") else act.text("name") or act.text("skill")
     command = act.text("command") if act.tool == "Bash" else ""

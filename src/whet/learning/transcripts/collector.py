@@ -111,6 +111,8 @@ _EDGE = 4_000
 """Characters at a cut that are dropped, since half a secret has no shape."""
 _IDS = 500_000
 """Calls and results that are remembered, to know one that comes a second time."""
+_ENDS = 1_000
+"""Ends of calls that are remembered until their results come."""
 _NAME = 200
 """Characters of a name: of a tool, a session, a call."""
 _KINDS = 1_000
@@ -135,7 +137,10 @@ class Collector:
         self._full = False
         self.added = 0
         """Events that came, kept or not."""
+        self.skills: dict[str, str] = {}
+        """The skills that were loaded, by the ids of the calls."""
         self._tools: dict[str, str] = {}
+        self._ends: dict[str, tuple[bool, int | None]] = {}
         self._returned: set[str] = set()
         self._tasks: set[int] = set()
         self._known = Known()
@@ -185,9 +190,16 @@ class Collector:
             self._returned.add(id_)
         self._open = "" if id_ == self._open else self._open
         tool = self._tools.get(id_, "") or self.name(canonical(tool, {})[0])
+        failed, code = self._ends.pop(id_, (failed, code))
         told = outcome(clean_text(text), failed=failed if code is None else bool(failed or code))
         code = told.code if code is None else code
         self._add(Event("result", self.text(told.text), time, tool, id_, failed=told.failed, code=code))
+
+    def ended(self, id_: str, failed: bool, code: int | None) -> None:
+        """How a call ended, where the client notes that elsewhere than in its result, which is still to come."""
+        while len(self._ends) >= _ENDS:
+            del self._ends[next(iter(self._ends))]
+        self._ends[self.name(id_)] = failed, code
 
     def keep(self, event: Event) -> None:
         """An event that is one already, as a recorder wrote it; hidden and cut like every other."""
@@ -266,6 +278,8 @@ class Collector:
         if len(self._tools) < _IDS:
             self._tools[id_] = tool
         self._open = id_
+        if tool == "Skill" and isinstance(skill := given.get("skill"), str) and len(self.skills) < _IDS:
+            self.skills[id_] = skill
         if tool == "Task" and isinstance(prompt := given.get("prompt"), str) and len(self._tasks) < _IDS:
             self._tasks.add(_mark(prompt))
         arguments = Arguments(self.text, self._known.learn, languages_of(tool, given))

@@ -11,9 +11,8 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.secrets.hide import BINARY
-from whet.learning.transcripts.names import names_of
-from whet.learning.transcripts.values import exit_code, mapping, moment, sequence, string
+from whet.learning.transcripts.values import mapping, sequence, string
+from whet.learning.transcripts.walker import Walker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.collector import Collector
 
 _TABLES = {"session", "message", "part"}
-
-
-def is_export(record: Mapping[str, Any]) -> bool:
-    """Is this what `opencode export` writes?"""
-    messages = record.get("messages")
-    if not isinstance(messages, list) or not isinstance(record.get("info"), dict):
-        return False
-    return all({"info", "parts"} <= set(mapping(message)) for message in messages)
 
 
 def read_export(record: Mapping[str, Any], into: Collector) -> None:
@@ -40,10 +31,8 @@ def read(info: Mapping[str, Any], messages: Iterable[Mapping[str, Any]], into: C
     """Take over a session: what is known of it, and its messages."""
     into.session, into.project = string(info.get("id")), string(info.get("directory"))
     reverted = string(mapping(info.get("revert")).get("messageID"))
-    for message in messages:
-        about = mapping(message.get("info"))
-        if not reverted or string(about.get("id")) < reverted:
-            _message(about, map(mapping, sequence(message.get("parts"))), into)
+    kept = (one for one in messages if not reverted or string(mapping(one.get("info")).get("id")) < reverted)
+    Walker(into).read(kept, "opencode")
 
 
 def read_database(path: str, into: Collector, session: str = "") -> bool:
@@ -90,54 +79,3 @@ def _value(text: Any) -> Mapping[str, Any]:
         return mapping(json.loads(text)) if isinstance(text, str | bytes) else {}
     except (ValueError, RecursionError):
         return {}
-
-
-def _message(about: Mapping[str, Any], parts: Iterable[Mapping[str, Any]], into: Collector) -> None:
-    role, time = string(about.get("role")), moment(mapping(about.get("time")).get("created"))
-    if role not in {"user", "assistant"}:
-        into.left_out(role or "message")
-        return
-    summary = about.get("summary") is True
-    for part in parts:
-        _part(role, part, into, moment(mapping(part.get("time")).get("start")) or time, summary=summary)
-    if error := mapping(about.get("error")):
-        name, text = string(error.get("name")), string(mapping(error.get("data")).get("message"))
-        stopped = "Abort" in name
-        said = f"[turn aborted: {text or name}]" if stopped else f"{name}: {text}"
-        into.said("note", said, time, "interrupted" if stopped else "system")
-
-
-def _part(role: str, part: Mapping[str, Any], into: Collector, time: int, *, summary: bool) -> None:
-    kind, text = string(part.get("type")), string(part.get("text"))
-    if kind == "text" and role == "assistant":
-        into.said("note" if summary else "assistant", text, time, "summary" if summary else "")
-    elif kind == "text" and (part.get("synthetic") is True or part.get("ignored") is True):
-        into.said("note", text, time, "context")
-    elif kind == "text":
-        quoted = len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]
-        into.user(text[1:-1] if quoted else text, time)  # `opencode run` quotes what it was given
-    elif kind == "reasoning":
-        into.said("note", text, time, "thinking")
-    elif kind == "file":
-        into.said("note", BINARY, time, "context")
-    elif kind == "tool":
-        _call(part, into, time)
-    elif kind not in names_of("opencode", "silent"):
-        into.left_out(kind or "part")
-
-
-def _call(part: Mapping[str, Any], into: Collector, time: int) -> None:
-    """A call with its result; one that still runs has none."""
-    state, name = mapping(part.get("state")), string(part.get("tool"))
-    status, given, times = string(state.get("status")), mapping(state.get("input")), mapping(state.get("time"))
-    unknown = name == "invalid"
-    name = string(given.get("tool")) if unknown else name
-    server, _, tool = name.partition("_")
-    if not unknown and name not in names_of("opencode", "tools") and tool:
-        name = f"mcp__{server}__{tool}"
-    id_ = into.called(name, given, string(part.get("callID")), moment(times.get("start")) or time)
-    if status in {"completed", "error"}:
-        output = string(state.get("error") if status == "error" else state.get("output"))
-        code = exit_code(mapping(state.get("metadata")).get("exit"))
-        end = moment(times.get("end")) or time
-        into.returned(output, id_, end, failed=unknown or status == "error", code=code)

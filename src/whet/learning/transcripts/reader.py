@@ -5,32 +5,23 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from whet.errors import InvalidError, NotFoundError
-from whet.learning.transcripts import (
-    api_messages,
-    claude,
-    codex,
-    copilot,
-    documents,
-    gemini,
-    markdown,
-    opencode,
-    recorder,
-)
+from whet.learning.transcripts import clients, documents, markdown, opencode, recorder
 from whet.learning.transcripts.collector import Collector
+from whet.learning.transcripts.walker import Walker, is_of
 from whet.store.atomic import clean_leftovers, staging
 from whet.store.directories import PRIVATE, make_directories
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from whet.learning.transcripts.events import Transcript
 
-Record = Mapping[str, Any]
 KNOWN = (
     "a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode or Cline, an export of Hermes,"
     " messages of OpenAI or Anthropic (JSON or JSONL), Markdown with the speakers as headings, a recording of whet"
@@ -59,6 +50,7 @@ def read_transcript(path: str, *, client: str = "", session: str = "") -> Transc
             _read_text(path, head.decode(documents.encoding_of(head), "ignore").lstrip("\0 \t\r\n"), into)
     if not into.added:
         _refuse_empty(path, into)
+    into.client = into.client or "openai"
     return into.transcript()
 
 
@@ -73,7 +65,8 @@ def _refuse_empty(path: str, into: Collector) -> NoReturn:
 def from_messages(messages: Iterable[Any], *, client: str = "") -> Transcript:
     """A session from messages in memory: OpenAI's, Anthropic's or LangChain's, as dictionaries or as objects."""
     into = Collector(client)
-    api_messages.read(map(_plain, messages), into)
+    Walker(into).read(map(_plain, messages), "message")
+    into.client = into.client or "openai"
     return into.transcript()
 
 
@@ -108,42 +101,25 @@ def _refuse(path: str, why: str) -> NoReturn:
     )
 
 
-class Format(NamedTuple):
-    """How the records or the whole sessions of a client look, and who reads them."""
-
-    client: str
-    """What a transcript calls the client; "" where the messages tell."""
-    is_one: Callable[[Record], bool]
-    read: Callable[[Any, Collector], None]
-    """Of records: reads the file that has one a line. Of a session: reads the session."""
-
-
-def _of(read: Callable[[Iterable[Record], Collector], None]) -> Callable[[str, Collector], None]:
-    """How a file is read that has a record a line."""
-    return lambda path, into: read(documents.records(path, into), into)
-
-
-RECORDS = (
-    Format("whet", lambda record: recorder.MARK in record, _of(recorder.read)),
-    Format("codex", codex.is_one, codex.read_file),
-    Format("qwen", gemini.is_qwen, _of(gemini.read_qwen)),
-    Format("claude-code", claude.is_one, claude.read_file),
-    Format("copilot", copilot.is_one, _of(copilot.read)),
-    Format("gemini", gemini.is_gemini, gemini.read_file),
-    Format("", api_messages.is_one, _of(api_messages.read)),
-)
-"""Formats with a record a line; the first that knows a record is asked."""
-SESSIONS = (
-    Format("gemini", gemini.is_chat, gemini.read_chat),
-    Format("opencode", opencode.is_export, opencode.read_export),
-    Format("hermes", api_messages.is_hermes, api_messages.read_session),
-    Format("", lambda record: isinstance(record.get("messages"), list), api_messages.read_session),
-)
+_RECORDS: dict[str, Callable[[str, Collector], None] | None] = {
+    "whet": lambda path, into: recorder.read(documents.records(path, into), into),
+    "codex": clients.read_codex,
+    "qwen": None,
+    "claude-code": clients.read_claude,
+    "copilot": None,
+    "gemini": clients.read_gemini,
+    "message": None,
+}
+"""Formats with a record a line, the first that fits, and who reads their files, where the rules are not enough."""
+_SESSIONS = ("gemini-chat", "opencode", "hermes", "session")
 """Formats in which a session is one JSON object."""
+_CLIENTS = {"gemini-chat": "gemini", "message": "", "session": ""}
+"""What a transcript calls the client, where that is not the format; "" where the messages tell."""
 
 
-def _format(formats: Iterable[Format], record: Any) -> Format | None:
-    return next((form for form in formats if isinstance(record, dict) and form.is_one(record)), None)
+def _format(formats: Iterable[str], record: Any) -> str:
+    """The first format that a record is of, or ""."""
+    return next((form for form in formats if is_of(form, record)), "")
 
 
 def _read_text(path: str, start: str, into: Collector) -> None:
@@ -155,21 +131,24 @@ def _read_text(path: str, start: str, into: Collector) -> None:
         if not why:
             return
     if form:
-        into.client = into.client or form.client
-        form.read(path, into)
+        into.client = into.client or _CLIENTS.get(form, form)
+        if read := _RECORDS[form]:
+            read(path, into)
+        else:
+            Walker(into).read(documents.records(path, into), form)
     elif why:
         _refuse(path, why)
     else:
         _read_markdown(path, into)
 
 
-def _records_of(path: str) -> tuple[bool, Format | None]:
+def _records_of(path: str) -> tuple[bool, str]:
     """The format of the records of a file, and whether the first line tells it: a file may begin with damage."""
     for number, (line, _) in enumerate(islice(documents.lines(path, Collector("")), _LOOKED_AT)):
         record = next(documents.values(line), None)  # none is damage, or part of a larger value
-        if not _format(SESSIONS, record) and (form := _format(RECORDS, record)):
+        if not _format(_SESSIONS, record) and (form := _format(_RECORDS, record)):
             return number == 0, form
-    return False, None
+    return False, ""
 
 
 def _read_document(path: str, into: Collector) -> str:
@@ -184,15 +163,18 @@ def _read_document(path: str, into: Collector) -> str:
     if found[0] is None:
         return "its JSON is damaged or has an unknown form"
     found = found[0] if len(found) == 1 and isinstance(found[0], list) else found
-    sessions = [(form, record) for record in found if (form := _format(SESSIONS, record))]
+    sessions = [(form, record) for record in found if (form := _format(_SESSIONS, record))]
     for number, (form, record) in enumerate(sessions):
-        into.client = into.client or form.client
-        form.read(record, into)
+        into.client = into.client or _CLIENTS.get(form, form)
+        if form == "opencode":
+            opencode.read_export(record, into)
+        else:
+            Walker(into).take(record, form)
         if into.added:
             into.counts["others"] += len(sessions) - number - 1
             return ""
-    if any(map(partial(_format, RECORDS[-1:]), found)):
-        api_messages.read((record for record in found if isinstance(record, dict)), into)
+    if any(is_of("message", record) for record in found):
+        Walker(into).read((record for record in found if isinstance(record, dict)), "message")
         return ""
     return "" if sessions else "its JSON has no messages"
 

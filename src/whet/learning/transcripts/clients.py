@@ -1,0 +1,89 @@
+"""Sessions whose records cannot be read one after the other: Claude Code's, Codex's and Gemini CLI's.
+
+A file is gone through before it is read, or once more: memory must not grow with it.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from whet.learning.transcripts.collector import Collector
+from whet.learning.transcripts.documents import lines, records, values
+from whet.learning.transcripts.values import clean_text, mapping, sequence, string, words
+from whet.learning.transcripts.walker import Walker
+from whet.learning.transcripts.wrappers import spoken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_TYPED = 400_000
+"""Characters of messages by which others are known to be typed."""
+_HEADS = frozenset({"projectHash", "$set", "$rewindTo"})
+"""What a record of Gemini CLI has that is not a message."""
+
+
+def read_claude(path: str, into: Collector) -> None:
+    """Take over a session of Claude Code.
+
+    Records of subagents are marked as side chains and left out, but a file that has no others is a subagent's own.
+    """
+    Walker(into).read(records(path, into), "claude-code")
+    if not into.added and into.counts.pop("subagents", 0):
+        own = ({**one, "isSidechain": False, "parent_tool_use_id": None} for one in records(path, Collector("")))
+        Walker(into).read(own, "claude-code")
+
+
+def read_codex(path: str, into: Collector) -> None:
+    """Take over a session of Codex: which of the messages in the user's name the user typed, only the screen knows."""
+    Walker(into, list(_typed(path))).read(records(path, into), "codex")
+
+
+def _typed(path: str) -> Iterator[str]:
+    """What the screen shows as typed, as much as may be held in memory."""
+    room = _TYPED
+    for line, _ in lines(path, Collector("")):
+        if '"user_message"' not in line and '"UserMessage"' not in line:
+            continue
+        for record in map(mapping, values(line)):
+            event = mapping(record.get("payload")) if record.get("type") == "event_msg" else {}
+            item = mapping(event.get("item"))
+            text = string(event.get("message")) if event.get("type") == "user_message" else ""
+            text = words(item.get("content")) if item.get("type") == "UserMessage" else text
+            room -= len(text)
+            if text and room > 0:
+                yield from (piece.text for piece in spoken(clean_text(text)) if piece.kind == "user")
+
+
+def read_gemini(path: str, into: Collector) -> None:
+    """Take over a session of Gemini CLI, which writes a message again whenever it grows, and takes messages back."""
+    walker, number = Walker(into), count()
+    kept = _latest(records(path, Collector("")))
+    for record in records(path, into):
+        into.session = string(record.get("sessionId")) or into.session
+        messages = list(_messages(record))
+        for message in messages:
+            if kept.get(string(message.get("id"))) == next(number):
+                walker.take(message, "gemini")
+        if not messages and not _HEADS & set(record):
+            into.left_out(string(record.get("type")) or "record")
+
+
+def _latest(found: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """The messages that stay, by their ids: the number of the last version of each."""
+    kept: dict[str, int] = {}
+    number = count()
+    for record in found:
+        if isinstance(back := record.get("$rewindTo"), str):
+            ids = list(kept)
+            for id_ in ids[ids.index(back) :] if back in kept else ids:
+                del kept[id_]
+        kept |= {string(message.get("id")): next(number) for message in _messages(record)}
+    return kept
+
+
+def _messages(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The messages of one record: itself, or those that it sets."""
+    if isinstance(record.get("id"), str):
+        yield record
+    yield from map(mapping, sequence(mapping(record.get("$set")).get("messages")))
