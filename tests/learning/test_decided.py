@@ -180,10 +180,10 @@ def test_what_was_edited_by_hand_is_not_taken_back_when_nobody_looks(library: Li
     name = library.learning.distill(packing("first")).to_json()["skill"]
     change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
     report = library.learning.learn(packing("second", said="No, always sign the wheel first.")).to_json()["sessions"][0]
-    assert report["added"] == ['- "No, always sign the wheel first."']
     assert EDITED in report["warnings"]
     library.edit.proposals.approve(report["proposal"])
     assert "rm -rf dist && uv build" in text(library, name)
+    assert '- "No, always sign the wheel first."' in text(library, name)
 
 
 def test_what_was_undone_was_not_learned(library: Library) -> None:

@@ -51,8 +51,7 @@ def test_a_session_is_learned_from_by_client_and_id(tmp_path: Path, client: str)
         context = library.learning.context
         for id_ in (wanted, LAST):
             found = read_source(context, f"{client}:{id_}")
-            assert (found.client, found.path) == (client, str(path))
-            assert found.transcript.session == ("ses_1" if client == "opencode" else "s1")
+            assert (found.client, found.session) == (client, "ses_1" if client == "opencode" else "s1")
         report = learn(context, f"{client}:{wanted}")
         assert (report.captured, report.action, report.skill) == (True, "create", "build-price-list")
         with pytest.raises(NotFoundError, match="There is no session"):

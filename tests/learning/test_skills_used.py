@@ -104,7 +104,8 @@ def gained(library: Library, report: Report) -> str:
 def test_what_was_done_before_a_skill_was_loaded_does_not_change_it(library: Library) -> None:
     report = learned(library, session(*CONVERT, viewed("flaky-tests"), says("Done. The handbook is in handbook.pdf.")))
     assert (report.captured, report.action, report.skill) == (True, "create", "convert-handbook-pdf")
-    assert "flaky" not in (report.description or "")
+    gained(library, report)
+    assert "flaky" not in library.card("convert-handbook-pdf").description
 
 
 def test_what_was_done_after_it_was_loaded_does(library: Library) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.learning.distill.merge import added, merged
+from whet.learning.distill.merge import merged
 
 BODY = """# Migrate
 
@@ -79,12 +79,10 @@ BOTH = """# Migrate
 
 def test_a_persons_skill_gains_what_it_lacks() -> None:
     assert merged(BODY, DRAFT, own=False) == BOTH
-    assert added(BODY, BOTH) == ("- Never touch production.", "- Check it.")
 
 
 def test_a_second_time_adds_nothing() -> None:
     assert merged(BOTH, DRAFT, own=False) == BOTH
-    assert added(BOTH, BOTH) == ()
 
 
 def test_what_was_refused_is_not_added_to_a_persons_skill() -> None:

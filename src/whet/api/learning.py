@@ -582,13 +582,12 @@ class SkillLearning:
         if ":" not in source or os.path.lexists(os.path.expanduser(source)):
             return session_of(source)
         try:
-            read = read_source(self.context, source)
+            return read_source(self.context, source)
         except NotFoundError as error:
             if error.code != "no-such-session":
                 raise
             hint = "`whet distill` lists recent sessions on a terminal; `whet distill FILE` takes any other."
             raise NotFoundError("no-such-session", error.message, hint=hint) from None
-        return read.transcript._replace(client=read.client, session=read.id)
 
     def _name_session(self, said: str) -> str:
         """CLIENT:ID for `last`, CLIENT, another name of a client, or the beginning of an id; else what was said."""

@@ -81,13 +81,6 @@ def replaced(old: str, new: str, keys: Collection[str]) -> str:
     return _text([fresh.get(_key(part.title), part) for part in _parts(old)])
 
 
-def added(old: str, new: str) -> tuple[str, ...]:
-    """The first lines of the points that only the second body has."""
-    known = {_plain(item) for part in _parts(old) for item in _items(part.rows)}
-    items = [item for part in _parts(new) for item in _items(part.rows)]
-    return tuple(item[0] for item in items if re.match(r"[-*+] |\d+[.)] ", item[0]) and _plain(item) not in known)
-
-
 def _wanted(after: list[_Part], before: list[_Part], refused: Sequence[str], *, own: bool) -> list[_Part]:
     """The newer parts without what was refused: points one by one, of sections to replace the older one instead."""
     known = {_plain(item) for part in before for item in _items(part.rows)}

@@ -121,11 +121,11 @@ def writing_of(
     old, count, past = main_of(tree), sessions_in(tree), past_of(journal, card.place, tree)
     trees = [found for of in past.left[-_LATEST:] if (found := _content(journal, of))]
     again = past.knows(session_label(distillation))
-    edited = count > 0 and not (trees and _body(trees[-1]).strip() == old.document.body.strip())
+    edited = count > 0 and not (trees and body_of(trees[-1]).strip() == old.document.body.strip())
     outline = distillation.written is None and not answers and OUTLINE not in old.document.body
     own = count > 0 and ("steps" in answers or not (gains or again or edited or outline))
     made = _kept(distillation, old.document.body, read_skill(old.document), own=own)
-    known = () if own else map(_body, trees)
+    known = () if own else map(body_of, trees)
     body = merged(old.document.body, made.body, own=own, refused=[*refused, *known])
     body = replaced(body, made.body, [section for name in answers for section in _SECTIONS.get(name, ())])
     text, values = replace_body(old.text, f"\n{body}"), _values(made)
@@ -257,5 +257,6 @@ def _content(journal: Journal, of: str) -> Tree | None:
         return None
 
 
-def _body(tree: Tree) -> str:
+def body_of(tree: Mapping[str, Item]) -> str:
+    """The instructions of a skill, without the frontmatter."""
     return main_of(tree).document.body

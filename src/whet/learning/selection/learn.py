@@ -10,12 +10,12 @@ import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.authoring.main_file import main_of
+from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.guard.secrets.hide import hide_secrets
-from whet.learning.distill.merge import added
-from whet.learning.distill.names import sentence_of
-from whet.learning.distill.operations import LEARNED, session_label, writing_of
+from whet.learning.distill.operations import LEARNED, body_of, session_label, writing_of
 from whet.learning.distill.relatives import (
     SAME_NAME,
     Relative,
@@ -26,7 +26,7 @@ from whet.learning.distill.relatives import (
     maker,
     relative_of,
 )
-from whet.learning.distill.rounds import Distillation, Source, session_of
+from whet.learning.distill.rounds import Distillation, Source, session_of, written_by
 from whet.learning.evals.formats import find_file
 from whet.learning.evals.gate import DANGEROUS, INVALID, Reason, examine
 from whet.learning.evals.gate import Verdict as GateVerdict
@@ -39,8 +39,9 @@ from whet.learning.selection.worth import judge
 from whet.learning.sessions import Seen
 from whet.learning.transcripts.places import Kept, find_session
 from whet.learning.transcripts.recorder import Recorder
-from whet.routing.duplicates import alike, spread
+from whet.routing.duplicates import alike
 from whet.routing.texts import Texts, texts_of
+from whet.skill.dialects import read_skill
 from whet.skill.names import MAX_LENGTH, key, slug
 from whet.store.clock import iso
 from whet.store.locks import FileLock, lock_path
@@ -49,7 +50,9 @@ from whet.values import Json, as_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whet.authoring.proposals import Proposal
     from whet.learning.context import LearningContext
+    from whet.learning.distill.draft import Draft
     from whet.learning.distill.operations import Writing
     from whet.learning.distill.rounds import Help
     from whet.learning.models.model import Model
@@ -57,11 +60,6 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.events import Transcript
 
     Told = str | Seen | Transcript | Recorder | Sequence[Any]
-    from collections.abc import Mapping
-
-    from whet.authoring.proposals import Proposal
-    from whet.learning.distill.draft import Draft
-    from whet.skill.tree import Item
 
 STEP = "skill_create"
 """What a transcript calls the step in which a skill is made of it."""
@@ -225,6 +223,8 @@ MEANINGS = {
 """What can keep a session that is worth it from becoming anything, and what that means."""
 _EVIDENCE = 12
 """Numbers of events that a reason names."""
+_LATEST = 200
+"""Proposals that are looked at."""
 
 
 class Terms(NamedTuple):
@@ -237,13 +237,6 @@ class Terms(NamedTuple):
     """What writes the skill, and does its evals; held to what may be spent."""
 
 
-class Learned(NamedTuple):
-    """A step of what was learned, and the numbers of the events that it rests on."""
-
-    title: str
-    events: tuple[int, ...]
-
-
 class Report(NamedTuple):
     """What became of one session. None is for what there is nothing to say about."""
 
@@ -254,22 +247,16 @@ class Report(NamedTuple):
     evidence: tuple[int, ...] = ()
     """Numbers of the events that it rests on."""
     session: str | None = None
-    path: str | None = None
-    goal: str | None = None
     action: str | None = None
     """`create` or `improve`."""
     skill: str | None = None
-    description: str | None = None
-    steps: tuple[Learned, ...] | None = None
-    """Of a new skill."""
-    added: tuple[str, ...] | None = None
-    """What a skill that was there gains."""
     gate: GateVerdict | None = None
     model: Help | None = None
     preview: str | None = None
     """Of a dry run: the text that would be written."""
     version: str | None = None
     place: str | None = None
+    """The directory of the skill."""
     staged: bool | None = None
     """Whether it waits as a proposal; False where it is written."""
     proposal: int | None = None
@@ -284,50 +271,39 @@ class Report(NamedTuple):
         return {name: as_json(value) for name, value in self._asdict().items() if value is not None}
 
 
-class Read(NamedTuple):
-    """A session and where it is from."""
-
-    transcript: Transcript
-    client: str
-    id: str
-    path: str
-
-    @property
-    def label(self) -> str:
-        """How people name it."""
-        return f"{self.client}:{self.id}" if self.id else self.path or self.client
-
-
 def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Report:  # noqa: B008  a value
     """Learn from one session; what was captured, or why nothing was.
 
     `source` is CLIENT:ID of a session that hooks told of, the path of a transcript, or one in memory. With `dry_run`
     nothing at all is changed, and no model is asked. Raises what reading and writing raise.
     """
-    read = read_source(context, source)
-    evidence = evidence_of(read.transcript)
-    verdict = judge(evidence, read.transcript)
-    told = verdict.capture, verdict.code, verdict.why, verdict.evidence
-    report = Report(*told, read.label, read.path, hide_secrets(sentence_of(evidence.request))[0])
+    transcript = read_source(context, source)
+    client, session = transcript.client, transcript.session
+    label = f"{client}:{session}" if session else source if isinstance(source, str) else client
+    evidence = evidence_of(transcript)
+    verdict = judge(evidence, transcript)
+    report = Report(verdict.capture, verdict.code, verdict.why, verdict.evidence, label)
     if verdict.capture:
-        whole = Lesson(Distillation(evidence, Source(read.client, read.id)), verdict)
-        report = _captured(context, whole, read.transcript, terms, report)
-    if not terms.dry_run and report.code != "waiting" and read.id:
-        context.sessions.learned(read.client, read.id)
+        whole = Lesson(Distillation(evidence, Source(client, session)), verdict)
+        report = _capture(context, _with_skill(context, whole, transcript) or whole, terms, report)
+    if not terms.dry_run and report.code != "waiting" and session:
+        context.sessions.learned(client, session)
     return report
 
 
-def read_source(context: LearningContext, source: Told) -> Read:
-    """The session that is meant. Raises NotFoundError `no-such-session` and what reading a transcript raises."""
+def read_source(context: LearningContext, source: Told) -> Transcript:
+    """The session that is meant, under the name that hooks know it by.
+
+    Raises NotFoundError `no-such-session` and what reading a transcript raises.
+    """
     if isinstance(source, Seen):
         kept = Kept(source.transcript) if source.transcript else _kept(context, source.client, source.id)
         if kept is None:
             hint = "Pass the file of its transcript instead."
             raise NotFoundError("no-transcript", f"{source.client} does not say where {source.id} is.", hint=hint)
-        return Read(_at(kept, source.client), source.client, source.id, kept.path)
+        return _at(kept, source.client)._replace(client=source.client, session=source.id)
     if not isinstance(source, str):
-        found = session_of(source)
-        return Read(found, found.client, found.session, "")
+        return session_of(source)
     path = os.path.expanduser(source)
     client, colon, id_ = source.partition(":")
     if colon and client and id_ and not os.path.lexists(path):
@@ -335,18 +311,16 @@ def read_source(context: LearningContext, source: Told) -> Read:
         if seen is not None:
             return read_source(context, seen)
         if kept := _kept(context, client, id_):
-            found = _at(kept, client)
-            return Read(found, client, found.session, kept.path)
+            return _at(kept, client)._replace(client=client)
         hint = "`whet learn sessions` without arguments takes all that wait; a file works, too."
         raise NotFoundError("no-such-session", f"There is no session {source!r}.", hint=hint)
     if not source.strip():
         raise NotFoundError("no-such-session", "The session is empty.", hint="Pass CLIENT:ID or a file.")
-    found = _at(Kept(path))
-    where = os.path.realpath(path)
-    told = next(
-        (one for one in context.sessions.all() if one.transcript and os.path.realpath(one.transcript) == where), None
-    )
-    return Read(found, told.client if told else found.client, told.id if told else found.session, path)
+    found, where = _at(Kept(path)), os.path.realpath(path)
+    for seen in context.sessions.all():
+        if seen.transcript and os.path.realpath(seen.transcript) == where:
+            return found._replace(client=seen.client, session=seen.id)
+    return found
 
 
 def _kept(context: LearningContext, client: str, id_: str) -> Kept | None:
@@ -369,7 +343,7 @@ class Lesson(NamedTuple):
     near: Relative | None = None
 
 
-def _used(context: LearningContext, whole: Lesson, transcript: Transcript) -> Lesson | None:
+def _with_skill(context: LearningContext, whole: Lesson, transcript: Transcript) -> Lesson | None:
     """What was learned with a skill that the session used and that did not quite do; None where there is none.
 
     Only what was done after a skill was loaded, and has to do with it, may change it; that alone must be worth it.
@@ -392,80 +366,50 @@ def _used(context: LearningContext, whole: Lesson, transcript: Transcript) -> Le
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
-def _captured(context: LearningContext, whole: Lesson, transcript: Transcript, terms: Terms, report: Report) -> Report:
-    """What becomes of a session that is worth it."""
-    begun, verdict, near = _used(context, whole, transcript) or whole
+def _capture(context: LearningContext, lesson: Lesson, terms: Terms, report: Report) -> Report:
+    """What becomes of a session that is worth it: a better version of the skill that is there, or a new one.
+
+    A skill that was only used gains what it lacks and keeps the rest.
+    """
+    begun, verdict, near = lesson
+    made = begun.draft()
+    near = near or relative_of(context, made)
     report = report._replace(why=verdict.why, evidence=verdict.evidence)
-    near = near or relative_of(context, begun.draft())
-    if near is not None and not near.own:
-        return _left(report._replace(skill=near.card.full_name), "not-ours")
+    journal, existing = context.editor.journal, ""
     if near is not None:
-        path = near.card.place
-        if not terms.dry_run and (number := waiting_for(context, path)):
-            return _left(report._replace(skill=near.card.full_name, proposal=number), "waiting")
-        return _improved(
-            context, _written(context, begun._replace(known=near.card.name), terms, near), near, verdict, terms, report
-        )
-    if (before := proposed_already(context, begun.draft())) is not None:
-        code = "waiting" if before.state == "pending" else "rejected-before"
-        return _left(report._replace(skill=before.changes[0].skill, proposal=before.id), code)
-    return _created(context, _written(context, begun, terms), verdict, terms, report)
-
-
-def _written(context: LearningContext, begun: Distillation, terms: Terms, near: Relative | None = None) -> Distillation:
-    """The distillation with the skill that a model wrote, where there is one that does."""
-    if terms.model is None or terms.dry_run:
-        return begun
-    from whet.learning.distill.rounds import written_by
-
-    existing = texts_of(context.workspace.read(near.card)).body if near is not None else ""
-    return written_by(begun, terms.model, existing)
-
-
-def _created(context: LearningContext, state: Distillation, verdict: Verdict, terms: Terms, report: Report) -> Report:
-    """A new skill, under a name that no other has."""
-    name = _free(context, state.draft().name)
-    state = state._replace(edits={**state.edits, "name": name})
-    writing = writing_of(context.workspace, context.editor.journal, state)
-    steps = tuple(Learned(hide_secrets(step.title)[0], tuple(step.evidence)) for step in state.evidence.steps)
-    report = report._replace(action="create", skill=name, description=writing.made.description, steps=steps)
-    return _done(context, state, writing, verdict, terms, report, agents=True)
-
-
-def _improved(
-    context: LearningContext, state: Distillation, near: Relative, verdict: Verdict, terms: Terms, report: Report
-) -> Report:
-    """A better version of the skill that is there; one that was only used gains what it lacks and keeps the rest."""
-    from whet.authoring.main_file import main_of
-
-    path = near.card.place
-    journal, refused = context.editor.journal, refused_bodies(context, path)
-    writing = writing_of(context.workspace, journal, state, card=near.card, gains=near.used, refused=refused)
+        report = report._replace(action="improve", skill=near.card.full_name)
+        if not near.own:
+            return _left(report, "not-ours")
+        if not terms.dry_run and (number := _waiting_for(context, near.card.place)):
+            return _left(report._replace(proposal=number), "waiting")
+        begun = begun._replace(known=near.card.name)
+        existing = texts_of(context.workspace.read(near.card)).body
+    elif (before := _proposed_already(context, made)) is not None:
+        report = report._replace(skill=before.changes[0].skill, proposal=before.id)
+        return _left(report, "waiting" if before.state == "pending" else "rejected-before")
+    if terms.model is not None and not terms.dry_run:
+        begun = written_by(begun, terms.model, existing)
+    if near is None:
+        name = _free(context, begun.draft().name)
+        begun = begun._replace(edits={**begun.edits, "name": name})
+        report = report._replace(action="create", skill=name)
+        return _settle(context, begun, writing_of(context.workspace, journal, begun), verdict, terms, report)
+    refused = _refused_bodies(context, near.card.place)
+    writing = writing_of(context.workspace, journal, begun, card=near.card, gains=near.used, refused=refused)
     if writing.before is None:
         raise NotFoundError("skill-gone", f"{near.card.path} no longer exists.", hint="Try again.")
-    old, new = (main_of(tree).document.body for tree in (writing.before, writing.after))
-    report = report._replace(action="improve", skill=near.card.full_name, added=added(old, new))
-    if old.strip() == new.strip():
+    if body_of(writing.before).strip() == body_of(writing.after).strip():
         return _left(report, "nothing-new")
-    agents = maker(journal, path) == "agent"
-    return _done(context, state, writing, verdict, terms, report, agents=agents)
+    return _settle(context, begun, writing, verdict, terms, report)
 
 
-def _done(
-    context: LearningContext,
-    state: Distillation,
-    writing: Writing,
-    verdict: Verdict,
-    terms: Terms,
-    report: Report,
-    *,
-    agents: bool,
+def _settle(
+    context: LearningContext, state: Distillation, writing: Writing, verdict: Verdict, terms: Terms, report: Report
 ) -> Report:
-    """What the gate lets become of it: written, proposed, or nothing."""
-    from whet.authoring.trees import digest
-
-    name = report.skill or ""
-    passed = gated(context, writing, name, terms.model, measure=terms.write and agents and not terms.dry_run)
+    """What the gate lets become of it: written, proposed, or nothing. What a person made is only proposed for."""
+    write = terms.write and not terms.dry_run
+    write = write and (not writing.path or maker(context.editor.journal, writing.path) == "agent")
+    passed = _gate(context, writing, report.skill or "", terms.model, measure=write)
     said = " ".join(reason.message for reason in passed.reasons)
     sentence = f"It fails a check: {said}" if said else "It passes all checks."
     report = report._replace(gate=passed, model=state.help())
@@ -478,7 +422,7 @@ def _done(
     made = context.editor.apply(
         list(writing.operations),
         Provenance("agent", "background", hide_secrets(f"{_reason(state, verdict)} {sentence}")[0]),
-        stage=not (terms.write and agents and passed.accepted),
+        stage=not (write and passed.accepted),
         viewed=lambda where, what: (os.path.realpath(where), what) == (writing.path, seen),
     )
     last = made.changes[-1]
@@ -508,10 +452,10 @@ def _reason(state: Distillation, verdict: Verdict) -> str:
     numbers = ", ".join(map(str, verdict.evidence[:_EVIDENCE]))
     more = ", …" if len(verdict.evidence) > _EVIDENCE else ""
     events = f", events {numbers}{more}" if numbers else ""
-    return f"{MARK}{session_label(state)}{events}. {' '.join(verdict.why[1:])}".strip()
+    return f"{LEARNED}{session_label(state)}{events}. {' '.join(verdict.why[1:])}".strip()
 
 
-def gated(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> GateVerdict:
+def _gate(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> GateVerdict:
     """What the gate says of a change. To `measure` takes the skill's evals, where it has some, and a model.
 
     Without a model, evals that there are cannot be met: then it is a no.
@@ -528,73 +472,41 @@ def gated(context: LearningContext, writing: Writing, name: str, model: Model | 
         return GateVerdict((Reason("gate-no-score", f"Its evals could not run: {error.message}"),))
 
 
-MARK = LEARNED
-"""How the reason of every change begins that comes from here."""
-_LATEST = 200
-"""Proposals that are looked at."""
-
-
 def own_proposals(context: LearningContext, state: str = "") -> list[Proposal]:
     """The latest proposals that learning made."""
     every = context.editor.proposals.all(state)
-    return [one for one in every if one.origin == "background" and one.reason.startswith(MARK)][-_LATEST:]
+    return [one for one in every if one.origin == "background" and one.reason.startswith(LEARNED)][-_LATEST:]
 
 
-def waiting_for(context: LearningContext, path: str) -> int:
+def _waiting_for(context: LearningContext, path: str) -> int:
     """The number of a proposal that would change the skill at a path; 0 where none waits, whoever made it."""
     every = context.editor.proposals.all("pending")
     return next((one.id for one in every if any(change.path == path for change in one.changes)), 0)
 
 
-def refused_bodies(context: LearningContext, path: str) -> list[str]:
+def _refused_bodies(context: LearningContext, path: str) -> list[str]:
     """What learning wanted to make of the skill at a path, and nobody wanted."""
-    found = (
-        _texts(change.skill, change.after)
+    return [
+        body_of(change.after)
         for proposal in own_proposals(context, "rejected")
         for change in context.editor.proposals.changes(proposal)
-        if change.path == path
-    )
-    return [texts.body for texts in found if texts is not None]
+        if change.path == path and change.after
+    ]
 
 
-def proposed_already(context: LearningContext, made: Draft) -> Proposal | None:
+def _proposed_already(context: LearningContext, made: Draft) -> Proposal | None:
     """The proposal of a new skill for the job of a draft that waits, or was rejected; what waits comes first."""
-    known: dict[str, tuple[Proposal, Texts]] = {}
-    for proposal in (*own_proposals(context, "pending"), *own_proposals(context, "rejected")):
-        for change in context.editor.proposals.changes(proposal):
-            if change.action == "create" and (texts := _texts(change.skill, change.after)):
-                known[str(proposal.id)] = proposal, texts
-    if not known:
-        return None
-    cards = {card.full_name: card for card in context.workspace.snapshot().catalogue.cards}
-    others = []
-    for name in spread(cards):
-        try:
-            others.append(texts_of(context.workspace.read(cards[name])))
-        except WhetError:  # the doctor tells of it; here it only says which words are common
-            continue
-    found = alike(
-        Texts(made.name, made.description, made.body),
-        {number: texts for number, (_, texts) in known.items()},
-        others,
-        among=len(cards) + len(known) + 1,
-        threshold=SAME_NAME,
-        most=len(known),
-    )
+    proposals = {str(one.id): one for one in (*own_proposals(context, "pending"), *own_proposals(context, "rejected"))}
+    known = {
+        number: texts_of(read_skill(main_of(change.after).document))._replace(name=change.skill)
+        for number, proposal in proposals.items()
+        for change in context.editor.proposals.changes(proposal)
+        if change.action == "create" and change.after
+    }
+    texts = Texts(made.name, made.description, made.body)
     near = [
-        known[item.name][0]
-        for item in found
-        if item.score >= least_score(known[item.name][1].name, made.name, distilled=True)
+        proposals[found.name]
+        for found in alike(texts, known, threshold=SAME_NAME, most=len(known))
+        if found.score >= least_score(known[found.name].name, made.name, distilled=True)
     ]
     return next((one for one in near if one.state == "pending"), next(iter(near), None))
-
-
-def _texts(name: str, tree: Mapping[str, Item] | None) -> Texts | None:
-    from whet.skill.dialects import read_skill
-    from whet.skill.finder import main_file
-    from whet.skill.frontmatter import read_document
-
-    item = (tree or {}).get(main_file(tree or {}))
-    if item is None:
-        return None
-    return texts_of(read_skill(read_document(item.data.decode("utf-8", "replace"))))._replace(name=name)
