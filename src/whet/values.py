@@ -43,9 +43,10 @@ def answer_json(value: Any) -> Json:
 def read_value(kind: Any, value: Any, where: str) -> Any:
     """The value of a type that `as_json` wrote; `where` names it. Raises ValueError, which names the field.
 
-    Types are those of named tuples: texts, numbers, literals, tuples of one kind, and other named tuples. Whatever else
-    is there is refused, because it may come from anywhere.
+    Types are those of named tuples: texts, numbers, literals, tuples of one kind, mappings by texts, one of several
+    types, and other named tuples. Whatever else is there is refused, because it may come from anywhere.
     """
+    from types import UnionType
     from typing import Literal, get_args, get_origin, get_type_hints
 
     if hasattr(kind, "_fields"):
@@ -53,7 +54,18 @@ def read_value(kind: Any, value: Any, where: str) -> Any:
             raise ValueError(f"{where} does not have the expected fields")
         hints = get_type_hints(kind)
         return kind(**{name: read_value(hints[name], value[name], f"{where}.{name}") for name in kind._fields})
-    if get_origin(kind) is Literal:
+    if isinstance(kind, UnionType):
+        for one in get_args(kind):
+            try:
+                return read_value(one, value, where)
+            except ValueError:
+                continue
+        good = False
+    elif get_origin(kind) is Mapping:
+        if isinstance(value, dict):
+            return {name: read_value(get_args(kind)[1], inner, f"{where}.{name}") for name, inner in value.items()}
+        good = False
+    elif get_origin(kind) is Literal:
         good = isinstance(value, str) and value in get_args(kind)
     elif get_origin(kind) is tuple:
         if isinstance(value, list):

@@ -29,7 +29,7 @@ def drafted(directory: Path, name: str) -> Draft:
 @pytest.mark.parametrize("name", CLIENTS)
 def test_a_session_of_each_client_becomes_the_same_skill(tmp_path: Path, name: str) -> None:
     made = drafted(tmp_path / "one", name)
-    assert (made.name, made.description, made.allowed_tools) == (NAME, DESCRIPTION, TOOLS)
+    assert (made.name, made.description, made.tools) == (NAME, DESCRIPTION, TOOLS)
     assert WORKING in made.body
     error = "pricelist.py: error: the following arguments are required: --currency"
     assert f"failed: `{error}`. This worked: `{WORKING}`." in made.body

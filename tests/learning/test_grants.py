@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from learning.episodes import Part, bash, calls, session, user
-from whet.learning.distill.draft import Answers, Draft, draft
+from whet.learning.distill.draft import Draft, draft
 from whet.learning.evidence.session import evidence_of
 from whet.learning.evidence.shell import programs
 
@@ -101,14 +101,14 @@ def test_a_program_is_named_to_the_sub_command_and_granted_so(command: str, labe
 def test_what_can_do_harm_is_named_and_left_to_the_client_to_ask_for(command: str, label: str) -> None:
     assert [ran.label for ran in programs(command)] == [label]
     made = made_of(bash(command))
-    assert (made.allowed_tools, made.asked) == ((), (f"Bash({label}:*)",))
+    assert (made.tools, made.asked) == ((), (f"Bash({label}:*)",))
     assert f"- Not allowed beforehand; the client asks: `{label}`.\n" in made.body
 
 
 @pytest.mark.parametrize("command", ANYTHING)
 def test_what_would_stand_for_anything_is_not_granted(command: str) -> None:
     made = made_of(bash(command))
-    assert (made.allowed_tools, made.asked) == ((), ())
+    assert (made.tools, made.asked) == ((), ())
 
 
 def test_what_runs_on_another_machine_needs_ssh_here_and_nothing_else() -> None:
@@ -120,13 +120,13 @@ def test_what_runs_on_another_machine_needs_ssh_here_and_nothing_else() -> None:
 def test_connected_tools_are_allowed_where_their_names_say_that_they_look() -> None:
     parts = [calls(name, {"id": "x"}, "ok") for name in ("mcp__pager__get_incident", "mcp__pager__resolve_incident")]
     made = made_of(*parts)
-    assert (made.allowed_tools, made.asked) == (("mcp__pager__get_incident",), ("mcp__pager__resolve_incident",))
+    assert (made.tools, made.asked) == (("mcp__pager__get_incident",), ("mcp__pager__resolve_incident",))
 
 
 def test_what_somebody_allowed_is_not_asked_for_and_what_somebody_took_away_is() -> None:
     parts = (bash("git commit -am x"), bash("git push"))
-    made = draft(evidence_of(session(ASK, *parts)), Answers(tools=("Bash(git push:*)",)))
-    assert (made.allowed_tools, made.asked) == (("Bash(git push:*)",), ("Bash(git commit:*)",))
+    made = draft(evidence_of(session(ASK, *parts)), {"tools": ("Bash(git push:*)",)})
+    assert (made.tools, made.asked) == (("Bash(git push:*)",), ("Bash(git commit:*)",))
 
 
 def made_of(*parts: Part) -> Draft:
@@ -134,4 +134,4 @@ def made_of(*parts: Part) -> Draft:
 
 
 def grants(*parts: Part) -> tuple[str, ...]:
-    return made_of(*parts).allowed_tools
+    return made_of(*parts).tools

@@ -172,7 +172,7 @@ def test_title_and_name_come_from_the_sentence_that_says_what_to_do(request_: st
 
 def test_tools_stay_as_narrow_as_what_was_used() -> None:
     made = draft(evidence_of(release_notes()))
-    assert made.allowed_tools == ("Write", "Bash(npx markdown-link-check:*)", "Bash(git tag:*)")
+    assert made.tools == ("Write", "Bash(npx markdown-link-check:*)", "Bash(git tag:*)")
 
 
 @pytest.mark.parametrize(

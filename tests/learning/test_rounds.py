@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from learning.episodes import EPISODES, database_migration, release_notes, small_talk
 from whet.errors import InvalidError, UsageError
-from whet.learning.distill.draft import Answers, draft, main_file
+from whet.learning.distill.draft import draft, main_file
 from whet.learning.distill.merge import merged
 from whet.learning.distill.names import with_triggers
 from whet.learning.distill.rounds import ROUNDS, Distillation, Source, begin, checked, session_of
@@ -62,7 +62,7 @@ def test_the_first_question_as_a_whole() -> None:
     question = BEGUN.question()
     assert (question.round, question.of, question.id, question.title) == (1, 4, "what", "What was done")
     assert [tuple(field) for field in question.fields] == [
-        ("goal", "What it does", "text", BEGUN.goal, ()),
+        ("goal", "What it does", "text", BEGUN.draft().goal, ()),
         ("name", "Name", "text", "write-release-notes", ()),
         ("steps", "Steps", "lines", BEGUN.draft().steps, ()),
         (
@@ -85,7 +85,7 @@ def test_steps_are_chosen_by_number_reworded_and_added() -> None:
         f"2. Run:\n\n   ```bash\n   {tag}\n   ```\n\n3. Tell the team.\n"
     )
     assert "## Files" not in made.body  # the step that wrote the file is gone
-    assert made.allowed_tools == ("Bash(git tag:*)",)
+    assert made.tools == ("Bash(git tag:*)",)
     reworded = HELPED.answer({"steps": "2. Tag it\nPush nothing"}).draft().body
     assert '1. Tag it.\n\n   ```bash\n   git tag -a "v$VERSION"\n   ```\n\n\n2. Push nothing.\n' in reworded
 
@@ -125,14 +125,13 @@ def test_answers_are_those_of_the_draft() -> None:
     state = BEGUN.answer_all(given)
     assert state.draft() == draft(
         evidence_of(release_notes()),
-        Answers(
-            "release-notes",
-            "",
-            "Write release notes.",
-            ("changelog", "what is new"),
-            ("Write", "Bash(git tag:*)"),
-            True,
-        ),
+        {
+            "name": "release-notes",
+            "goal": "Write release notes.",
+            "triggers": ("changelog", "what is new"),
+            "tools": ("Write", "Bash(git tag:*)"),
+            "fork": True,
+        },
     )
     assert BEGUN.edits == {}
 
@@ -158,9 +157,9 @@ def test_back_keeps_the_answers_and_an_empty_answer_is_the_proposal() -> None:
 
 def test_no_tool_at_all_is_an_answer() -> None:
     state = BEGUN.answer_all({"tools": []})
-    assert (state.draft().allowed_tools, through_json(state)) == ((), state)
+    assert (state.draft().tools, through_json(state)) == ((), state)
     options = state.back().back().question().fields[0].options
-    assert options == BEGUN.draft().allowed_tools
+    assert options == BEGUN.draft().tools
 
 
 def test_a_skill_for_the_same_job_lends_its_name() -> None:

@@ -78,7 +78,7 @@ def test_what_holds_is_taken_and_the_users_rules_stay_word_for_word() -> None:
         made.body.partition("## Rules")[2].partition("## Steps")[0], ""
     )
     assert [block for block in blocks_of(made.body) if not parses(block.language, block.text)] == []
-    assert made.allowed_tools == ("Bash(npx markdown-link-check:*)", "Bash(git tag:*)", "Write")
+    assert made.tools == ("Bash(npx markdown-link-check:*)", "Bash(git tag:*)", "Write")
 
 
 @pytest.mark.parametrize(

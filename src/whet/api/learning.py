@@ -699,7 +699,7 @@ class SkillLearning:
             if stage or changes.proposal is None:
                 warnings += self._note_learned(distillation)
         return Distilled(
-            *(made.name if changes is None else changes.changes[0].skill, made.description, made.allowed_tools),
+            *(made.name if changes is None else changes.changes[0].skill, made.description, made.tools),
             made.fork,
             tuple(validate(package, "quality")),
             new if changes is None else bool(changes.changes[0].created),

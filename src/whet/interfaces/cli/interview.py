@@ -100,7 +100,7 @@ def interview(context: Context, options: Namespace, distillation: Distillation) 
     kept, key = _open_kept(context), _key(distillation)
     back = False
     _say(*_fold(context, _HELP), *_fold(context, _LIST))
-    _say("", *_fold(context, f"{session_label(distillation)}: {distillation.goal}"))
+    _say("", *_fold(context, f"{session_label(distillation)}: {distillation.draft().goal}"))
     kept.keep(distillation, key)
     try:
         while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.secrets.hide import hide_secrets
 from whet.guard.syntax import language_of, parses
@@ -32,97 +32,77 @@ _LONG = 30
 _ARGUMENT = re.compile(r"(?P<name>[A-Za-z][\w-]{0,39})(?: ?\((?P<example>.{1,200})\))?")
 
 
-class Answers(NamedTuple):
-    """What somebody decided about a draft; whatever is empty is proposed from the session."""
-
-    name: str = ""
-    description: str = ""
-    goal: str = ""
-    triggers: tuple[str, ...] = ()
-    tools: tuple[str, ...] | None = None
-    """Grants as `allowed-tools` spells them; None for those of the steps."""
-    fork: bool | None = None
-    steps: tuple[str, ...] = ()
-    """`3. Title` for the third step, a sentence for a new one."""
-    arguments: tuple[str, ...] = ()
-    """`NAME` or `NAME (example)` of each."""
-    argument_hint: str = ""
-    when_to_use: str = ""
-    here: bool = False
-    """To be saved in the repository."""
-
-
 class Draft(NamedTuple):
-    """A skill that nobody has written down yet."""
+    """A skill that nobody has written down yet: first what the rounds ask for, then what follows from it."""
 
     name: str
+    goal: str
+    """What it does, in a sentence."""
     description: str
-    body: str
-    allowed_tools: tuple[str, ...]
+    triggers: tuple[str, ...]
+    tools: tuple[str, ...]
+    """Grants as `allowed-tools` spells them."""
     fork: bool
+    steps: tuple[str, ...]
+    """The number and the title of each step; one that is new has no number."""
+    arguments: tuple[str, ...]
+    """`NAME` or `NAME (example)` of each."""
+    argument_hint: str
+    when_to_use: str
+    here: bool
+    """To be saved in the repository."""
+    body: str
     files: Mapping[str, str]
     """Supporting files by path."""
-    triggers: tuple[str, ...]
-    asked: tuple[str, ...] = ()
+    asked: tuple[str, ...]
     """Grants that the steps could use and that it does not have: the client asks."""
-    outline: bool = True
-    """No model wrote it: read and edit it."""
-    goal: str = ""
-    """What it does, in a sentence."""
-    steps: tuple[str, ...] = ()
-    """The number and the title of each step."""
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[str, ...]
     """The values that are others the next time, as arguments are written."""
-    arguments: tuple[str, ...] = ()
-    argument_hint: str = ""
-    when_to_use: str = ""
-    here: bool = False
+    outline: bool
+    """No model wrote it: read and edit it."""
 
 
-def draft(evidence: Evidence, answers: Answers | None = None, written: Written | None = None) -> Draft:
-    """The skill that a session makes."""
-    answers = answers or Answers()
+def draft(evidence: Evidence, given: Mapping[str, Any] | None = None, written: Written | None = None) -> Draft:
+    """The skill that a session makes; `given` are fields that somebody decided, and what is not is proposed."""
+    given = given or {}
     titles = [step.title for step in (written.steps if written else evidence.steps)]
-    evidence, written = _with_steps(evidence, written, answers.steps)
-    asked_for = answers.goal.rstrip(".") or (written.title if written else "") or sentence_of(evidence.request)
+    evidence, written = _with_steps(evidence, written, given.get("steps", ()))
+    goal: str = given.get("goal", "")
+    asked_for = goal.rstrip(".") or (written.title if written else "") or sentence_of(evidence.request)
     title = title_of(asked_for)
-    triggers = answers.triggers or (written.triggers if written else ()) or triggers_of(evidence, asked_for)
-    name = (
-        answers.name
-        or (written.name if written and not answers.goal else "")
-        or _name(evidence, title, given=bool(answers.goal))
-    )
-    description = answers.description
-    if not description and written and written.description and not answers.goal:
+    triggers = given.get("triggers") or (written.triggers if written else ()) or triggers_of(evidence, asked_for)
+    name = written.name if written and not goal else ""
+    description: str = given.get("description", "")
+    if not description and written and written.description and not goal:
         description = mentioning(written.description, triggers)
-    description = description or description_of(asked_for, triggers)
     grants = grants_of(evidence, _granted(evidence, written))
-    tools = answers.tools if answers.tools is not None else grants.proposed
+    tools: tuple[str, ...] = given.get("tools", grants.proposed)
     asked = tuple(one for one in (*grants.proposed, *grants.asked) if one not in tools)
     closed = (*asked, *grants.never)
-    arguments = tuple(one for entry in answers.arguments if (one := read_argument(entry)))
+    entries: tuple[str, ...] = given.get("arguments", ())
+    arguments = tuple(one for entry in entries if (one := read_argument(entry)))
     if written:
         body, files = _body(evidence, title, written, arguments, closed), dict[str, str]()
     else:
         body, files = outline(evidence, title, arguments, closed)
-    fork = answers.fork if answers.fork is not None else evidence.calls >= _LONG and not evidence.rules
+    numbered = tuple(f"{number}. {_safe(one)}" for number, one in enumerate(titles, 1))
     return Draft(
-        name,
-        _safe(description),
-        _safe(body),
-        tools,
-        fork,
-        {path: _safe(one, language_of(path)) for path, one in files.items()},
-        triggers,
-        asked,
-        written is None,
-        _safe(title),
-        answers.steps or tuple(f"{number}. {_safe(title)}" for number, title in enumerate(titles, 1)),
-        _inputs(evidence, written),
-        answers.arguments,
-        answers.argument_hint or " ".join(f"[{one.name}]" for one in arguments),
-        answers.when_to_use,
-        answers.here,
+        name=given.get("name") or name or _name(evidence, title, given=bool(goal)),
+        goal=goal or f"{_safe(title).rstrip('.')}.",
+        description=_safe(description or description_of(asked_for, triggers)),
+        triggers=triggers,
+        tools=tools,
+        fork=given.get("fork", evidence.calls >= _LONG and not evidence.rules),
+        steps=given.get("steps") or numbered,
+        arguments=entries,
+        argument_hint=given.get("argument_hint") or " ".join(f"[{one.name}]" for one in arguments),
+        when_to_use=given.get("when_to_use", ""),
+        here=given.get("here", False),
+        body=_safe(body),
+        files={path: _safe(one, language_of(path)) for path, one in files.items()},
+        asked=asked,
+        inputs=_inputs(evidence, written),
+        outline=written is None,
     )
 
 
@@ -186,7 +166,7 @@ def frontmatter(made: Draft) -> dict[str, str | list[str]]:
         "when_to_use": made.when_to_use,
         "argument-hint": made.argument_hint,
         "arguments": names,
-        "allowed-tools": " ".join(made.allowed_tools),
+        "allowed-tools": " ".join(made.tools),
     }
 
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Mapping  # noqa: TC003  `read_value` looks it up
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.learning.distill import draft as drafting
@@ -28,7 +29,7 @@ from whet.store.locks import FileLock, lock_path
 from whet.values import Json, fields_json, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from whet.learning.distill.draft import Draft
     from whet.learning.models.model import Model
@@ -191,9 +192,9 @@ class Distillation(NamedTuple):
                 raise _bad(f"This round does not accept {name!r}.", f"It accepts {', '.join(fields)}.")
         for name, value in ((name, given[name]) for name in fields if name in given):
             read = checked(name, value)
-            if read == _current(name, made, self.goal) and not (name == "name" and "goal" in edits):
+            if read == getattr(made, name) and not (name == "name" and "goal" in edits):
                 continue  # a name that is confirmed stays, though it was proposed from a goal that is another one now
-            if read in ("", ()) and name not in _EMPTY:
+            if _is_proposal(name, read):
                 edits.pop(name, None)
             else:
                 edits[name] = read
@@ -201,8 +202,8 @@ class Distillation(NamedTuple):
 
     def answer_all(self, values: Mapping[str, Any]) -> Distillation:
         """Every round that is left answered: with these values, and as proposed. Raises UsageError `bad-answer`."""
-        if unknown := set(values) - set(_FIELDS):
-            raise _bad(f"{min(unknown)!r} is not an answer.", f"Known answers: {', '.join(_FIELDS)}.")
+        for name in sorted(values.keys() - _FIELDS.keys()):
+            checked(name, None)
         state = self
         while not state.done:
             state = state.answer({name: values[name] for name in ROUNDS[state.at][2] if name in values})
@@ -214,8 +215,8 @@ class Distillation(NamedTuple):
 
     def draft(self) -> Draft:
         """The skill as the answers so far make it."""
-        given: dict[str, Any] = {**({"name": self.known} if self.known else {}), **self.edits}
-        return drafting.draft(self.evidence, drafting.Answers(**given), self.written)
+        given = {**({"name": self.known} if self.known else {}), **self.edits}
+        return drafting.draft(self.evidence, given, self.written)
 
     def write(self, answer: Mapping[str, Any]) -> tuple[Distillation, tuple[str, ...]]:
         """The distillation with the skill that the calling agent wrote, and what it is to mend, a sentence each.
@@ -227,11 +228,6 @@ class Distillation(NamedTuple):
         if problems and (self.tries < RETRIES or not written.steps):
             return tried, problems
         return tried._replace(written=written, refused=problems, model=AGENT), ()
-
-    @property
-    def goal(self) -> str:
-        """What the skill does, in a sentence."""
-        return str(self.edits["goal"]) if "goal" in self.edits else f"{self.draft().goal.rstrip('.')}."
 
     def help(self) -> Help | None:
         """What is told of the model that wrote it; None where none did."""
@@ -251,7 +247,11 @@ class Distillation(NamedTuple):
             message = f"The distillation has version {value[MARK]!r}; this Whet reads version {VERSION}."
             raise UsageError("bad-distillation", message, hint=hint)
         try:
-            return _read(value)
+            found = read_value(cls, {name: inner for name, inner in value.items() if name != MARK}, "it")
+            edits = {name: checked(name, inner) for name, inner in found.edits.items()}
+            if not 0 <= found.at <= len(ROUNDS) or any(_is_proposal(*one) for one in edits.items()):
+                raise ValueError("a round or an answer is not valid")  # noqa: TRY301  told below
+            return cast("Distillation", found._replace(edits=edits))
         except (ValueError, UsageError) as error:
             message = f"The distillation is damaged: {str(error).rstrip('.')}."
             raise UsageError("bad-distillation", message, hint=hint) from error
@@ -266,11 +266,11 @@ class Distillation(NamedTuple):
         label, kind = _FIELDS[name]
         proposed = self._without(name).draft() if kind == "list" else made
         options = {
-            "tools": (*proposed.allowed_tools, *proposed.asked),
+            "tools": (*proposed.tools, *proposed.asked),
             "triggers": proposed.triggers,
             "arguments": proposed.inputs,
         }
-        return Field(name, label, kind, _current(name, made, self.goal), options.get(name, ()))
+        return Field(name, label, kind, getattr(made, name), options.get(name, ()))
 
     def _without(self, name: str) -> Distillation:
         return self._replace(edits={key: value for key, value in self.edits.items() if key != name})
@@ -357,6 +357,8 @@ def without_taken_name(distillation: Distillation, taken: Collection[str]) -> Di
 
 def checked(name: str, value: Any) -> Value:
     """A value as the field `name` takes it. Raises UsageError `bad-answer`."""
+    if name not in _FIELDS:
+        raise _bad(f"{name!r} is not an answer.", f"Known answers: {', '.join(_FIELDS)}.")
     label, kind = _FIELDS[name]
     if kind == "yes-no":
         return _yes(value)
@@ -457,47 +459,13 @@ def _grants(grants: tuple[str, ...]) -> tuple[str, ...]:
     return grants
 
 
-def _current(name: str, made: Draft, goal: str) -> Value:
-    """The answer that a draft was made with."""
-    if name == "goal":
-        return goal
-    value: Value = made.allowed_tools if name == "tools" else getattr(made, name)
-    return value
+def _is_proposal(name: str, value: Value) -> bool:
+    """Does an empty answer stand for what is proposed?"""
+    return value in ("", ()) and name not in _EMPTY
 
 
 def _bad(message: str, hint: str) -> UsageError:
     return UsageError("bad-answer", message, hint=hint)
-
-
-def _read(value: Json) -> Distillation:
-    if set(value) != {MARK, *Distillation._fields}:
-        raise ValueError("it does not have the expected fields")
-    at = read_value(int, value["at"], "at")
-    if not 0 <= at <= len(ROUNDS):
-        raise ValueError("the round is not valid")
-    return Distillation(
-        read_value(Evidence, value["evidence"], "evidence"),
-        read_value(Source, value["source"], "source"),
-        at,
-        _answers(value["edits"], frozenset(_FIELDS)),
-        read_value(str, value["known"], "known"),
-        read_value(str, value["model"], "model"),
-        None if value["written"] is None else read_value(Written, value["written"], "written"),
-        read_value(tuple[str, ...], value["refused"], "refused"),
-        read_value(int, value["tokens"], "tokens"),
-        read_value(int, value["tries"], "tries"),
-        read_value(tuple[str, ...], value["warnings"], "warnings"),
-    )
-
-
-def _answers(value: Any, names: frozenset[str]) -> dict[str, Value]:
-    """Answers that were written down, each as its field takes it."""
-    if not isinstance(value, dict) or not set(value) <= names:
-        raise ValueError("the answers do not have the expected form")
-    read = {name: checked(name, inner) for name, inner in value.items()}
-    if any(inner == "" or (inner == () and name not in _EMPTY) for name, inner in read.items()):
-        raise ValueError("an answer is empty")
-    return read
 
 
 MOST = 50
