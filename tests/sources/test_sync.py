@@ -128,6 +128,27 @@ def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: Worl
         assert shape(world.home) == after
 
 
+def test_undoing_a_removal_restores_exactly_the_links_that_it_removed(world: World) -> None:
+    world.sync("claude-code", "cursor")
+    after = shape(world.home)
+    with world.library() as library:
+        editor, history = library.edit, library.history
+        editor.apply([{"action": "delete", "name": "alpha"}])
+        history.undo()
+        assert shape(world.home) == after
+        for again in range(2):  # another skill of the name, that no client has a link to
+            editor.apply([{"action": "delete", "name": "alpha"}])
+            editor.apply([{"action": "create", "name": "alpha", "body": "Do it.", "description": f"Does it {again}."}])
+            without = shape(world.home)
+            editor.apply([{"action": "delete", "name": "alpha"}])
+            history.undo()
+            assert shape(world.home) == without
+        world.sync("cursor")
+        editor.apply([{"action": "delete", "name": "alpha"}])
+        history.undo()
+        assert {*world.states()} == {".claude/skills/beta", ".cursor/skills/alpha", ".cursor/skills/beta"}
+
+
 def test_disabling_a_skill_for_one_surface_restores_no_link_for_another_client(world: World) -> None:
     world.sync("claude-code", "cursor")
     after = shape(world.home)

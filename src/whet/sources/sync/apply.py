@@ -182,6 +182,7 @@ def handler(state: StateDatabase) -> Handler:
             if "undo" in work:
                 job.undo(work["undo"])
             else:
+                job.forget(*work.get("forget", ()))
                 job.resume(Step(**step) for step in work.get("steps", ()))
             full |= job.full
         return "" if full else "An interrupted sync is now finished."
@@ -207,8 +208,9 @@ _FOLLOW = "follow"
 def follow_skills(state: StateDatabase, commits: Sequence[Committed]) -> None:
     """In the transaction of a change, write down what becomes of the links and copies of the skills it is about.
 
-    Those of a skill that is removed are removed, too, and return when the removal is undone. Those of a renamed skill
-    get its new name. A record that cannot be read stops no change.
+    Those of a skill that is removed are removed, too, and return when the removal is undone; those that an earlier
+    removal took from the same place do not. Those of a renamed skill get its new name. A record that cannot be read
+    stops no change.
     """
     gone: dict[tuple[str, str], str] = {}
     back: set[tuple[str, str]] = set()
@@ -223,8 +225,10 @@ def follow_skills(state: StateDatabase, commits: Sequence[Committed]) -> None:
     if not (gone or back):
         return
 
-    def follow(made: Made) -> list[Step]:
+    def follow(made: Made) -> list[Step] | None:
         at = (os.path.realpath(made.root), made.source)
+        if at in gone and made.away == "gone":
+            return None
         if at in gone and not made.away and standing(made) == "ours":
             return [_step(made, "remove"), *([_rename(made, gone[at])] if gone[at] else [])]
         return [_step(made, "make")] if at in back and made.away == "gone" else []
@@ -249,21 +253,28 @@ def follow_switch(state: StateDatabase, skill: str, disabled: Callable[[str], bo
     _begin_following(state, follow, "disabled")
 
 
-def _begin_following(state: StateDatabase, follow: Callable[[Made], list[Step]], away: str = "") -> None:
-    """Write down the steps for everything that was made; `away` is why what goes is removed, if its skill stays."""
+def _begin_following(state: StateDatabase, follow: Callable[[Made], list[Step] | None], away: str = "") -> None:
+    """Write down the steps for everything that was made, None for what to forget.
+
+    `away` is why what goes is removed, if its skill stays.
+    """
     if not state.read("SELECT 1 FROM synced LIMIT 1"):
         return
     try:
         record = read_record(state)
     except InvalidError:
         return
-    work: dict[tuple[str, str], list[Step]] = {}
+    work: dict[tuple[str, str], tuple[list[Step], list[str]]] = {}
     for made in record.made.values():
-        work.setdefault((made.root, made.base), []).extend(follow(made))
-    for (root, base), steps in work.items():
-        if steps:
+        steps, forgotten = work.setdefault((made.root, made.base), ([], []))
+        if (following := follow(made)) is None:
+            forgotten.append(made.path)
+        else:
+            steps.extend(following)
+    for (root, base), (steps, forgotten) in work.items():
+        if steps or forgotten:
             told = [step._asdict() for step in steps]
-            payload = {"root": root, "base": base, "steps": told, _FOLLOW: True, "away": away}
+            payload = {"root": root, "base": base, "steps": told, "forget": forgotten, _FOLLOW: True, "away": away}
             begin(state, record, (), work=payload)
 
 
@@ -293,6 +304,7 @@ def finish_following(state: StateDatabase) -> Iterator[str]:
         done: list[Done] = []
         for work in followed:
             job = Work(state, work["root"], work["base"], read_record(state), work.get("away", ""))
+            job.forget(*work.get("forget", ()))
             job.resume(Step(**step) for step in work["steps"])
             done += job.done.values()
     for word, states in (("Removed", ("remove",)), ("Made", MAKING)):
