@@ -49,6 +49,12 @@ FITTING: tuple[tuple[str, ...], ...] = (
     *(("gallery",), ("settings",), ("settings", "-v"), ("clients", "roots")),
     *(("guard", "policy"), ("guard", "rules"), ("guard", "log"), ("guard", "trust", "--list"), ("keys", "list")),
     *(("sources", "list"), ("sources", "verify"), ("sources", "why", "translate"), ("update", "--check")),
+    *(
+        ("pin", "translate", "--reason", "The whole team agreed on it."),
+        ("update",),
+        ("history",),
+        ("unpin", "translate"),
+    ),
     *(("learn", "usage"), ("learn", "duplicates"), ("learn", "sessions"), ("learn", "curate"), ("proposals",)),
     *(("prompt", "commands"), ("prompt", "bundle", "list"), ("skill", "needs")),
     *(("skill", "validate", "standup", "--profile", "quality"), ("skill", "validate", "ports"), ("connect", "--list")),

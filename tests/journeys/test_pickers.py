@@ -177,6 +177,23 @@ def test_undo_offers_the_last_changes_with_the_difference_folded(machine: Machin
     assert preview[:3] == ["--- other/SKILL.md", "+++ /dev/null", "@@ -1,8 +0,0 @@"]
 
 
+def test_a_change_of_many_skills_is_one_line_of_the_list_and_its_question_is_wrapped(machine: Machine) -> None:
+    names = [f"a-skill-with-a-long-name-{number}" for number in range(6)]
+    for name in names:
+        (machine.home / "shop" / name).mkdir(parents=True)
+        (machine.home / "shop" / name / "SKILL.md").write_text(main(name, "Works."), encoding="utf-8")
+    machine.ask("install", str(machine.home / "shop"), "--all", "--yes")
+    with Terminal(machine, "undo", COLUMNS="80") as terminal:
+        line = terminal.until("Esc leaves").press("n", "a", "m", "e", "-", "4").until("filter: name-4").now()[2]
+        assert [line.split()[:2], line.split()[5:]] == [[">", "1-6"], ["install", "6", "skills", "From", "~/shop."]]
+        lines = terminal.press(ENTER).until("[Y/n] ").now()
+        assert " ".join(lines) == f"Undo changes 1-6 (install): {', '.join(names[:4])} and 2 more? [Y/n]"
+        assert max(map(len, lines)) <= 80
+        terminal.types("n").end()
+    with Terminal(machine, "history", COLUMNS="80") as terminal:
+        assert terminal.end()[1][-1].endswith("  From ~/shop.")
+
+
 def test_connect_offers_the_clients_and_shows_the_change_when_asked(machine: Machine) -> None:
     (machine.home / ".cursor").mkdir()
     with Terminal(machine, "connect") as terminal:

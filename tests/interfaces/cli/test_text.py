@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.interfaces.cli.text import clean, clean_block, clean_json, pad, plural, shorten, width, wrap, wrap_markdown
+from whet.interfaces.cli.text import (
+    clean,
+    clean_block,
+    clean_json,
+    join_numbers,
+    name_several,
+    pad,
+    plural,
+    shorten,
+    width,
+    wrap,
+    wrap_markdown,
+)
 
 TEXT = st.text(st.characters(codec=None), max_size=60)
 ONE_WAY = st.text(
@@ -114,6 +126,23 @@ def test_wrapping_keeps_every_word(text: str, limit: int) -> None:
 
 def test_plural_counts() -> None:
     assert [plural(count, "skill") for count in (0, 1, 2, 1234)] == ["0 skills", "1 skill", "2 skills", "1,234 skills"]
+
+
+def test_numbers_that_follow_each_other_are_a_range() -> None:
+    assert [join_numbers(numbers) for numbers in ((), (7,), (3, 1, 2, 2), (1, 2, 5, 8, 9))] == [
+        "",
+        "7",
+        "1-3",
+        "1-2, 5, 8-9",
+    ]
+
+
+def test_of_many_names_the_first_are_named() -> None:
+    assert [name_several("abba", 2), name_several("abc", 3), name_several("abcd", 3)] == [
+        "a, b",
+        "a, b, c",
+        "a, b and 2 more",
+    ]
 
 
 def test_long_lines_of_markdown_are_wrapped_but_not_code_and_tables() -> None:

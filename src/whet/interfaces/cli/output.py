@@ -16,7 +16,7 @@ from whet.store.home import shorten_home
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Literal, TextIO
 
     Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
@@ -96,15 +96,19 @@ class Screen:
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Add columns under their headings; the last one is as long as it is, or as the terminal allows."""
+        for number, cells in enumerate(self.align([heads, *rows], self.columns)):
+            self.line("  ".join(self.paint(cell, "bold") if number == 0 else cell for cell in cells).rstrip())
+
+    def align(self, rows: Sequence[Sequence[str]], columns: int) -> Iterator[list[str]]:
+        """The rows with cells of equal width; for a terminal, shortened to `columns`."""
         rows = [[clean(cell) for cell in row] for row in rows]
-        widths = [max(width(row[at]) for row in (heads, *rows)) for at in range(len(heads) - 1)]
-        while self.tty and sum(widths) + 2 * len(widths) > self.columns - _LAST and max(widths) > _NARROW:
+        widths = [max(width(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
+        while self.tty and sum(widths) + 2 * len(widths) > columns - _LAST and max(widths) > _NARROW:
             widths[widths.index(max(widths))] -= 1
         used = sum(widths) + 2 * len(widths)
-        for number, row in enumerate((heads, *rows)):
-            last = shorten(row[-1], max(self.columns - used, 1)) if self.tty else row[-1]
-            cells = [*map(pad, map(shorten, row, widths), widths), last]
-            self.line("  ".join(self.paint(cell, "bold") if number == 0 else cell for cell in cells).rstrip())
+        for row in rows:
+            last = shorten(row[-1], max(columns - used, 1)) if self.tty else row[-1]
+            yield [*map(pad, map(shorten, row, widths), widths), last]
 
     def facts(self, facts: Iterable[tuple[str, str]], column: int) -> None:
         """Add a line for each label and what stands behind it."""

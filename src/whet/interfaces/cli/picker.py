@@ -16,7 +16,7 @@ from whet.errors import NotFoundError, RefusedError
 from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.terminal import ask, can_ask, end_progress, leave, page, terminal_rows, write
-from whet.interfaces.cli.text import clean, pad, width
+from whet.interfaces.cli.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,6 +64,8 @@ class Choice(NamedTuple):
     """What it shows, in columns."""
     detail: Callable[[Screen], None] | None = None
     """Adds what Tab shows."""
+    words: str = ""
+    """More words that the filter looks at."""
 
 
 class _List:
@@ -77,7 +79,7 @@ class _List:
         self.marked: set[int] = set()
         self.at = 0
         """Of what is shown."""
-        self._texts = [clean(" ".join(choice.cells)).casefold() for choice in choices]
+        self._texts = [clean(" ".join((*choice.cells, choice.words))).casefold() for choice in choices]
 
     @property
     def shown(self) -> list[int]:
@@ -157,12 +159,10 @@ def _draw(title: str, state: _List, env: Mapping[str, str]) -> str:
     screen.line(f"{screen.paint(screen.fit(title, 24), 'bold')}{screen.paint(marked, 'dim')}")
     if state.filter:
         screen.line(f"filter: {screen.fit(state.filter, 9)}")
-    columns = zip(*(choice.cells for choice in state.choices), strict=True)
-    widths = [max(width(clean(cell)) for cell in column) for column in columns]
+    rows = [*screen.align([choice.cells for choice in state.choices], screen.columns - (7 if state.many else 3))]
     for place, number in enumerate(shown[first : first + room], first):
-        cells = [*map(pad, map(clean, state.choices[number].cells), widths)]
         mark = ("[x] " if number in state.marked else "[ ] ") if state.many else ""
-        line = screen.fit(f"{'>' if place == state.at else ' '} {mark}{'  '.join(cells).rstrip()}", 1)
+        line = screen.fit(f"{'>' if place == state.at else ' '} {mark}{'  '.join(rows[number]).rstrip()}", 1)
         screen.line(screen.paint(line, "cyan") if place == state.at else line)
     if not shown:
         screen.line("  no match")

@@ -278,7 +278,7 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
         if step.state == "ready":
             _render_ready(step, screen, result)
         elif step.state in ("nothing", "held"):
-            screen.line(f"{clean(step.name)}: {clean(step.reason)}")
+            screen.paragraph(f"{step.name}: {step.reason}")
         else:
             if step.reason not in told:
                 told.add(step.reason)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.text import clean, plural, shorten
+from whet.interfaces.cli.text import clean, plural, shorten, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,7 +149,8 @@ def agree(question: str, *, default: bool = True, show: Callable[[], str] | None
     choices = "Y/n" if default else "y/N"
     above, line_end, question = question.rpartition("\n")
     write(above + line_end)
-    question = f"{question} [{choices}{', d shows the difference' if show else ''}] "
+    question = f"{question} [{choices}{', d shows the difference' if show else ''}]"
+    question = "\n".join(wrap(question, screen_for(sys.stderr, os.environ).columns - 2)) + " "
     while (said := choose(question, ("y", "n", "d") if show else ("y", "n"))) == "d":
         page(show() if show else "")
     return said == "y" or bool(default and said == "")

@@ -144,6 +144,23 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else many}"
 
 
+def join_numbers(numbers: Iterable[int]) -> str:
+    """The numbers with commas, and those that follow each other as a range: `1-3, 5`."""
+    ranges: list[list[int]] = []
+    for number in sorted({*numbers}):
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1][1:] = [number]
+        else:
+            ranges.append([number])
+    return ", ".join("-".join(map(str, ends)) for ends in ranges)
+
+
+def name_several(names: Iterable[str], most: int) -> str:
+    """The names with commas, each once; of more than `most`, the first ones and how many more there are."""
+    each = list(dict.fromkeys(names))
+    return ", ".join(each) if len(each) <= most else f"{', '.join(each[: most - 1])} and {len(each) - most + 1} more"
+
+
 def join_unique(words: Iterable[str]) -> str:
     """The words with commas, each once."""
     return ", ".join(dict.fromkeys(words))

@@ -15,7 +15,7 @@ from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import fold_diff, format_time, paint_diff, render_proof
 from whet.interfaces.cli.terminal import agree, can_ask
-from whet.interfaces.cli.text import clean, clean_json, join_unique, plural
+from whet.interfaces.cli.text import clean, clean_json, join_numbers, join_unique, name_several, plural
 from whet.notes import name_action
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def render_history(history: SkillHistory, screen: Screen, _options: Namespace) -
             entry.actor,
             name_action(entry.action, entry.origin),
             str(versions.get(entry.id, "")) if named else entry.skill,
-            entry.reason,
+            screen.places(entry.reason),
         )
         for entry in reversed(history.entries)
     ]
@@ -154,22 +154,30 @@ def _choose_change(context: Context) -> str | None:
     choices = [
         Choice(
             (
-                join_unique(str(entry.id) for entry in entries),
+                join_numbers(entry.id for entry in entries),
                 format_time(screen, entries[-1].time),
                 entries[-1].actor,
                 join_unique(name_action(entry.action, entry.origin) for entry in entries),
-                join_unique(entry.skill for entry in entries),
-                entries[-1].reason,
+                _name_skills(entries),
+                screen.places(entries[-1].reason),
             ),
             partial(_render_change, history, entries),
+            " ".join(entry.skill for entry in entries),
         )
         for entries in runs
     ]
     number = pick_one("Undo which change?", choices, context.env)
-    ids, _, _, actions, skills, _ = choices[number].cells
-    if not agree(f"Undo change {ids} ({actions}): {clean(skills)}?"):  # a typed `y` is a filter, not an answer
+    ids, _, _, actions, _, _ = choices[number].cells
+    changes = "change" if ids.isdecimal() else "changes"
+    skills = name_several((entry.skill for entry in runs[number]), 5)
+    if not agree(f"Undo {changes} {ids} ({actions}): {clean(skills)}?"):  # a typed `y` is a filter, not an answer
         raise RefusedError("not-agreed", "You did not confirm.", hint="Nothing was changed.")
     return runs[number][0].run
+
+
+def _name_skills(entries: Sequence[Entry]) -> str:
+    names = {entry.skill: None for entry in entries}
+    return ", ".join(names) if len(names) <= 2 else plural(len(names), "skill")
 
 
 def _render_change(history: History, entries: Sequence[Entry], screen: Screen) -> None:
