@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from learning import client_sessions as made
 from learning.client_sessions import ASKED, CLIENTS, DONE, SKILL, STEPS, TRIED
 from whet.errors import InvalidError
+from whet.learning.tables import load_table
 from whet.learning.transcripts.reader import KNOWN, read_transcript
-from whet.learning.transcripts.walker import tables
+from whet.learning.transcripts.walker import FORMATS
 
 Seen = tuple[str, str, str, dict[str, Any], bool, int | None]
 
@@ -233,11 +234,11 @@ KEYS = {
 
 
 def test_the_table_of_formats_has_only_what_the_walker_knows() -> None:
-    for name, table in tables().items():
+    for name, table in load_table(FORMATS).items():
         assert set(table) - {"is", "time", "unknown", "rules"} <= set(re.findall(r"@(\w+)", str(table))), name
         for rule in table.get("rules", []):
             assert set(rule) <= set(KEYS["rule"].split()), name
-            assert set(rule.get("each", {}).values()) <= set(tables()), name
+            assert set(rule.get("each", {}).values()) <= set(load_table(FORMATS)), name
             for part in {"call", "result", "end"} & set(rule):
                 assert set(rule[part]) <= set(KEYS[part].split()), (name, part)
                 row = rule[part]

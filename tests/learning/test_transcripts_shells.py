@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from whet.learning.tables import NAMES, load_table
 from whet.learning.transcripts.collector import outcome
-from whet.learning.transcripts.names import tables
 from whet.learning.transcripts.tools import canonical
 
 
@@ -79,11 +79,11 @@ def test_a_result_that_only_mentions_errors_has_not(text: str) -> None:
 
 
 def test_the_table_of_names_has_words_of_which_none_comes_twice() -> None:
-    for table, kinds in tables().items():
+    for table, kinds in load_table(NAMES).items():
         for kind, words in kinds.items():
             for text in words.values() if isinstance(words, dict) else [words]:
                 found = text if isinstance(text, list) else text.split()
                 assert found and len(found) == len(set(found)), (table, kind)
     for table in ("tools", "tags", "speakers"):
-        found = " ".join(tables()[table].values()).split()
+        found = " ".join(load_table(NAMES)[table].values()).split()
         assert len(found) == len(set(found)), table

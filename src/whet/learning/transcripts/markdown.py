@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.transcripts.names import meanings
+from whet.learning.tables import NAMES, meanings
 from whet.learning.transcripts.values import arguments
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from whet.learning.transcripts.collector import Collector
 
-_SIDES = meanings("speakers")
+_SIDES = meanings(NAMES, "speakers")
 _HEADING = re.compile(
     rf"#{{1,6}}[ \t]+(?:tool[ _-])?(?P<name>{'|'.join(_SIDES)})(?:[ \t]*:[ \t]*(?P<rest>.*?))?[ \t]*:?", re.IGNORECASE
 )

@@ -9,9 +9,9 @@ import glob
 import os
 import re
 from contextlib import suppress
-from functools import lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
+
+from whet.learning.tables import load_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,19 +34,14 @@ class Place(NamedTuple):
     """A row of the table."""
 
     client: str
-    base: tuple[str, ...]
-    files: tuple[str, ...]
+    base: list[str]
+    files: list[str]
     many: bool = False
 
 
-@lru_cache(maxsize=1)
-def places() -> tuple[Place, ...]:
+def places() -> list[Place]:
     """The table."""
-    import tomllib
-
-    text = resources.files(__package__).joinpath("places.toml").read_text("utf-8")
-    rows = tomllib.loads(text)["place"]
-    return tuple(Place(row["client"], tuple(row["base"]), tuple(row["files"]), row.get("many", False)) for row in rows)
+    return [Place(**row) for row in load_table("transcripts/places")["place"]]
 
 
 def find_session(client: str, id_: str, home: str, env: Mapping[str, str]) -> Kept | None:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.syntax import language_of
-from whet.learning.transcripts.names import meanings, names_of, tables
+from whet.learning.tables import NAMES, load_table, meanings, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +38,8 @@ def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, An
         given = {key: value for key, value in given.items() if key != "command"}
     else:
         plain = name.removeprefix("functions.").lower()
-        tool = meanings("tools").get(plain) or ("Bash" if _SHELL.fullmatch(plain) else name)
-    keys = tables()["arguments"].get(tool)
+        tool = meanings(NAMES, "tools").get(plain) or ("Bash" if _SHELL.fullmatch(plain) else name)
+    keys = load_table(NAMES)["arguments"].get(tool)
     if keys is None:
         return tool, given
     named = {key: next((alias for alias in aliases.split() if alias in given), key) for key, aliases in keys.items()}
@@ -57,7 +57,8 @@ def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, An
 def is_plumbing(tool: str) -> bool:
     """Does the tool manage the session of a client, so that a call of it is no work?"""
     server, _, name = tool.rpartition("__")
-    return any(name.lower() in names_of(client, "plumbing") for client in (("whet",) if server else tables()))
+    clients = ("whet",) if server else load_table(NAMES)
+    return any(name.lower() in words_of(NAMES, client, "plumbing") for client in clients)
 
 
 def languages_of(tool: str, given: Mapping[str, Any]) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.secrets.hide import BINARY
-from whet.learning.transcripts.names import names_of
+from whet.learning.tables import NAMES, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,7 +42,7 @@ def words(content: Any, depth: int = 0) -> str:
         return "\n".join(part for item in content if (part := words(item, depth + 1)))
     if not isinstance(content, dict) or not content:
         return "" if content is None or isinstance(content, list | dict) else str(content)
-    if string(content.get("type")) in names_of("parts", "pictures"):
+    if string(content.get("type")) in words_of(NAMES, "parts", "pictures"):
         return BINARY
     for key in ("text", "content", "output", "refusal", "input_text", "output_text"):
         if isinstance(content.get(key), str | list) and depth < _DEPTH:

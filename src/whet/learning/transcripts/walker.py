@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from whet.learning.tables import load_table
 from whet.learning.transcripts.values import arguments, clean_text, exit_code, moment, string, words
 from whet.learning.transcripts.wrappers import spoken
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Scope = tuple[Record, ...]
     """A record, the one around it, and so on."""
 
+FORMATS = "transcripts/formats"
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _MISSING = object()
 _FIELD = re.compile(r"\{([^{}/]+)(?:/([^{}]+))?\}")
@@ -29,27 +30,19 @@ _REMEMBERED = 500_000
 """Records that are remembered, to know one that comes a second time."""
 
 
-@cache
-def tables() -> Mapping[str, Mapping[str, Any]]:
-    """The formats, and the parts of their records, by name."""
-    import tomllib
-
-    return tomllib.loads(resources.files(__package__).joinpath("formats.toml").read_text("utf-8"))
-
-
 @lru_cache(maxsize=1_000)
 def _rules(table: str, kind: str) -> tuple[Mapping[str, Any], ...]:
     """The rules of a table that may fit a record of this type, so that most are not tried for every record."""
     return tuple(
         rule
-        for rule in tables()[table]["rules"]
+        for rule in load_table(FORMATS)[table]["rules"]
         if _fits(({"type": kind},), {key: rule["when"][key] for key in rule.get("when", ()) if key == "type"}, table)
     )
 
 
 def is_of(table: str, record: Any) -> bool:
     """Is this a record of the format?"""
-    return isinstance(record, dict) and any(_fits((record,), when, table) for when in tables()[table]["is"])
+    return isinstance(record, dict) and any(_fits((record,), when, table) for when in load_table(FORMATS)[table]["is"])
 
 
 class Walker:
@@ -68,7 +61,7 @@ class Walker:
 
     def take(self, record: Record, table: str, time: int = 0, about: str = "", around: Scope = ()) -> None:
         """Take over a record; `time` and `about` are those of the records around it."""
-        rules, scope = tables()[table], (record, *around)
+        rules, scope = load_table(FORMATS)[table], (record, *around)
         time = moment(_look(scope, rules.get("time", "-"))) or time
         for rule in _rules(table, string(record.get("type"))):
             if not _fits(scope, rule.get("when", {}), table):
@@ -275,7 +268,7 @@ def _is(scope: Scope, path: str, wanted: Any, table: str) -> bool:
 @cache
 def _words(table: str, wanted: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """The words of a condition, and those that stand for more than themselves."""
-    named = re.sub(r"@(\w+)", lambda found: tables()[table][found[1]], wanted).split()
+    named = re.sub(r"@(\w+)", lambda found: load_table(FORMATS)[table][found[1]], wanted).split()
     others = tuple(word for word in named if word == "-" or word.startswith(("!", "*")) or word.endswith("*"))
     return frozenset(named).difference(others), others
 

@@ -11,12 +11,12 @@ import os.path
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.transcripts.names import meanings, names_of, tables
+from whet.learning.tables import NAMES, load_table, meanings, words_of
 
 if TYPE_CHECKING:
     from whet.learning.transcripts.events import Kind
 
-_TAG = "|".join(map(re.escape, sorted(meanings("tags"), key=len, reverse=True)))
+_TAG = "|".join(map(re.escape, sorted(meanings(NAMES, "tags"), key=len, reverse=True)))
 _OPEN = re.compile(rf"(?m)^[ \t]{{0,3}}<({_TAG}|skill(?=>\s*<name>))\b[^>\n]{{0,200}}>")
 _SINGLE = re.compile(r"<([A-Za-z][a-z0-9]*(?:[_-][a-z0-9]+)+)(?:\s[^>]{0,200})?>.*</\1>", re.DOTALL)
 _COMMAND = re.compile(r"<command-(name|message|args)>(.*?)</command-\1>\s*", re.DOTALL)
@@ -50,7 +50,7 @@ def spoken(text: str) -> list[Piece]:
         return [Piece("note", text, f"skill:{os.path.basename(found[1].strip().replace(chr(92), '/').rstrip('/'))}")]
     if found := _INVOKED.match(start):
         return _invoked(text, found[1])
-    for about, beginnings in tables()["beginnings"].items():
+    for about, beginnings in load_table(NAMES)["beginnings"].items():
         if start.startswith(tuple(beginnings)):
             return [Piece("note", text, about)]
     if start.startswith(("<command-name>", "<command-message>", "<command-args>")) and len(text) <= _COMMAND_TEXT:
@@ -72,7 +72,7 @@ def _command(text: str) -> list[Piece]:
     rest = _COMMAND.sub("", text).strip()
     typed = f"/{parts.get('name', '').lstrip('/')} {parts.get('args', '')}".strip()
     name = typed[1:].partition(" ")[0]
-    own = not name or name in names_of("claude-code", "commands")
+    own = not name or name in words_of(NAMES, "claude-code", "commands")
     pieces = [Piece("note", typed, "command") if own else Piece("user", typed)]
     return pieces + (_unwrapped(rest) if rest else [])
 
@@ -95,7 +95,7 @@ def _unwrapped(text: str) -> list[Piece]:
         end = len(text) if close < 0 else text.find(">", close) + 1 or len(text)
         inner = text[found.start() : end].strip()
         name = _SKILL_NAME.search(inner) if tag == "skill" else None
-        pieces.append(Piece("note", inner, f"skill:{name[1]}" if name else meanings("tags").get(tag, "context")))
+        pieces.append(Piece("note", inner, f"skill:{name[1]}" if name else meanings(NAMES, "tags").get(tag, "context")))
         said.append(text[done : found.start()])
         done = end
     left = "".join((*said, text[done:]))
