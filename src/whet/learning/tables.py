@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ NAMES = "transcripts/names"
 """The names that clients use in their sessions."""
 PROGRAMS = "evidence/programs"
 """What is known of programs."""
+PHRASES = "evidence/phrases"
+"""What users, agents and programs say."""
 
 
 @cache
@@ -30,6 +33,15 @@ def words_of(name: str, *keys: str) -> frozenset[str]:
     for key in keys:
         value = value.get(key, {})
     return frozenset(value.split() if isinstance(value, str) else value)
+
+
+@cache
+def pattern_of(kind: str) -> re.Pattern[str]:
+    """What matches any phrase of this kind."""
+    row = load_table(PHRASES)[kind]
+    phrases = "|".join(row["any"])
+    phrases = rf"\b(?:{phrases})\b" if row.get("words") else phrases
+    return re.compile(phrases, re.NOFLAG if row.get("exact") else re.IGNORECASE)
 
 
 @cache

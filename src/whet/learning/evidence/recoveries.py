@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.shell.wrappers import INTERPRETERS
 from whet.learning.evidence.shell import main_program, only_looks, shape
+from whet.learning.tables import pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,33 +29,11 @@ _FEW = 2
 """Words of a line that only says that something failed."""
 _LINE = 240
 """Characters of an error's line."""
-SLIP = re.compile(
-    r"(?i)InputValidationError|tool_use_error|required parameter|has not been read yet|file has been (?:modified"
-    r"|unexpectedly)|doesn't want to proceed|interrupted by user|request interrupted|user rejected|permission to use"
-    r"|string to replace not found|sibling tool call|no files found|cancelled"
-)
-"""A tool that was called wrongly, or stopped."""
-LUCK = re.compile(
-    r"(?i)rate.?limit|too many requests|\b429\b|could not resolve host|name or service not known|EAI_AGAIN"
-    r"|\bENOTFOUND\b|getaddrinfo|temporary failure in name resolution|network is (?:unreachable|down)|no route to host"
-    r"|connection (?:reset|refused|timed out|aborted)|ECONNRESET|ECONNREFUSED|ETIMEDOUT|TLS handshake timeout"
-    r"|(?:read|connect|request|gateway) time-?d? ?out|timed out|timeout after|temporarily unavailable"
-    r"|service unavailable|\b50[234]\b (?:bad gateway|service|gateway)|overloaded|try again later"
-    r"|no space left on device|ENOSPC|disk full|disk quota exceeded|quota exceeded|out of memory"
-    r"|cannot allocate memory|resource temporarily|exceeds maximum|is a directory|EISDIR"
-)
-"""What goes away by itself, or has nothing to do with the task."""
-MACHINE = re.compile(
-    r"(?i)command not found|not recognized as an internal|No module named|is not installed|Cannot find module"
-    r"|cannot open shared object|executable file not found|: not found\s*\Z|no such command"
-)
-"""What is only about this machine, unless an installation resolved it."""
+SLIP = pattern_of("slip")
+LUCK = pattern_of("luck")
+MACHINE = pattern_of("machine")
 _NAMED = re.compile(r"(?:\A|\s|[\w.]\.)[A-Z]\w*(?:Error|Exception|NotFound|Denied)\b: .{3,200}|\Aerror\b[:\[ ].{3,200}")
 """A line with the name of an error."""
-_TELLS = re.compile(
-    r"(?i)\b(?:error|exception|fail(?:ed|s|ure)?|fatal|denied|invalid|missing|undefined|unknown|unrecognized|unable"
-    r"|cannot|can't|unsupported|expected|required|not|no (?:such|module))\b"
-)
 
 
 class Recovery(NamedTuple):
@@ -115,7 +94,7 @@ def error_line(output: str) -> str:
     text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*", "", output[-6_000:])
     lines = [line.strip() for line in text.split("\n") if len(line.split()) > 1]
     named = [one for one in lines if _NAMED.search(one)]
-    telling = named or [one for one in lines if _TELLS.search(one) and len(one.split()) > _FEW] or lines
+    telling = named or [one for one in lines if pattern_of("tells").search(one) and len(one.split()) > _FEW] or lines
     if not telling:
         return ""
     line = telling[-1] if "Traceback" in text else telling[0]

@@ -18,6 +18,7 @@ from whet.learning.evidence.shell import only_looks, programs, shape
 from whet.learning.evidence.tool_calls import acts, parts, reversed_by, working
 from whet.learning.evidence.values import Value, values_of
 from whet.learning.signals import corrects
+from whet.learning.tables import pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,41 +47,12 @@ _LOOKED_BACK = 12
 _SAME = 0.6
 """The share of words that two attempts at the same thing have in common."""
 
-TESTING = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|bats|nextest|go test"
-    r"|cargo test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|mvn (?:test|verify)|gradlew? (?:test|check)"
-    r"|dotnet test|mix test)\b"
-)
-BUILDING = re.compile(
-    r"\b(?:(?:npm|pnpm|yarn)(?: run)? build|make|cargo build|go build|mvn|gradlew? build|docker build|tsc|webpack"
-    r"|vite build|dotnet build|cmake --build|terraform (?:plan|apply|validate)|ruff|mypy|eslint|flake8|shellcheck"
-    r"|helm lint)\b"
-)
-_LASTING = re.compile(
-    r"(?i)\A(?:actually|remember)\b|, not \w|\b(?:always|never|everywhere|from now on|in (?:the )?future|next time"
-    r"|every time|whenever|make sure|don't|do not|must"
-    r"|only (?:after|when|if|then)|instead of|rather than|without asking|not allowed|immer|niemals|nie|künftig|ab jetzt"
-    r"|toujours|jamais|siempre|nunca)\b"
-)
-"""What a message says that lays something down for good."""
+TESTING = pattern_of("testing")
+BUILDING = pattern_of("building")
 _REJECTED = re.compile(
     r"(?:the user said|reason for the rejection|user (?:feedback|message))\s*:\s*(.{3,600})", re.IGNORECASE | re.DOTALL
 )
 """What a client writes into the result of a call that the user did not allow."""
-_THANKS = re.compile(
-    r"(?i)\b(?:thanks|thank you|thx|perfect|great|awesome|excellent|lovely|nice|works|that(?:'s| is) it|lgtm"
-    r"|looks good|well done|exactly|go ahead|continue|merci|danke|gracias)\b"
-)
-_DONE = re.compile(
-    r"(?i)\b(?:done|completed?|finished|success(?:ful(?:ly)?)?|all (?:tests|checks) pass\w*|is (?:now )?(?:ready"
-    r"|live|fixed|in place)|has been (?:\w+ed|written|built)|have been \w+ed|saved (?:to|as|at)|written to|wrote"
-    r"|everything (?:works|passes)|now (?:works|passes)|summary)\b"
-)
-_NOT_DONE = re.compile(
-    r"(?i)\b(?:(?:i|we) (?:could not|couldn't|was not able|wasn't able|am unable|was unable|were unable"
-    r"|did not manage|cannot|can't)|still (?:fails?|failing|broken|does not|doesn't)|gave up|(?:is|remains|are)"
-    r" (?:unresolved|blocked|not (?:yet )?(?:working|fixed))|ran out of time)\b"
-)
 _OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 _PLAN = re.compile(
     r"(?i)(?:\A|[.!:;,—]\s+|\n)(?:(?:now|next|then|first|also|finally|so),? )?(?:let me|let's|i'll|i will|i'm going to)"
@@ -235,9 +207,9 @@ def _later(events: Sequence[Event], first: int, done: Sequence[Act]) -> tuple[tu
     others: dict[str, None] = {}
     for _, message, rejected in sorted(said):
         text = message.strip()
-        if rejected or corrects(text) or (_LASTING.search(text) and not text.endswith("?")):
+        if rejected or corrects(text) or (pattern_of("lasting").search(text) and not text.endswith("?")):
             rules[text[:_MESSAGE]] = None
-        elif not text.endswith("?") and not (_THANKS.search(text[:80]) and len(text.split()) < 12):
+        elif not text.endswith("?") and not (pattern_of("thanks").search(text[:80]) and len(text.split()) < 12):
             others[text[:_MESSAGE]] = None
     return tuple(rules)[:_MOST_RULES], tuple(others)[:_MOST_RULES]
 
@@ -276,7 +248,7 @@ def steps_of(found: Sequence[Act]) -> tuple[Step, ...]:
 def _looks(act: Act) -> bool:
     if act.tool == "Bash":
         return only_looks(act.text("command"))
-    return act.tool in ("Read", "Search", "Web", "LS", "Glob", "Grep", "WebFetch", "WebSearch", "NotebookRead")
+    return act.tool in ("Read", "Search", "Web")
 
 
 def _is_again(one: Act, other: Act) -> bool:
@@ -297,11 +269,10 @@ def _step(act: Act) -> Step:
     ran = {one.label.partition(" ")[0] for one in programs(act.text("command"))}
     if about.partition(" ")[0] not in ran:  # `pytest -q` stays as it is typed
         about = about[:1].upper() + about[1:]
-    path = act.text("path") or act.text("notebook_path")
     if act.tool == "Bash":
         return Step("Bash", act.text("command"), about, "", (act.at,))
-    if act.tool in ("Write", "Edit", "NotebookEdit"):
-        return Step(act.tool, "", about, path, (act.at,))
+    if act.tool in ("Write", "Edit"):
+        return Step(act.tool, "", about, act.text("path"), (act.at,))
     given = ", ".join(f"{key}: {value}" for key, value in act.given.items() if isinstance(value, str | int | float))
     return Step(act.tool, given[:_MESSAGE], about, "", (act.at,))
 
@@ -382,9 +353,9 @@ def outcome_of(events: Sequence[Event], found: Sequence[Act], first: int) -> tup
         bad.append("the last call failed")
     final = next((event.text for event in reversed(events) if event.kind == "assistant"), "")
     if final:
-        if _NOT_DONE.search(final[-1_500:]):
+        if pattern_of("not_done").search(final[-1_500:]):
             bad.append("the last answer says that it did not work")
-        elif _DONE.search(final[:1_500]) or _DONE.search(final[-1_500:]):
+        elif pattern_of("done").search(final[:1_500]) or pattern_of("done").search(final[-1_500:]):
             good.append("the last answer says that it is done")
     users = [(at, event.text) for at, event in enumerate(events) if event.kind == "user" and at > first]
     if users:
@@ -392,7 +363,7 @@ def outcome_of(events: Sequence[Event], found: Sequence[Act], first: int) -> tup
         after = any(event.kind == "call" for event in events[at:])
         if corrects(last) and not after:
             bad.append("the user's last word was a correction")
-        elif _THANKS.search(last[:200]) and not corrects(last):
+        elif pattern_of("thanks").search(last[:200]) and not corrects(last):
             good.insert(0, "the user was content")
     if "the user was content" in good and "the user's last word was a correction" not in bad:
         return "yes", (*good, *bad)

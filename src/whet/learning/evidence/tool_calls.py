@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.evidence.shell import only_looks, programs
+from whet.learning.tables import pattern_of
 from whet.learning.transcripts.tools import is_plumbing
 
 if TYPE_CHECKING:
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 _TEXTS = ("command", "content", "new", "query", "url", "path", "prompt", "pattern")
 _NUMBERED = re.compile(r"^[ \t]{0,12}\d{1,7}(?:→|\t)", re.MULTILINE)
 _REMINDER = re.compile(r"\n*<system-reminder>.{0,20000}?</system-reminder>\s*", re.DOTALL)
-_ERROR = re.compile(
-    r"command not found\Z|: No module named \S+\Z|No such file or directory\Z|: Permission denied\Z"
-    r"|\A\w{0,40}Error: |\Afatal: |\A(?:Failed|FAILED|E): (?!0\b)"
-)
 
 
 class Act(NamedTuple):
@@ -81,7 +78,7 @@ def _masked(call: Event, output: str) -> bool:
     if (
         call.tool != "Bash"
         or not isinstance(command, str)
-        or not _ERROR.search(output[-2_000:].strip().rpartition("\n")[2])
+        or not pattern_of("masked").search(output[-2_000:].strip().rpartition("\n")[2])
     ):
         return False
     return not only_looks(command)
@@ -92,11 +89,9 @@ def working(found: Sequence[Act]) -> Iterator[Act]:
     return (act for act in found if not is_plumbing(act.tool))
 
 
-_FILES = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+_FILES = ("Write", "Edit")
 _FROM_GIT = re.compile(r"\A\s*git (?:-C \S+ )?(?:checkout|restore)\s+(?!-b\b|--staged|-B\b)(?P<rest>[^\n]{1,400})\Z")
 _ALL = re.compile(r"\A\s*git (?:-C \S+ )?(?:(?:checkout|restore)(?: --)? \.|reset --hard)(?:\s|\Z)")
-_BACK = frozenset(("undo", "rollback", "revert"))
-_NAME = re.compile(r"[\w./@:-]*[./][\w./@:-]+")
 
 
 def parts(command: str) -> list[str]:
@@ -109,7 +104,7 @@ def parts(command: str) -> list[str]:
 
 
 def reversed_by(command: str, earlier: Sequence[Act]) -> set[int]:
-    """The numbers of the earlier calls that a command undoes; none when it undoes nothing of this session."""
+    """The numbers of the earlier calls that a command of git undoes; none when it undoes nothing of this session."""
     if _ALL.match(command):
         edits: set[int] = set()
         for act in earlier:
@@ -121,15 +116,12 @@ def reversed_by(command: str, earlier: Sequence[Act]) -> set[int]:
     if found := _FROM_GIT.match(command):
         files = {word.strip("\"'").removeprefix("./") for word in found["rest"].split() if "." in word}
         return {act.at for act in earlier if any(_touches(act, file) for file in files if len(file) > 1)}
-    labels = [ran.label.split() for ran in programs(command) if ran.label]
-    if len(labels) != 1 or not _BACK & set(labels[0][1:]):
+    if not any(ran.label == "git revert" for ran in programs(command)):
         return set()
-    program, mine = labels[0][0], set(_NAME.findall(command))
     for act in reversed(earlier):
-        theirs = [ran.label for ran in programs(act.text("command")) if not ran.looks]
-        if any(label.partition(" ")[0] == program for label in theirs):
-            common = mine & set(_NAME.findall(act.text("command")))
-            return {act.at} if common or (program == "git" and "git commit" in theirs) else set()
+        labels = [ran.label for ran in programs(act.text("command")) if not ran.looks and ran.label.startswith("git ")]
+        if labels:
+            return {act.at} if "git commit" in labels else set()
     return set()
 
 

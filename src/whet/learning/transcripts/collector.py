@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.guard.secrets.hide import BINARY, Known, hide_secrets
 from whet.guard.secrets.places import names_secret
 from whet.guard.secrets.values import ANY, LITERAL, is_secret
+from whet.learning.tables import pattern_of
 from whet.learning.transcripts import events as bounds
 from whet.learning.transcripts.events import NOTHING, Event, Kind, Transcript
 from whet.learning.transcripts.tools import canonical, languages_of
@@ -35,15 +36,6 @@ _CODE = re.compile(
 )
 _LAST = re.compile(r"\n[\[(]?exit(?:ed with)? (?:code|status)[:=]? ?(-?\d{1,10})[\])]?\s*\Z", re.IGNORECASE)
 """The code below the output, where there is none above it."""
-_FAILURE = re.compile(
-    r"(?:Error|ERROR|error)(?::|\s-)|Traceback \(most recent call last\)|Command failed|<tool_use_error>|fatal: "
-    r"|Error (?:response )?from (?:server|daemon)\b|[Aa]n error occurred[ :(]|error\[\w{1,12}\]: |npm (?:ERR!|error) "
-    r"|unsupported (?:custom tool )?call: |apply_patch verification failed"
-    r"|E: |[A-Z]\w{1,60}(?:Error|Exception): |Exception in thread |make(?:\[\d{1,3}\])?: \*\*\* |curl: \(\d{1,3}\) "
-    r"|ssh: (?:connect|Could not)|Unable to (?:connect|locate|resolve|open|read|access)\b|Permission denied\b"
-    r"|(?:[\w./-]{1,80}: ){1,3}(?:No such file or directory|Permission denied|cannot |(?:invalid|unrecognized) option)"
-    r"|(?:[\w./-]{1,80}: )?(?:line \d{1,6}: )?[\w./-]{1,80}: (?:command )?not found\b"
-)
 _JSON = 200_000
 """Characters of a result that is still looked into as JSON."""
 
@@ -69,7 +61,7 @@ def outcome(text: str, *, failed: bool | None = None) -> Outcome:
         said = found[1]
     code = None if said is None else int(said)
     if failed is None and code is None:
-        failed = _FAILURE.match(text) is not None
+        failed = pattern_of("failure").match(text) is not None
     return Outcome(text, bool(failed or code), code)
 
 
