@@ -14,15 +14,13 @@ from learning.evaluated import BETTER, obedient, one_eval, opened, subject
 from whet.errors import InvalidError, UsageError
 from whet.guard.sandbox.levels import levels
 from whet.learning.evals import results_directory
-from whet.learning.evals.grading import grader
+from whet.learning.evals.evaluation import measure
 from whet.learning.evals.results import Evaluation, Output, Result, Run, rows, scores, spread, summary
-from whet.learning.evals.task_runs import run_evals
 from whet.learning.models.model import Budget, Budgeted, Call, Completion, ModelError
 from whet.learning.models.scripted import Scripted
 from whet.runtime.trials import TURNS, Trials
 
 if TYPE_CHECKING:
-    from whet.guard.sandbox.process import Ran
     from whet.learning.evals.formats import Eval
     from whet.learning.evals.results import Side
     from whet.learning.models.model import Model, Request
@@ -32,16 +30,12 @@ pytestmark = pytest.mark.skipif(not levels(), reason="evals run in a sandbox, an
 SIDES: tuple[Side, ...] = ("with_skill", "without_skill")
 
 
-def nothing(*_: object) -> Ran:
-    raise AssertionError
-
-
 def done(model: Model, body: str = BETTER, runs: int = 1, **more: Any) -> tuple[Run, ...]:
     tried = subject(body, **more)
     sides = {"with_skill": tried, "without_skill": None}
     with tempfile.TemporaryDirectory() as top, opened(Path(top)) as library:
-        how = (model, grader(model, nothing), Trials(library.workspace))
-        return run_evals(tried.evals().evals, sides, *how, task_files=tried.files_for, runs=runs)  # type: ignore[arg-type]  # the names are those of sides
+        workspace = library.workspace
+        return measure(workspace.place, tried, sides, model, Trials(workspace), runs=runs)  # type: ignore[arg-type]  # the names are those of sides
 
 
 def test_a_skill_that_helps_is_seen_to_help() -> None:

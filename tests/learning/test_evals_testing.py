@@ -15,12 +15,12 @@ from whet.interfaces.cli.commands.evals import render_test as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Namespace
 from whet.learning.evals.checks import Check, judge
-from whet.learning.evals.evaluation import OwnTests, run_own_tests
 from whet.learning.evals.formats import Expectation
 from whet.learning.evals.results import Output
+from whet.learning.evals.skill_tests import OwnTests, find_tests, run_own_tests, run_tests, runner_for
 from whet.learning.evals.skill_tests import Tested as OneTest
-from whet.learning.evals.skill_tests import find_tests, run_tests, runner_for
 from whet.learning.evals.subject import Subject
+from whet.library.roots import Place
 from whet.skill.tree import Item
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ PATHS = [
 ]
 
 
+def place(env: dict[str, str], home: str = "") -> Place:
+    return Place("", home, "", "linux", env)
+
+
 def test_which_files_are_tests() -> None:
     assert find_tests({**tree(), **TESTS}) == PATHS
     assert find_tests(tree()) == []
@@ -59,7 +63,7 @@ def test_tests_run_in_the_sandbox(tmp_path: Path) -> None:
     secret.write_text("hidden")
     env = {"PATH": PATH, "SECRET": str(secret), "HOME": str(secret.parent)}
     subject = Subject("x", str(tmp_path / "x"), {**tree(), **TESTS})
-    rows = run_tests(subject, env, str(secret.parent))
+    rows = run_tests(subject, place(env, str(secret.parent))).tests or ()
     assert {row.path: row.status for row in rows} == {
         "tests/net": "failed",
         "tests/plain_test.py": "passed",
@@ -78,7 +82,7 @@ def test_tests_run_in_the_sandbox(tmp_path: Path) -> None:
 def test_a_test_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whet.learning.evals.skill_tests.SECONDS", 0.5)
     subject = Subject("x", str(tmp_path), {**tree(), "tests/slow.sh": Item(b"sleep 60\n")})
-    (row,) = run_tests(subject, {"PATH": PATH}, "")
+    (row,) = run_tests(subject, place({"PATH": PATH})).tests or ()
     assert (row.status, row.code) == ("timeout", None)
 
 
@@ -105,7 +109,7 @@ def test_a_library_runs_the_tests_of_a_skill(tmp_path: Path) -> None:
 @boxed
 def test_commands_of_checks_run_beside_the_outputs_and_cannot_be_replaced(tmp_path: Path) -> None:
     files = {**tree(), "scripts/check.sh": Item(b'grep -q Total "$1" && test -f answer.md\n')}
-    runner = runner_for(Subject("x", str(tmp_path), files), {"PATH": PATH}, "")
+    runner = runner_for(Subject("x", str(tmp_path), files), place({"PATH": PATH}))
     check = Check("exit_code", 0, command=("sh", "-c", 'sh "$WHET_SKILL_DIR/scripts/check.sh" a.md'))
     wanted = Expectation("checks", check)
     assert judge(wanted, Output("x", {"a.md": b"Total: 1"}), runner).passed
@@ -118,7 +122,7 @@ def test_without_a_sandbox_nothing_is_run(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(levels, "level", lambda: levels.NONE)
     with pytest.raises(RefusedError) as caught:
-        run_tests(Subject("x", str(tmp_path), {**tree(), **TESTS}), {}, "")
+        run_tests(Subject("x", str(tmp_path), {**tree(), **TESTS}), place({}))
     assert caught.value.code == "no-sandbox"
 
 

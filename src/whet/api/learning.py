@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from whet.learning.distill.draft import Draft
     from whet.learning.distill.rounds import Distillation, Help
     from whet.learning.distill.rounds import Kept as DistillationStore
-    from whet.learning.evals.collection import SkillEvals
     from whet.learning.evals.descriptions import Description
-    from whet.learning.evals.evaluation import OwnTests
+    from whet.learning.evals.evaluation import Attempt, Task
     from whet.learning.evals.results import Evaluation
-    from whet.learning.evals.task_runs import Attempt, Task
+    from whet.learning.evals.skill_tests import OwnTests
+    from whet.learning.evals.subject import SkillEvals
     from whet.learning.evidence.session import Evidence
     from whet.learning.improvement.improve import Improvement
     from whet.learning.models.model import Model
@@ -323,7 +323,7 @@ class SkillLearning:
 
     def list_evals(self, *names: str) -> tuple[SkillEvals, ...]:
         """Which skills have trigger evals, tasks or tests; of these skills, whatever they have."""
-        from whet.learning.evals.collection import list_evals
+        from whet.learning.evals.subject import list_evals
 
         if names:
             return list_evals(self._workspace.find(name)[0] for name in names)
@@ -337,7 +337,7 @@ class SkillLearning:
         this content. Raises NotFoundError for a skill that is not in the library or has no evals, InvalidError
         `evals-outdated` for results of another version.
         """
-        from whet.learning.evals.collection import collect_evals
+        from whet.learning.evals.publication import collect_evals
 
         return collect_evals(self._workspace, path, results, lambda name: self.eval_triggers([name]))
 
@@ -403,7 +403,7 @@ class SkillLearning:
 
         If one fails, `problem` says so (`tests-failed`). Raises NotFoundError `no-tests`, RefusedError `no-sandbox`.
         """
-        from whet.learning.evals.evaluation import run_own_tests
+        from whet.learning.evals.skill_tests import run_own_tests
 
         return run_own_tests(self._workspace, name, only_list=only_list, progress=self._counting("Tests", "tests"))
 
@@ -430,7 +430,7 @@ class SkillLearning:
         import os
 
         from whet.learning.evals.evaluation import eval_skill
-        from whet.learning.evals.release import record_evaluation
+        from whet.learning.evals.publication import record_evaluation
 
         digest = self._workspace.open(self._workspace.find(name)[0]).digest
         evaluation = eval_skill(
@@ -456,7 +456,7 @@ class SkillLearning:
         The notes say what speaks against it: `tests-failed`, `tests-not-run`, `evals-failed`, `evals-not-run`. Evals
         count if `eval_skill` measured exactly this content, or if `outputs` are their results.
         """
-        from whet.learning.evals.release import find_problems
+        from whet.learning.evals.publication import find_problems
 
         audit, told = self._workspace.gate.audit, self._counting(f"Tests of {skill.name}", "tests")
         return tuple(find_problems(skill, path, audit, self._place, outputs, told))

@@ -8,7 +8,7 @@ from whet.authoring.editor import INSTALLED
 
 if TYPE_CHECKING:
     from whet.authoring.editor import SkillEditor
-    from whet.learning.evals.task_runs import Try
+    from whet.learning.evals.evaluation import Try
     from whet.learning.sessions import Sessions
     from whet.learning.usage import Usage
     from whet.library.card import Card

@@ -13,7 +13,7 @@ import shutil
 import threading
 from typing import TYPE_CHECKING
 
-from whet.learning.evals.task_runs import Attempt
+from whet.learning.evals.evaluation import Attempt
 from whet.learning.models.model import Budget
 from whet.prompt.message import ASKED, compose, remarks, spoken, tagged
 from whet.prompt.shell import allowed_environment
@@ -33,8 +33,8 @@ from whet.store.locks import FileLock
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from whet.learning.evals.evaluation import Task
     from whet.learning.evals.subject import Subject
-    from whet.learning.evals.task_runs import Task
     from whet.learning.models.model import Model
     from whet.library.workspace import Workspace as SkillWorkspace
     from whet.runtime.backends import Backend

@@ -35,12 +35,6 @@ KINDS = (
     *("contains", "not_contains", "regex", "not_regex", "equals"),
     *("json_schema", "file_exists", "file_not_exists", "exit_code"),
 )
-_FORMER = {
-    "icontains": "`contains` with `ignore_case`",
-    "filecontains": "`contains` with `file`",
-    "jsonpath": "`json_schema`, or `exit_code` with a command that looks it up",
-}
-"""Kinds there are no more, and what does the same."""
 MAX_PATTERN = 1_000
 MAX_MATCHED = 200_000
 """Characters that a pattern is tried on."""
@@ -82,8 +76,7 @@ def read_check(kind: str, plain: Mapping[str, Any]) -> Check:
     """A check from the fields of a mapping with plain keys. Raises UsageError `bad-check`."""
     kinds = {one.replace("_", ""): one for one in KINDS}
     if kind not in kinds:
-        hint = f"Use {_FORMER[kind]}." if kind in _FORMER else f"Use one of {', '.join(KINDS)}."
-        raise _bad(f"There is no check {kind[:40]!r}", hint)
+        raise _bad(f"There is no check {kind[:40]!r}", f"Use one of {', '.join(KINDS)}.")
     check = Check(kinds[kind])
     kind, value = check.type, plain.get("value")
     file = plain.get("file", plain.get("path") if kind.startswith("file_") else None)

@@ -1,6 +1,8 @@
-"""`whet skill test` and `whet learn eval NAME`: what a skill's own tests say, and what it is worth.
+"""`whet learn eval NAME`: what a skill is worth. A model does its tasks, once with the skill and once without it.
 
-Nothing here changes a skill. `scorer` is what a `Gate` measures versions of a skill with.
+Every try is one run of its own, with nothing of the others in it: the agent, the tools and the sandbox of `whet run`,
+on the files of the task (`runtime.trials`). The skill is given as if the user had asked for it; whether it comes up by
+itself is for the trigger evals. Nothing here changes a skill. `scorer` is what the gate measures versions of it with.
 """
 
 from __future__ import annotations
@@ -9,22 +11,25 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, UsageError
+from whet.learning.evals import results_directory
 from whet.learning.evals.formats import FOLDERS
+from whet.learning.evals.grading import grade
+from whet.learning.evals.results import Evaluation, Output, Run, scores
+from whet.learning.evals.skill_tests import check_sandbox, runner_for, silent
 from whet.learning.evals.subject import Subject, subject_at
+from whet.learning.models.model import Budget, Budgeted, ModelError
 from whet.notes import Note
 from whet.store.clock import iso
-from whet.values import Json, as_json, failure_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whet.authoring.journal import Journal
-    from whet.learning.evals.results import Evaluation, Run, Side
-    from whet.learning.evals.skill_tests import Tested
-    from whet.learning.evals.task_runs import Try
+    from whet.learning.evals.results import Side
     from whet.learning.models.model import Model
     from whet.library.roots import Place
     from whet.library.workspace import Workspace
+    from whet.skill.model import Skill
     from whet.skill.tree import Item
 
 TOKENS = 1_000_000
@@ -33,57 +38,34 @@ AGAINST = ("none", "old")
 """What a skill is compared with: having no skill, or the version before."""
 
 
-def _silent(_done: int, _all: int) -> None:
-    """Nobody is told."""
+class Task(NamedTuple):
+    """What a try is about."""
+
+    prompt: str
+    files: Mapping[str, bytes]
+    subject: Subject | None
+    """The skill that the model gets; None without one."""
+    tools: Skill
+    """The skill whose tools it may use."""
 
 
-class OwnTests(NamedTuple):
-    """A skill's own tests, and how they went."""
+class Attempt(NamedTuple):
+    """What a model made of a task."""
 
-    name: str
-    path: str
-    found: tuple[str, ...]
-    """Their paths in the package."""
-    tests: tuple[Tested, ...] | None = None
-    """How each went; None where they were only listed."""
-
-    @property
-    def problem(self) -> Note | None:
-        """What makes it a failure."""
-        failed = [row.path for row in self.tests or () if row.status not in ("passed", "skipped")]
-        if not failed:
-            return None
-        more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
-        message = f"{len(failed)} of {len(self.found)} tests of {self.name} failed: {', '.join(failed[:3])}{more}."
-        return Note("tests-failed", "error", message, "What they printed is in `output`.")
-
-    def to_json(self) -> Json:
-        """The tests as JSON."""
-        told = {"success": True, "name": self.name, "path": self.path}
-        if self.tests is None:
-            return {**told, "tests": [{"path": path} for path in self.found], "count": len(self.found)}
-        counts = {status: sum(row.status == status for row in self.tests) for status in ("passed", "skipped")}
-        answer = {**told, "tests": as_json(self.tests), "count": len(self.tests), **counts}
-        return failure_json({**answer, "failed": len(self.tests) - sum(counts.values())}, self.problem)
+    output: Output
+    seconds: float
+    tokens_in: int
+    tokens_out: int
+    turns: int
+    calls: int
+    """Tools the model called."""
+    viewed: tuple[str, ...]
+    """Files that the model read."""
 
 
-def run_own_tests(
-    workspace: Workspace, name: str, *, only_list: bool = False, progress: Callable[[int, int], None] = _silent
-) -> OwnTests:
-    """Run a skill's tests in the sandbox, or only list them.
-
-    Raises NotFoundError `no-tests`, RefusedError `no-sandbox`.
-    """
-    from whet.learning.evals.skill_tests import find_tests, run_tests
-
-    subject = subject_at(workspace, name)
-    found = OwnTests(subject.name, subject.directory, tuple(find_tests(subject.tree)))
-    if only_list:
-        return found
-    if not found.found:
-        hint = "Put tests in the skill's tests/ directory: test_*.py, *.sh, or anything executable."
-        raise NotFoundError("no-tests", f"{subject.name} has no tests.", hint=hint)
-    return found._replace(tests=run_tests(subject, workspace.place.env, workspace.place.home, progress=progress))
+if TYPE_CHECKING:
+    Try = Callable[[Task, Model], Attempt]
+    """Has a model do a task. Raises ModelError."""
 
 
 def eval_skill(
@@ -99,7 +81,7 @@ def eval_skill(
     out: str | None = None,
     min_pass_rate: float | None = None,
     tokens: int = TOKENS,
-    progress: Callable[[int, int], None] = _silent,
+    progress: Callable[[int, int], None] = silent,
 ) -> Evaluation:
     """Have a model do a skill's evals with the skill and without it, or with its previous version, and compare.
 
@@ -108,10 +90,6 @@ def eval_skill(
     what it is compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises
     NotFoundError `no-output-evals`, RefusedError `no-sandbox`, ModelError where not a single run came to anything.
     """
-    from whet.learning.evals import results_directory
-    from whet.learning.evals.results import Evaluation
-    from whet.learning.models.model import Budget, Budgeted
-
     subject = subject_at(workspace, name)
     found = subject.evals()
     budget, judge = Budget(tokens=tokens), grader or model
@@ -119,11 +97,10 @@ def eval_skill(
     sides = {names[0]: subject, names[1]: earlier(journal, subject) if against == "old" else None}
     place = results_directory.begin(out) if out else ""
     try:
-        done = measured(
+        done = measure(
             *(workspace.place, subject, sides, Budgeted(model, budget), attempt),
             grader=Budgeted(judge, budget),
             runs=runs,
-            tokens=None,
             progress=progress,
         )
     except BaseException:
@@ -144,7 +121,7 @@ def _other(against: str) -> Side:
     return "old_skill" if against == "old" else "without_skill"
 
 
-def measured(
+def measure(
     place: Place,
     subject: Subject,
     sides: Mapping[Side, Subject | None],
@@ -153,38 +130,57 @@ def measured(
     *,
     grader: Model | None = None,
     runs: int = 1,
-    tokens: int | None = TOKENS,
-    progress: Callable[[int, int], None] = _silent,
+    progress: Callable[[int, int], None] = silent,
 ) -> tuple[Run, ...]:
-    """The evals of one version of a skill, done on these sides; its files are what checks and tasks use.
+    """Every eval of a skill on every side, so many times; the files of `subject` are what checks and tasks use.
 
-    `tokens` limits what it costs; None is no limit but what the models have themselves.
+    A try that fails is kept, with why; once the budget is used up the others are not made, which their errors say.
+    Raises ModelError only where not a single try came to anything.
     """
-    from whet.learning.evals.grading import grader as grader_of
-    from whet.learning.evals.skill_tests import check_sandbox, runner_for
-    from whet.learning.evals.task_runs import run_evals
-    from whet.learning.models.model import Budget, Budgeted
-
-    evals, budget = subject.evals().evals, Budget(tokens=tokens)
+    if runs < 1:
+        message = f"The number of runs must be above zero, not {runs}."
+        raise UsageError("bad-runs", message, hint="Pass a number above zero.")
+    evals = subject.evals().evals
     if any(one.check and one.check.type == "exit_code" for item in evals for one in item.expectations):
         check_sandbox()  # before anything is paid for
-    grade = grader_of(Budgeted(grader or model, budget), runner_for(subject, place.env, place.home))
-    how = (Budgeted(model, budget), grade, attempt)
-    return run_evals(evals, sides, *how, task_files=subject.files_for, runs=runs, progress=progress)
+    files = {item.id: subject.files_for(item) for item in evals}  # one that is missing must cost nothing
+    own, run_check = subject.skill(), runner_for(subject, place)
+    wanted = [(item, side, number) for item in evals for number in range(1, runs + 1) for side in sides]
+    done: list[Run] = []
+    errors: list[ModelError] = []
+    progress(0, len(wanted))
+    for item, side, number in wanted:
+        given = sides[side]
+        if errors and errors[-1].code == "model-budget":
+            done.append(Run(item, side, number, Output(""), error=f"Not run: {errors[-1].message}"))
+            continue
+        try:
+            task = Task(item.prompt, files[item.id], given, given.skill() if given else own)
+            tried = attempt(task, model)
+            results, grading = grade(item, tried.output, grader or model, run_check)
+        except ModelError as error:
+            errors.append(error)
+            done.append(Run(item, side, number, Output(""), error=error.message))
+        else:
+            spent = (tried.seconds, tried.tokens_in, tried.tokens_out, grading, tried.turns, tried.calls, tried.viewed)
+            done.append(Run(item, side, number, tried.output, results, "", *spent))
+        progress(len(done), len(wanted))
+    if errors and all(run.error for run in done):
+        raise errors[0]
+    return tuple(done)
 
 
 def scorer(
     workspace: Workspace, name: str, model: Model, attempt: Try
 ) -> Callable[[Mapping[str, Item]], dict[str, float | None]]:
     """What a `Gate` measures versions of a skill with: the evals as they are on disk now, for whatever files."""
-    from whet.learning.evals.results import scores
-
     now = subject_at(workspace, name)
 
     def score(tree: Mapping[str, Item]) -> dict[str, float | None]:
-        tried = now._replace(tree=tree)
-        done = measured(workspace.place, now, {"with_skill": tried}, model, attempt)
-        return scores(done, "with_skill")
+        limited = Budgeted(model, Budget(tokens=TOKENS))
+        return scores(
+            measure(workspace.place, now, {"with_skill": now._replace(tree=tree)}, limited, attempt), "with_skill"
+        )
 
     return score
 

@@ -17,7 +17,7 @@ from whet.learning.evals.results import Output, Result
 from whet.learning.models.model import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from whet.learning.evals.checks import Runner
     from whet.learning.evals.formats import Eval, Expectation
@@ -67,28 +67,12 @@ class _Judged(NamedTuple):
     passed: bool
 
 
-def grader(model: Model | None, runner: Runner) -> Callable[[Eval, Output], tuple[tuple[Result, ...], int]]:
-    """What judges outputs: checks by code, sentences by the model; with the tokens that took.
-
-    Without a model, sentences are not met: nobody has looked.
-    """
-
-    def grade(item: Eval, output: Output) -> tuple[tuple[Result, ...], int]:
-        by_model = [wanted for wanted in item.expectations if wanted.check is None]
-        judged: dict[Expectation, Result] = {}
-        tokens = 0
-        if by_model and model is not None:
-            results, tokens = by_a_model(item, by_model, output, model)
-            judged = dict(zip(by_model, results, strict=True))
-        unseen = "Not graded: there is no model to grade with."
-        return tuple(
-            judge(wanted, output, runner)
-            if wanted.check is not None
-            else judged.get(wanted, Result(wanted.text, False, unseen, "model"))
-            for wanted in item.expectations
-        ), tokens
-
-    return grade
+def grade(item: Eval, output: Output, model: Model, runner: Runner) -> tuple[tuple[Result, ...], int]:
+    """What is met of what is expected: checks are judged by code, sentences by the model; with the tokens that took."""
+    by_model = [wanted for wanted in item.expectations if wanted.check is None]
+    results, tokens = by_a_model(item, by_model, output, model) if by_model else ((), 0)
+    judged = iter(results)
+    return tuple(judge(one, output, runner) if one.check else next(judged) for one in item.expectations), tokens
 
 
 def by_a_model(

@@ -12,9 +12,12 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import RefusedError
+from whet.errors import NotFoundError, RefusedError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT, Limits, box_for
+from whet.learning.evals.subject import subject_at
+from whet.notes import Note
 from whet.prompt.shell import allowed_environment
+from whet.values import as_json, failure_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from whet.learning.evals.checks import Runner
     from whet.learning.evals.results import Output
     from whet.learning.evals.subject import Subject
+    from whet.library.roots import Place
+    from whet.library.workspace import Workspace
     from whet.skill.tree import Item
     from whet.values import Json
 
@@ -71,6 +76,10 @@ sys.exit(0 if result.wasSuccessful() else 1)
 """
 
 
+def silent(_done: int, _all: int) -> None:
+    """Nobody is told."""
+
+
 class Tested(NamedTuple):
     """One test and how it went."""
 
@@ -85,6 +94,36 @@ class Tested(NamedTuple):
     def to_json(self) -> Json:
         """The test as JSON."""
         return {**self._asdict(), "seconds": round(self.seconds, 3)}
+
+
+class OwnTests(NamedTuple):
+    """A skill's own tests, and how they went."""
+
+    name: str
+    path: str
+    found: tuple[str, ...]
+    """Their paths in the package."""
+    tests: tuple[Tested, ...] | None = None
+    """How each went; None where they were only listed."""
+
+    @property
+    def problem(self) -> Note | None:
+        """What makes it a failure."""
+        failed = [row.path for row in self.tests or () if row.status not in ("passed", "skipped")]
+        if not failed:
+            return None
+        more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
+        message = f"{len(failed)} of {len(self.found)} tests of {self.name} failed: {', '.join(failed[:3])}{more}."
+        return Note("tests-failed", "error", message, "What they printed is in `output`.")
+
+    def to_json(self) -> Json:
+        """The tests as JSON."""
+        told = {"success": True, "name": self.name, "path": self.path}
+        if self.tests is None:
+            return {**told, "tests": [{"path": path} for path in self.found], "count": len(self.found)}
+        counts = {status: sum(row.status == status for row in self.tests) for status in ("passed", "skipped")}
+        answer = {**told, "tests": as_json(self.tests), "count": len(self.tests), **counts}
+        return failure_json({**answer, "failed": len(self.tests) - sum(counts.values())}, self.problem)
 
 
 def find_tests(tree: Mapping[str, Item]) -> list[str]:
@@ -104,13 +143,24 @@ def _is_test(path: str, item: Item) -> bool:
     return item.executable and not name.startswith(".") and not name.endswith(_DATA)
 
 
-def run_tests(
-    subject: Subject,
-    env: Mapping[str, str],
-    home: str,
-    *,
-    progress: Callable[[int, int], None] = lambda _done, _all: None,
-) -> tuple[Tested, ...]:
+def run_own_tests(
+    workspace: Workspace, name: str, *, only_list: bool = False, progress: Callable[[int, int], None] = silent
+) -> OwnTests:
+    """Run a skill's tests in the sandbox, or only list them.
+
+    Raises NotFoundError `no-tests`, RefusedError `no-sandbox`.
+    """
+    subject = subject_at(workspace, name)
+    if only_list:
+        return OwnTests(subject.name, subject.directory, tuple(find_tests(subject.tree)))
+    found = run_tests(subject, workspace.place, progress)
+    if not found.found:
+        hint = "Put tests in the skill's tests/ directory: test_*.py, *.sh, or anything executable."
+        raise NotFoundError("no-tests", f"{subject.name} has no tests.", hint=hint)
+    return found
+
+
+def run_tests(subject: Subject, place: Place, progress: Callable[[int, int], None] = silent) -> OwnTests:
     """Run every test of a skill, each on a fresh copy. Raises RefusedError where there is no sandbox."""
     paths = find_tests(subject.tree)
     begun, done = time.monotonic(), list[Tested]()
@@ -118,14 +168,14 @@ def run_tests(
         if time.monotonic() - begun > TOTAL:
             done.append(Tested(path, "skipped", None, 0.0, f"All tests together took over {TOTAL} seconds.", ""))
             continue
-        with boxed(subject.tree, env, home) as run:
+        with boxed(subject.tree, place) as run:
             started = time.monotonic()
             ran = run([*_JOINED, *_words(path, subject.tree[path])])
             done.append(
                 Tested(path, _status(ran), ran.code, time.monotonic() - started, ran.output[-_OUTPUT:], ran.level)
             )
         progress(len(done), len(paths))
-    return tuple(done)
+    return OwnTests(subject.name, subject.directory, tuple(paths), tuple(done))
 
 
 def _words(path: str, item: Item) -> list[str]:
@@ -152,12 +202,7 @@ def check_sandbox() -> None:
 
 @contextmanager
 def boxed(
-    tree: Mapping[str, Item],
-    env: Mapping[str, str],
-    home: str,
-    *,
-    skill: str = "",
-    at: str = "",
+    tree: Mapping[str, Item], place: Place, *, skill: str = "", at: str = ""
 ) -> Iterator[Callable[[Sequence[str]], Ran]]:
     """Something that runs commands in a box that has a copy of these files.
 
@@ -179,7 +224,8 @@ def boxed(
             "WHET_SKILL_DIR": os.path.join(copy, skill).rstrip("/"),
         }
         limits, cwd = Limits(SECONDS, output=100_000), os.path.join(copy, at).rstrip("/")
-        box = box_for(shown=(copy,), cwd=cwd, env={**allowed_environment(env), **own}, home=home, limits=limits)
+        env = {**allowed_environment(place.env), **own}
+        box = box_for(shown=(copy,), cwd=cwd, env=env, home=place.home, limits=limits)
         box = box._replace(writable=(copy,))
 
         def run(words: Sequence[str]) -> Ran:
@@ -188,7 +234,7 @@ def boxed(
         yield run
 
 
-def runner_for(subject: Subject, env: Mapping[str, str], home: str) -> Runner:
+def runner_for(subject: Subject, place: Place) -> Runner:
     """What runs the commands of checks: among the files that the model wrote, with its answer as `answer.md`.
 
     The skill lies apart from them, at `$WHET_SKILL_DIR`, so that nothing a model writes takes the place of a check.
@@ -199,7 +245,7 @@ def runner_for(subject: Subject, env: Mapping[str, str], home: str) -> Runner:
         held = {f"skill/{path}": item for path, item in subject.tree.items()}
         held |= {f"outputs/{path}": Item(data) for path, data in output.files.items()}
         held.setdefault("outputs/answer.md", Item(output.answer.encode("utf-8", "replace")))
-        with boxed(held, env, home, skill="skill", at="outputs") as inside:
+        with boxed(held, place, skill="skill", at="outputs") as inside:
             return inside([*_JOINED, *words])
 
     return run

@@ -7,21 +7,25 @@ What is there for judging it (`evals/`, `tests/`) is kept from the model that is
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.main_file import main_of
 from whet.errors import NotFoundError, UsageError
 from whet.learning.evals.formats import FOLDERS, find_file, read_evals
 from whet.prompt.rendering import Variables, render
+from whet.routing.evals.formats import find_files
 from whet.skill.dialects import read_skill
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from whet.learning.evals.formats import Eval, Evals
+    from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.skill.model import Skill
     from whet.skill.tree import Item
+    from whet.values import Json
 
 
 class Subject(NamedTuple):
@@ -87,3 +91,34 @@ def subject_at(workspace: Workspace, name: str) -> Subject:
         message = f"{card.full_name} is a single file, which has no evals and no tests."
         raise UsageError("not-a-package", message, hint="Move it to NAME/SKILL.md.")
     return Subject(card.full_name, card.directory, read_card(card).tree)
+
+
+class SkillEvals(NamedTuple):
+    """What a skill has to be measured by."""
+
+    name: str
+    path: str
+    triggers: bool
+    """Messages that it is for, or is not for."""
+    tasks: bool
+    """Tasks with expected results."""
+    tests: bool
+
+    def to_json(self) -> Json:
+        """It as every surface answers it."""
+        return self._asdict()
+
+
+def list_evals(cards: Iterable[Card]) -> tuple[SkillEvals, ...]:
+    """What each skill has to be measured by; it looks at the names of files only."""
+    found = []
+    for card in cards:
+        names: list[str] = []
+        with suppress(OSError):
+            folders = FOLDERS if card.kind == "skill" else ()
+            for folder in set(os.listdir(card.directory)).intersection(folders):
+                names += (f"{folder}/{name}" for name in os.listdir(os.path.join(card.directory, folder)))
+        tasks, tests = find_file(names), any(name.startswith(("tests/", "test/")) for name in names)
+        triggers = any(name != tasks for name in find_files(names))
+        found.append(SkillEvals(card.full_name, card.location, triggers, bool(tasks), tests))
+    return tuple(found)

@@ -17,7 +17,7 @@ from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance
 from whet.errors import ConflictError, FailedError, UsageError, WhetError
 from whet.learning.context import held_back
-from whet.learning.evals.evaluation import TOKENS, measured
+from whet.learning.evals.evaluation import TOKENS, measure
 from whet.learning.evals.gate import Reason, Verdict, compare, examine
 from whet.learning.evals.results import scores
 from whet.learning.evals.subject import Subject
@@ -287,7 +287,7 @@ class _Improver:
         """How the skill does with these files. Raises ModelError, or FailedError `eval-incomplete`."""
         key = digest(tree)
         if key not in self._known:
-            done = measured(
+            done = measure(
                 self._context.workspace.place,
                 self._subject,
                 {"with_skill": self._subject._replace(tree=tree)},
@@ -295,7 +295,6 @@ class _Improver:
                 self._context.attempt,
                 grader=self._grader,
                 runs=self._runs,
-                tokens=None,
                 progress=self._progress,
             )
             found = scores(done, "with_skill")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Namespace, Parser
     from whet.learning.evals.descriptions import Description
-    from whet.learning.evals.evaluation import OwnTests
     from whet.learning.evals.results import Evaluation, Side
+    from whet.learning.evals.skill_tests import OwnTests
     from whet.learning.improvement.improve import Improvement, Round
     from whet.routing.evals.report import Overall, ToldReport, ToldTally, TriggerEvals
     from whet.routing.evals.suggestions import Suggestion

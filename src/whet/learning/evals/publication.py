@@ -1,61 +1,94 @@
-"""What a skill's evals say of it, collected to be published with it: bound to its content, by tool, time and file."""
+"""What a skill's tests and evals say when it is given to others: whether it may be, and the results that go with it.
+
+Its tests pass, and its evals were run on exactly this content and did not fail. What was measured is in the record of
+decisions: `whet learn eval` adds an entry for the content that it measured.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet import __version__
 from whet.authoring.trees import digest as digest_of
-from whet.errors import InvalidError, NotFoundError
-from whet.learning.evals.formats import FOLDERS, find_file
+from whet.errors import InvalidError, NotFoundError, RefusedError
+from whet.guard.audit import AuditEntry
+from whet.learning.evals.formats import find_file
 from whet.learning.evals.results import SIDES
 from whet.learning.evals.results_directory import find_results
+from whet.learning.evals.skill_tests import run_tests, silent
+from whet.learning.evals.subject import Subject
 from whet.library.package import package_directory, read_tree
-from whet.routing.evals.formats import find_files
+from whet.notes import Note
 from whet.skill.evals_proof import CollectedEvals, EvalsFile, EvalsResults, OutputResults, TriggerResults
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from whet.library.card import Card
+    from whet.guard.audit import Audit
+    from whet.learning.evals.results import Evaluation
+    from whet.library.roots import Place
     from whet.library.workspace import Workspace
     from whet.routing.evals.report import TriggerEvals
-    from whet.values import Json
+    from whet.sources.publish.prepare import Prepared
+
+ACTION = "eval"
 
 
-class SkillEvals(NamedTuple):
-    """What a skill has to be measured by."""
-
-    name: str
-    path: str
-    triggers: bool
-    """Messages that it is for, or is not for."""
-    tasks: bool
-    """Tasks with expected results."""
-    tests: bool
-
-    def to_json(self) -> Json:
-        """It as every surface answers it."""
-        return self._asdict()
+def record_evaluation(audit: Audit, evaluation: Evaluation, digest: str) -> None:
+    """Record the result of an evaluation together with the digest of the content it measured."""
+    problem = evaluation.problem
+    rate = evaluation.rate("with_skill")
+    reason = problem.message if problem else f"Pass rate {rate:.2f} with {evaluation.model}."
+    decision = problem.code if problem else "pass"
+    audit.add((AuditEntry("user", ACTION, evaluation.name, evaluation.path, digest, "", "", decision, reason),))
 
 
-def list_evals(cards: Iterable[Card]) -> tuple[SkillEvals, ...]:
-    """What each skill has to be measured by; it looks at the names of files only."""
-    found = []
-    for card in cards:
-        names: list[str] = []
-        with suppress(OSError):
-            folders = FOLDERS if card.kind == "skill" else ()
-            for folder in set(os.listdir(card.directory)).intersection(folders):
-                names += (f"{folder}/{name}" for name in os.listdir(os.path.join(card.directory, folder)))
-        tasks, tests = find_file(names), any(name.startswith(("tests/", "test/")) for name in names)
-        triggers = any(name != tasks for name in find_files(names))
-        found.append(SkillEvals(card.full_name, card.location, triggers, bool(tasks), tests))
-    return tuple(found)
+def find_problems(
+    prepared: Prepared,
+    path: str,
+    audit: Audit,
+    place: Place,
+    outputs: OutputResults | None = None,
+    progress: Callable[[int, int], None] = silent,
+) -> Iterator[Note]:
+    """Why a skill should not be given to others; nothing where it has neither tests nor evals.
+
+    `outputs` are results that were kept elsewhere, of exactly this content.
+    """
+    subject = Subject(prepared.name, path, prepared.tree)
+    try:
+        if problem := run_tests(subject, place, progress).problem:
+            hint = f"Run `whet skill test {path}`, which shows what they print."
+            yield problem._replace(hint=hint, skill=prepared.name, path=path)
+    except RefusedError as error:
+        message = f"The tests of {prepared.name} were not run. {error.message}"
+        yield Note("tests-not-run", "error", message, error.hint, skill=prepared.name, path=path)
+    try:
+        subject.evals()
+    except NotFoundError:
+        return
+    if outputs is not None and outputs.with_skill is not None:
+        other = outputs.old_skill if outputs.without_skill is None else outputs.without_skill
+        if other is not None and outputs.with_skill < other:
+            yield _failed(prepared, path, f"the pass rate is {outputs.with_skill:.2f}, and {other:.2f} without it")
+        return
+    record = audit.last_about(prepared.digest, ACTION)
+    if record is None:
+        message = f"The evals of {prepared.name} were not run on the skill as it is now."
+        hint = f"Run `whet learn eval {prepared.name}`."
+        yield Note("evals-not-run", "error", message, hint, skill=prepared.name, path=path)
+    elif record.decision != "pass":
+        yield _failed(prepared, path, record.reason.rstrip("."))
+
+
+def _failed(prepared: Prepared, path: str, why: str) -> Note:
+    hint = f"Improve the skill, then run `whet learn eval {prepared.name}` again."
+    return Note(
+        "evals-failed", "error", f"The evals of {prepared.name} failed: {why}.", hint, skill=prepared.name, path=path
+    )
 
 
 def collect_evals(workspace: Workspace, path: str, results: str, run: Callable[[str], TriggerEvals]) -> CollectedEvals:
