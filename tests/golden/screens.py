@@ -73,7 +73,8 @@ FITTING: tuple[tuple[str, ...], ...] = (
 def furnish(top: Path) -> Machine:
     """A machine with a few skills, a repository of others, and a little history."""
     machine = Machine(top)
-    (machine.work / ".git").mkdir()  # what is in your project is yours
+    (machine.work / ".git").mkdir()
+    machine.settings('[policy.community]\ncaution = "allow"\ndangerous = "ask"\n')
     for place, (description, more, body) in SKILLS.items():
         _skill(machine.home / place, description, more, body)
     for name, (description, more) in OFFERED.items():

@@ -82,6 +82,9 @@ def test_a_name_is_found_in_the_one_source_that_has_it(machine: Machine) -> None
     assert machine.locked()["skills/commit-messages"]["source"] == "gallery:whet#path=commit-messages"
     (machine.work / "elsewhere").mkdir()
     assert machine.says("install", "elsewhere")[2].endswith("Write ./elsewhere to use the directory.\n")
+    (machine.work / "elsewhere" / "SKILL.md").write_text(text("elsewhere", "1.0.0"), encoding="utf-8")
+    for chosen in ("--all", "--skill=elsewhere"):
+        assert machine.ask("install", "elsewhere", chosen, "--dry-run")["counts"] == {"ready": 1}
     assert machine.says("install", "elsewhere.d")[2].count("Write ") == 1
     assert machine.says("install", "team/", "deploy", "--yes")[:2] == (0, "deploy: Up to date.\n")
 

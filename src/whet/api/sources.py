@@ -242,7 +242,8 @@ class SkillSources:
         """
         from whet.sources.gallery import EVERYTHING
         from whet.sources.install.installer import Wanted
-        from whet.sources.refs.parse import read_ref
+        from whet.sources.model import Ref
+        from whet.sources.refs.parse import path_of, read_ref
         from whet.sources.search import resolve, split_name
         from whet.sources.taps import expand
 
@@ -255,6 +256,8 @@ class SkillSources:
         source: Wanted | None = None
         for text in sources:
             found, bare = expand(text, taps, self._place), split_name(text)
+            if not found and bare and (skills or every) and not source and os.path.isdir(path_of(text, self._place)):
+                found = Ref("path", path_of(text, self._place)), ()  # a skill has no skills to choose from
             if found or bare is None:
                 ref, names = found or (read_ref(text, self._place), ())
                 one = Wanted(ref, (*names, *skills), every and not skills, self._reading_notes(text))

@@ -360,10 +360,13 @@ def _render_hints(result: PlanResult, screen: Screen, options: Namespace) -> Non
 
         entry = kept.entry or kept.previous
         source = opened_source(entry.source, os.path.dirname(lock_file(result.plan.root))) if entry else ""
+        trust = ""
         if source.startswith("path:") and "%" not in source:
             source = _as_typed(source.removeprefix("path:").replace("#path=", "/"), getattr(options, "sources", ()))
+            if kept.judgement and kept.judgement.decision.verdict == "caution":
+                trust = f"If it is yours, run `whet guard trust {quote(source)}` first. "
         look = f"`whet show {quote(source)}` shows it in full. " if source else ""
-        screen.hint(f"{look}`--override REASON` installs it anyway.")
+        screen.hint(f"{look}{trust}`--override REASON` installs it anyway.")
     if result.waiting:
         skills = "its skill does" if result.waiting == 1 else f"its {result.waiting:,} skills do"
         screen.hint(f"You do not trust this project yet, so {skills} not load. `whet guard trust` trusts it.")
