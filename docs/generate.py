@@ -23,6 +23,7 @@ from whet.library.client_formats import READERS, Dropped
 from whet.library.clients import CLIENTS
 from whet.library.settings import SETTINGS
 from whet.prompt.rendering import VARIABLES
+from whet.skill.validate.quality import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,9 +208,14 @@ def codes() -> str:
             "The severity of a finding depends on the profile: only errors make a skill invalid. Problems of a",
             "package as a whole, such as a link that leaves it, appear under the codes of errors.",
             "",
-            "| code | meaning |",
-            "|---|---|",
-            *(f"| `{code}` | {meaning} |" for code, meaning in sorted(data["findings"].items())),
+            "Findings of the profile `quality` show an example of what to write; with `-v` each of them does.",
+            "",
+            "| code | meaning | example |",
+            "|---|---|---|",
+            *(
+                f"| `{code}` | {meaning} | {EXAMPLES.get(code, '')} |"
+                for code, meaning in sorted(data["findings"].items())
+            ),
             "",
         )
     )

@@ -121,3 +121,10 @@ def test_a_terminal_gets_findings_below_their_skill(bad: Path) -> None:
         "    3  error    A message that is longer than the\n"
         "                terminal is wide. [yaml-repaired]\n"
     )
+    vague = check(str(bad), "quality")
+    few = [finding for finding in vague.findings if finding.code == "section-missing"][:2]
+    for verbose, count in ((False, 1), (True, 2)):
+        screen = Screen(tty=True, colour=False, columns=80, home="")
+        screen.verbose = verbose
+        render(Validation((vague._replace(findings=tuple(few)),)), screen, Namespace(fix=False, recursive=False))
+        assert screen.text().count("                Example: ## ") == count

@@ -10,6 +10,7 @@ import pytest
 from whet.errors import UsageError
 from whet.notes import Note
 from whet.skill.validate import Profile, ValidationInput, valid, validate
+from whet.skill.validate.quality import EXAMPLES, example_for
 
 CODES: dict[str, str] = tomllib.loads((Path(__file__).parents[3] / "docs" / "codes.toml").read_text())["findings"]
 HEAD = (
@@ -173,6 +174,16 @@ def test_only_errors_make_a_package_invalid() -> None:
 def test_a_finding_is_the_same_in_json() -> None:
     finding = Note("a", "warning", "A.", line=3, fix="B.")
     assert finding.to_finding() == {"code": "a", "severity": "warning", "line": 3, "message": "A.", "fix": "B."}
+
+
+def test_every_quality_finding_has_an_example_of_its_own() -> None:
+    found = [note for case, profile in CASES.values() if profile == "quality" for note in validate(case, "quality")]
+    of_quality = {note.code for note in found} - {
+        note.code for case, _ in CASES.values() for note in validate(case, "spec")
+    }
+    assert {code for code in of_quality | {"leftover-marker"} if code in CODES} == set(EXAMPLES)
+    missing = {example_for(note) for note in found if note.code == "section-missing"}
+    assert len(missing) == 6 and all(map(example_for, (note for note in found if note.code in EXAMPLES)))
 
 
 def test_an_unknown_profile_is_a_usage_error() -> None:

@@ -43,6 +43,36 @@ _LEFTOVER = re.compile(
     r"\b(?:TODO|FIXME|TBD)\b(?!\.\w|s?[/\w\s,'\"-]{0,20}\b(?:comments?|markers?|lists?|items?|tags?|annotations?|notes?)\b)"
     r"|\b[Ll]orem ipsum\b"
 )
+EXAMPLES = {
+    "body-empty": "1. Run git log --oneline v1.2..HEAD. It prints one line for each commit.",
+    "body-too-long": "Move a table to references/fields.md, and write: For the fields, read references/fields.md.",
+    "body-too-many-tokens": "Move a table to references/fields.md, and write: For fields, read references/fields.md.",
+    "broad-tool-grant": "allowed-tools: Bash(git log:*) Read",
+    "description-from-body": "description: Fills PDF forms from a CSV file. Use when many forms have to be filled.",
+    "description-marketing": 'not "A powerful PDF tool." but "Splits and merges PDF files."',
+    "description-no-triggers": "Use when the user asks 'what changed since v2?' or names CHANGELOG.md.",
+    "description-says-no-what": "Writes release notes from the git log. Use when a version is about to be released.",
+    "description-says-no-when": "Use when a version is released, or when the user asks for a changelog.",
+    "description-short": "Fills PDF forms from a CSV file. Use when many forms have to be filled.",
+    "description-vague": 'not "Helps with documents." but "Converts .docx files to Markdown."',
+    "examples-few": '- "What changed since v2?" writes the notes of v2..HEAD to NOTES.md.',
+    "incident-log-shape": 'not "In #812 the cache was stale." but "Clear the cache before you measure."',
+    "leftover-marker": 'not "TODO: the command" but "Run make release."',
+    "no-final-newline": "`whet skill validate NAME --profile quality --fix`",
+    "reference-dangling": "add the file, or correct its path: references/fields.md",
+    "reference-nested": "not references/api/v2/fields.md but references/api-v2-fields.md",
+    "section-missing": "## Limitations, and below it: Does not read scanned pages.",
+    "step-without-check": "1. Run make test. It ends with 'passed' and exits with 0.",
+}
+"""What to write instead, for each code of this profile."""
+_SECTION_EXAMPLES = {
+    "Overview": "Fills forms from a CSV file, so that nobody types them.",
+    "Usage": "1. Run make test. It ends with 'passed' and exits with 0.",
+    "Examples": '- "What changed since v2?" writes the notes of v2..HEAD to NOTES.md.',
+    "Dependencies": "git 2.30 or later.",
+    "Limitations": "Does not read scanned pages.",
+    "Changelog": "- 1.1.0: Also reads .ods files.",
+}
 _NAMED_LINES = 5
 _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
 
@@ -65,6 +95,14 @@ def check(package: ValidationInput, document: Document) -> Iterator[Note]:
         yield Note(
             "no-final-newline", "info", "The file does not end with a newline.", line=rows[-1].line, fix="Adds one."
         )
+
+
+def example_for(finding: Note) -> str:
+    """An example of what to write instead; "" for a finding of another profile."""
+    section = finding.message.removesuffix(".").rpartition(" ")[2]
+    if finding.code == "section-missing" and section in _SECTION_EXAMPLES:
+        return f"## {section}, and below it: {_SECTION_EXAMPLES[section]}"
+    return EXAMPLES.get(finding.code, "")
 
 
 def _size(body: str, document: Document) -> Iterator[Note]:

@@ -214,7 +214,8 @@ def _how(step: RecipeStep) -> str:
 
 def configure_validate(parser: Parser) -> None:
     parser.details = (
-        "A path can be a skill's directory, its SKILL.md or a .skill file. An existing path wins over a name."
+        "A path can be a skill's directory, its SKILL.md or a .skill file. An existing path wins over a name. With "
+        "--profile quality, the first finding of each kind shows an example of what to write; with -v, every one does."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True)
     parser.option("--profile", metavar="P", choices=PROFILES, default="spec", text="How strict to be (default spec).")
@@ -287,8 +288,12 @@ def render_validate(found: Validation, screen: Screen, options: Namespace) -> No
         if screen.tty:
             screen.line(heading)
         screen.say(*(f"Fixed: {finding.message} [{finding.code}]" for finding in result.fixed or ()))
+        shown: set[str] = set()
         for finding in sorted(result.findings, key=lambda finding: finding.line or 0):
             _render_finding(finding, result, screen)
+            if screen.verbose or (screen.tty and finding.code not in shown):
+                shown.add(finding.code)
+                _render_example(finding, screen)
         if not screen.tty:
             screen.line(heading)
     counts = {severity: sum(finding.severity == severity for finding in findings) for severity in SEVERITY_STYLES}
@@ -308,6 +313,13 @@ def _render_finding(finding: Note, result: Checked, screen: Screen) -> None:
     else:
         place = screen.place(result.file) + (f":{finding.line}" if finding.line else "")
         screen.line(f"{place}: {screen.paint(finding.severity, style)}: {clean(said)}")
+
+
+def _render_example(finding: Note, screen: Screen) -> None:
+    from whet.skill.validate.quality import example_for
+
+    if example := example_for(finding):
+        screen.paragraph(f"Example: {example}", 16 if screen.tty else 2)
 
 
 COMMANDS = {
