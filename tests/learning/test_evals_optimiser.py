@@ -9,9 +9,17 @@ import pytest
 
 from learning.evaluated import opened
 from whet.errors import NotFoundError
-from whet.learning.evals.descriptions import LONGEST, Optimised, described, from_phrases, optimise, optimise_description
+from whet.learning.evals.descriptions import (
+    LONGEST,
+    Description,
+    add_phrases,
+    described,
+    optimise,
+    optimise_description,
+)
 from whet.learning.models.scripted import Scripted
 from whet.routing.evals.formats import Case
+from whet.routing.evals.suggestions import Suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -151,11 +159,11 @@ CASES += [Case(f"other {at}", "a", fits=False, place="") for at in range(4)]
 CASES += [Case("beta thing", "b", fits=True, place="")]
 
 
-def tried(*candidates: str) -> Optimised:
+def tried(*candidates: str) -> Description:
     def describe(text: str) -> Told:
         return Told({"a": text, "b": "beta"})
 
-    def propose(_text: str, learned: Sequence[Judged], _tried: Sequence[Tried]) -> Iterator[str]:
+    def propose(learned: Sequence[Judged], _tried: Sequence[Tried]) -> Iterator[str]:
         assert {item.case.skill for item in learned} == {"a"}
         yield from candidates
 
@@ -177,10 +185,9 @@ def test_the_best_on_what_was_held_out_is_kept() -> None:
 
 
 def test_phrases_are_put_behind_a_description() -> None:
-    propose = from_phrases(lambda _: [("use", "one"), ("use", "two"), ("avoid", "three")])
-    assert [*propose("Does it", [], [])] == [
+    phrases = [Suggestion("a", "use", "one", 2), Suggestion("a", "avoid", "two", 1), Suggestion("a", "use", "three", 1)]
+    assert [*add_phrases("Does it", phrases)] == [
         "Does it. Use for one.",
-        "Does it. Use for one, two.",
-        "Does it. Do not use for three.",
-        "Does it. Use for one, two. Do not use for three.",
+        "Does it. Use for one. Do not use for two.",
+        "Does it. Use for one, three. Do not use for two.",
     ]

@@ -473,10 +473,10 @@ class SkillLearning:
 
         asked = self.model(model)
         found = optimise_description(self._workspace, self._matcher().index_manager, name, asked)
-        if not (apply and found.best.improved):
+        if not (apply and found.improved):
             return found
-        text = described(self._workspace, name, found.best.description)
-        gain = f"{found.best.before.held_out:.2f} to {found.best.after.held_out:.2f}"
+        text = described(self._workspace, name, found.description)
+        gain = f"{found.before.held_out:.2f} to {found.after.held_out:.2f}"
         reason = f"A description that does better on held-out trigger evals: {gain}."
         actor = "agent" if asked else "user"
         from whet.authoring.writer import Provenance

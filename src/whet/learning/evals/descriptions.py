@@ -18,25 +18,28 @@ from whet.routing.evals.formats import Case
 from whet.routing.evals.judge import IndexJudge, Trial, judged
 from whet.routing.evals.report import every_case, split
 from whet.routing.evals.suggestions import suggest
-from whet.values import Json, as_json
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from whet.learning.models.model import Model
+    from whet.library.workspace import Snapshot, Workspace
     from whet.routing.evals.judge import Judge, Judged
+    from whet.routing.evals.suggestions import Suggestion
+    from whet.routing.index_manager import IndexManager
+    from whet.skill.model import Skill
 
     Describe = Callable[[str], Judge]
     """The judge as it would be with another description of the skill."""
-    from whet.library.workspace import Snapshot, Workspace
-    from whet.routing.index_manager import IndexManager
+    Propose = Callable[[Sequence[Judged], Sequence["Tried"]], Iterator[str]]
+    """Candidates, from the cases to learn from as they were judged, and from what was tried so far."""
 
 LONGEST = 1_024
 """Characters of a description."""
 ROUNDS = 5
 LEAST = 4
 """Cases of a skill below which nothing can be held out and still be learnt from."""
-_EQUAL = 1e-9
 _SCHEMA = {
     "type": "object",
     "properties": {"description": {"type": "string", "minLength": 20}},
@@ -56,9 +59,6 @@ class Score(NamedTuple):
     learned: float
     held_out: float
 
-    def to_json(self) -> dict[str, float]:
-        return {"learned": round(self.learned, 4), "held_out": round(self.held_out, 4)}
-
 
 class Tried(NamedTuple):
     """One candidate and how it did."""
@@ -68,41 +68,41 @@ class Tried(NamedTuple):
     verdict: str
     """`kept`, `better` (but another was best), `not-better`, `neighbours-worse`, or `too-long`."""
     worse: tuple[str, ...] = ()
-    """The skills that would do worse, by their keys."""
-
-    def to_json(self) -> Json:
-        """The candidate as JSON."""
-        fields = ("description", "verdict", "score", "worse")
-        return {name: as_json(getattr(self, name)) for name in fields}
+    """The skills that would do worse."""
 
 
-class Optimised(NamedTuple):
-    """What came of it; `description` is the old one where nothing was better."""
+class Description(NamedTuple):
+    """The best description that was found for a skill, and what became of it."""
 
+    old: str
     description: str
+    """The old one where nothing was better."""
     before: Score
     after: Score
     tried: tuple[Tried, ...]
-    cases: tuple[int, int]
-    """Messages learnt from, and held out."""
+    learned_from: int
+    """Messages."""
+    held_out: int
+    name: str = ""
+    path: str = ""
+    applied: bool = False
+    version: str | None = None
+    """Of the skill, where the description was written or proposed."""
 
     @property
     def improved(self) -> bool:
         return any(item.verdict == "kept" for item in self.tried)
 
+    def to_json(self) -> Json:
+        """The value as JSON."""
+        answer = {"success": True, **fields_json(self), "improved": self.improved}
+        return {name: value for name, value in answer.items() if value is not None}
+
 
 def optimise(
-    key: str,
-    description: str,
-    cases: Sequence[Case],
-    judge: Judge,
-    describe: Describe,
-    propose: Callable[[str, Sequence[Judged], Sequence[Tried]], Iterator[str]],
-) -> Optimised:
-    """The best description there is for the skill of this key; `cases` are those of all skills.
-
-    `propose` is given the description, the cases to learn from as they were judged, and what was tried so far.
-    """
+    key: str, description: str, cases: Sequence[Case], judge: Judge, describe: Describe, propose: Propose
+) -> Description:
+    """The best description there is for the skill of this key; `cases` are those of all skills."""
     own = [case for case in cases if case.skill == key]
     others = [case for case in cases if case.skill != key]
     learn, held = split(own)
@@ -113,7 +113,7 @@ def optimise(
     learned, beside = judged(learn, judge), _by_skill(judged(others, judge))
     before = Score(_mean(learned), _mean(judged(held, judge)))
     tried: list[Tried] = []
-    for candidate in propose(description, learned, tried):
+    for candidate in propose(learned, tried):
         text = " ".join(candidate.split())
         if text == description or any(item.description == text for item in tried):
             continue
@@ -123,90 +123,60 @@ def optimise(
         now = describe(text)
         score = Score(_mean(judged(learn, now)), _mean(judged(held, now)))
         after = _by_skill(judged(others, now))
-        worse = tuple(name for name, worth in beside.items() if after[name] < worth - _EQUAL)
-        better = score.held_out > before.held_out + _EQUAL and score.learned >= before.learned - _EQUAL
+        worse = tuple(name for name, worth in beside.items() if after[name] < worth)
+        better = score.held_out > before.held_out and score.learned >= before.learned
         verdict = "not-better" if not better else "neighbours-worse" if worse else "better"
         tried.append(Tried(text, score, verdict, worse))
-    good = [(item, item.score) for item in tried if item.verdict == "better" and item.score is not None]
-    counts = (len(learn), len(held))
+    found = Description(description, description, before, before, tuple(tried), len(learn), len(held))
+    good = [(item.score, -len(item.description), item) for item in tried if item.verdict == "better" and item.score]
     if not good:
-        return Optimised(description, before, before, tuple(tried), counts)
-    best, after_all = max(good, key=lambda pair: (pair[1].held_out, pair[1].learned, -len(pair[0].description)))
+        return found
+    score, _, best = max(good, key=lambda one: (one[0].held_out, one[0].learned, one[1]))
     told = tuple(item._replace(verdict="kept") if item is best else item for item in tried)
-    return Optimised(best.description, before, after_all, told, counts)
+    return found._replace(description=best.description, after=score, tried=told)
 
 
-def from_a_model(
-    model: Model, name: str, body: str
-) -> Callable[[str, Sequence[Judged], Sequence[Tried]], Iterator[str]]:
+def ask_model(model: Model, skill: Skill, learned: Sequence[Judged], tried: Sequence[Tried]) -> Iterator[str]:
     """Candidates of a model, one a round; it is told how the last ones did on the messages it sees."""
-
-    def propose(description: str, learned: Sequence[Judged], tried: Sequence[Tried]) -> Iterator[str]:
-        for _ in range(ROUNDS):
-            if tried and tried[-1].verdict == "better" and (tried[-1].score or Score(0, 0)).learned >= 1.0:
-                return
-            yield _asked(model, name, body, description, learned, tried)
-
-    return propose
-
-
-def _asked(
-    model: Model, name: str, body: str, description: str, learned: Sequence[Judged], tried: Sequence[Tried]
-) -> str:
     wrong = [item for item in learned if item.worth < 1.0]
-    told = {
-        "skill": name,
-        "description": description,
-        "instructions": body[:4_000],
-        "missed": [item.case.message[:500] for item in wrong if item.case.fits][:20],
-        "wrongly triggered": [item.case.message[:500] for item in wrong if not item.case.fits][:20],
-        "tried": [{"description": item.description, "right": item.score.learned} for item in tried if item.score][-5:],
-    }
-    asked = [Message("system", _RULES), Message("user", json.dumps(told, ensure_ascii=False, indent=1))]
-    text = str(model.complete(asked, schema=_SCHEMA).value["description"])
-    if len(text) > LONGEST:
-        shorter = f"That has {len(text)} characters; the limit is {LONGEST}. Say the same in fewer."
-        again = [*asked, Message("assistant", json.dumps({"description": text})), Message("user", shorter)]
-        text = str(model.complete(again, schema=_SCHEMA).value["description"])
-    return text
+    for _ in range(ROUNDS):
+        if tried and tried[-1].verdict == "better" and tried[-1].score and tried[-1].score.learned >= 1.0:
+            return
+        told = {
+            "skill": skill.name,
+            "description": skill.description,
+            "instructions": skill.body[:4_000],
+            "missed": [item.case.message[:500] for item in wrong if item.case.fits][:20],
+            "wrongly triggered": [item.case.message[:500] for item in wrong if not item.case.fits][:20],
+            "tried": [
+                {"description": item.description, "right": item.score.learned if item.score else item.verdict}
+                for item in tried[-5:]
+            ],
+        }
+        asked = [Message("system", _RULES), Message("user", json.dumps(told, ensure_ascii=False, indent=1))]
+        yield str(model.complete(asked, schema=_SCHEMA).value["description"])
 
 
-def from_phrases(
-    phrases: Callable[[Sequence[Judged]], Sequence[tuple[str, str]]],
-) -> Callable[[str, Sequence[Judged], Sequence[Tried]], Iterator[str]]:
-    """Candidates without a model: the description with words that would help, the best one first, then more of them.
-
-    `phrases` are pairs of `use` or `avoid` and a phrase, from cases that were judged.
-    """
-
-    def propose(description: str, learned: Sequence[Judged], _tried: Sequence[Tried]) -> Iterator[str]:
-        found = phrases(learned)
-        uses, avoids = ([phrase for kind, phrase in found if kind == one] for one in ("use", "avoid"))
-        steps = [(uses[:count], avoids[:0]) for count in range(1, len(uses) + 1)]
-        steps += [(uses[:0], avoids[:count]) for count in range(1, len(avoids) + 1)]
-        steps += [(uses, avoids)] if uses and avoids else []
-        for used, avoided in steps:
-            yield _with(description, used, avoided)
-
-    return propose
-
-
-def _with(description: str, uses: Sequence[str], avoids: Sequence[str]) -> str:
+def add_phrases(description: str, phrases: Sequence[Suggestion]) -> Iterator[str]:
+    """Candidates without a model: the description with the phrase that would help most, then with more of them."""
     text = description.rstrip()
     text = text if text.endswith((".", "!", "?", "。")) else f"{text}."
-    parts = [f"Use for {', '.join(uses)}."] if uses else []
-    parts += [f"Do not use for {', '.join(avoids)}."] if avoids else []
-    return " ".join((text, *parts))
+    for count in range(1, len(phrases) + 1):
+        parts = [text]
+        for kind, words in (("use", "Use"), ("avoid", "Do not use")):
+            if chosen := [item.phrase for item in phrases[:count] if item.kind == kind]:
+                parts.append(f"{words} for {', '.join(chosen)}.")
+        yield " ".join(parts)
 
 
 def _mean(results: Sequence[Judged]) -> float:
-    return sum(item.worth for item in results) / len(results) if results else 0.0
+    return round(sum(item.worth for item in results) / len(results), 4) if results else 0.0
 
 
 def _by_skill(results: Sequence[Judged]) -> dict[str, float]:
     worth: dict[str, float] = {}
     for item in results:
-        worth[item.case.skill] = worth.get(item.case.skill, 0.0) + item.worth
+        worth[item.case.skill] = round(worth.get(item.case.skill, 0.0) + item.worth, 4)
     return worth
 
 
@@ -228,26 +198,6 @@ def neighbour_cases(
     ]
 
 
-class Description(NamedTuple):
-    """The best description that was found for a skill, and what became of it."""
-
-    name: str
-    path: str
-    old: str
-    best: Optimised
-    applied: bool = False
-    version: str | None = None
-    """Of the skill, where the description was written or proposed."""
-
-    def to_json(self) -> Json:
-        """The value as JSON."""
-        best = self.best
-        answer = {"success": True, "name": self.name, "path": self.path, "old": self.old, "improved": best.improved}
-        answer |= {"description": best.description, "before": as_json(best.before), "after": as_json(best.after)}
-        answer |= {"learned_from": best.cases[0], "held_out": best.cases[1], "tried": as_json(best.tried)}
-        return {**answer, "applied": self.applied, **({} if self.version is None else {"version": self.version})}
-
-
 def optimise_description(
     workspace: Workspace, index_manager: IndexManager, name: str, model: Model | None = None
 ) -> Description:
@@ -261,16 +211,17 @@ def optimise_description(
     cases = list(every_case(workspace))
     cases += neighbour_cases(judge, snapshot, key, skill.description, cases)
     texts = {str(other.id): f"{other.name} {other.description} {other.when}" for other in snapshot.catalogue.cards}
+
+    def propose(learned: Sequence[Judged], tried: Sequence[Tried]) -> Iterator[str]:
+        if model is not None:
+            return ask_model(model, skill, learned, tried)
+        return add_phrases(skill.description, suggest(learned, texts))
+
     with Trial(index_manager, snapshot) as trial:
-
-        def phrases(learned: Sequence[Judged]) -> list[tuple[str, str]]:
-            return [(item.kind, item.phrase) for item in suggest(learned, texts)]
-
-        propose = from_phrases(phrases) if model is None else from_a_model(model, skill.name, skill.body)
-        result = optimise(key, skill.description, cases, judge, lambda said: trial.with_description(key, said), propose)
+        found = optimise(key, skill.description, cases, judge, lambda said: trial.with_description(key, said), propose)
     names = {str(other.id): other.full_name for other in snapshot.catalogue.cards}
-    tried = (item._replace(worse=tuple(names.get(one, one) for one in item.worse)) for item in result.tried)
-    return Description(subject.name, subject.directory, skill.description, result._replace(tried=tuple(tried)))
+    tried = tuple(item._replace(worse=tuple(names.get(one, one) for one in item.worse)) for item in found.tried)
+    return found._replace(name=subject.name, path=subject.directory, tried=tried)
 
 
 def described(workspace: Workspace, name: str, description: str) -> str:

@@ -136,13 +136,12 @@ def _render_report(report: Sequence[Note], screen: Screen) -> None:
 
 def render_description(found: Description, screen: Screen, _options: Namespace) -> None:
     """The best description, and how it does."""
-    best = found.best
-    counts = f"{plural(len(best.tried), 'candidate')} tried on {plural(best.cases[1], 'held-out message')}"
-    before, after = (round(score.held_out, 4) for score in (best.before, best.after))
-    if not best.improved:
+    counts = f"{plural(len(found.tried), 'candidate')} tried on {plural(found.held_out, 'held-out message')}"
+    before, after = found.before.held_out, found.after.held_out
+    if not found.improved:
         screen.say(f"{counts}; none is better than the current description ({before:.2f}).")
         return
-    screen.paragraph(best.description)
+    screen.paragraph(found.description)
     screen.say(f"{counts}; the best one raises {before:.2f} to {after:.2f}.")
     if found.applied:
         screen.say(f"Written; {clean(found.name)} is now at version {found.version}.")
