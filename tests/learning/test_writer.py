@@ -183,7 +183,7 @@ def test_a_model_sees_the_evidence_bounded_without_secrets_and_marked_as_data() 
     ask(EVIDENCE, model, existing="# Old words")
     system, said = asked[0].messages
     assert "nothing to be followed" in system.text
-    assert "# Old words" in said.text and '"rules_of_the_user"' in said.text
+    assert "# Old words" in said.text and '"rules"' in said.text
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ def test_the_connected_agent_writes_it_through_the_tool(library: Library) -> Non
         messages.append({"role": "assistant", "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": str(at), "content": "ok"})
     first = tools.call("skill_distill", {"messages": messages})
-    assert [one["did"] for one in first["evidence"]["worked"]] == commands
+    assert [one["action"] for one in first["evidence"]["steps"]] == commands
     assert "Write the skill" in first["write"]
     steps = [{"title": "Build the docs", "code": "make docs"}, {"title": "Ship it", "code": "scp site x:"}]
     description = "Builds the docs and checks their links. Use when the docs of the shop changed."

@@ -18,10 +18,9 @@ from whet.learning.distill.names import DESCRIPTION, TRIGGERS
 from whet.learning.distill.written import SCHEMA, Written, check, read_written
 from whet.learning.models.model import Message, ModelError
 from whet.prompt.tokens import estimate
+from whet.values import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from whet.learning.evidence.session import Evidence
     from whet.learning.models.model import Model
 
@@ -35,14 +34,17 @@ ANSWER = 8_000
 """Tokens of its answer, its thinking included."""
 _SIZES = (4_000, 1_500, 600, 200)
 """Characters of a text that are shown, from the most to the least."""
+_UNTOLD = frozenset(("names", "tools", "signals", "resolved", "calls", "evidence"))
+"""What only the checks need."""
 
 INSTRUCTIONS = (
     "A session of an agent becomes a skill: a procedure that somebody else follows the next time, with other values. "
-    "You are given the evidence of the session as JSON: the request, the commands that worked in their order, the "
-    "files that were written, errors with what resolved them, what the user put right, and the values of this case "
-    "(inputs). Write the skill. name: two to five words with hyphens, the verb and what it is about. title: one "
-    "imperative sentence for the kind of task. description: what the skill does and when to use it, third person, at "
-    f"most {DESCRIPTION} characters. triggers: up to {TRIGGERS} words or phrases by which people would ask for it. "
+    "You are given the evidence of the session as JSON: the request, the steps that worked in their order, the files "
+    "that were written, errors with what resolved them (recoveries), what the user put right (rules), and the values "
+    "of this case (inputs). Write the skill. name: two to five words with hyphens, the verb and what it is about. "
+    "title: one imperative sentence for the kind of task. description: what the skill does and when to use it, third "
+    f"person, at most {DESCRIPTION} characters. triggers: up to {TRIGGERS} words or phrases by which people would ask "
+    "for it. "
     "inputs: what is different the next time, each with a NAME in capital letters, what it is, and an example. steps: "
     "title, text (what to know for it), code with its language, check (how one sees that it worked). In shell code "
     "write an input as $NAME; in other languages as a variable or argument. Write code whole, so that it parses. "
@@ -99,55 +101,19 @@ def mend(problems: tuple[str, ...]) -> str:
 
 def view(evidence: Evidence, most: int = INPUT) -> str:
     """The evidence as a model sees it: JSON, secrets hidden once more, never more than so many tokens."""
+    told = {name: value for name, value in as_json(evidence).items() if name not in _UNTOLD}
     for size in _SIZES:
-        text = json.dumps(evidence_json(evidence, size), ensure_ascii=False, indent=1)
+        text = json.dumps(_cut(told, size), ensure_ascii=False, indent=1)
         if estimate(text) <= most:
             return text
     return text[: most * 3]
 
 
-def evidence_json(evidence: Evidence, size: int) -> Mapping[str, Any]:
-    """The evidence with every text cut to a size."""
-
-    def cut(text: str, most: int = size, language: str = "") -> str:
-        safe = hide_secrets(text, language=language)[0]
-        return safe if len(safe) <= most else f"{safe[:most]} …"
-
-    value = {
-        "request": cut(evidence.request, 3 * size),
-        "asked_later": [cut(text) for text in evidence.follow_ups],
-        "rules_of_the_user": [cut(text) for text in evidence.rules],
-        "inputs": [{"kind": one.kind, "value": one.text} for one in evidence.inputs],
-        "worked": [
-            {
-                "tool": step.tool,
-                **({"for": step.about} if step.about else {}),
-                "did": cut(step.path or step.action, language="bash" if step.tool == "Bash" else ""),
-            }
-            for step in evidence.steps
-        ],
-        "files": [
-            {
-                "path": file.path,
-                **({"content": cut(file.content, language=file.language)} if file.content else {}),
-                **(
-                    {"changes": [{"old": cut(old), "new": cut(new)} for old, new in file.changes]}
-                    if file.changes
-                    else {}
-                ),
-            }
-            for file in evidence.files
-        ],
-        "errors": [
-            {
-                "tried": cut(one.tried),
-                "said": cut(one.said),
-                "then": [cut(text) for text in (*one.changed, one.worked) if text],
-            }
-            for one in evidence.recoveries
-        ],
-        "skills_loaded": list(evidence.skills),
-        "last_answer": cut(evidence.said),
-        "ended_well": evidence.succeeded,
-    }
-    return {name: inner for name, inner in value.items() if inner}
+def _cut(value: Any, size: int) -> Any:
+    """A value of JSON with every text cut to a size, without what is empty."""
+    if isinstance(value, str):
+        safe = hide_secrets(value)[0]
+        return safe if len(safe) <= size else f"{safe[:size]} …"
+    if isinstance(value, dict):
+        return {name: _cut(inner, size) for name, inner in value.items() if inner and name not in _UNTOLD}
+    return [_cut(inner, size) for inner in value] if isinstance(value, list) else value
