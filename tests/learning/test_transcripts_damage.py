@@ -197,19 +197,13 @@ def test_arguments_are_bounded_in_depth_width_and_length() -> None:
     deep: Any = "end"
     for _ in range(50):
         deep = {"in": deep}
-    given = {
-        "deep": deep,
-        "wide": list(range(5_000)),
-        "long": "x " * 40_000,
-        **{f"n{n}": "y " * 9_000 for n in range(9)},
-    }
+    given = {"deep": deep, "wide": list(range(5_000)), "long": "x " * 40_000}
     kept = (
         from_messages([{"role": "assistant", "tool_calls": [{"name": "T", "args": given, "id": "1"}]}]).events[0].given
     )
     assert kept["deep"] == {"in": {"in": {"in": {"in": {"in": "[...]"}}}}}
     assert kept["wide"] == list(range(100))
-    assert max(len(value) for value in kept.values() if isinstance(value, str)) <= bounds.TEXT
-    assert sum(len(value) for value in kept.values() if isinstance(value, str)) < 65_000
+    assert len(kept["long"]) <= bounds.TEXT
 
 
 READ = """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.secrets.hide import BINARY, Known, hide_secrets
@@ -109,14 +110,21 @@ _NAME = 200
 """Characters of a name: of a tool, a session, a call."""
 _KINDS = 1_000
 """Unknown kinds of records that are told apart."""
+_DEPTH, _ITEMS = 6, 100
+"""How deep arguments are kept, and how many of a list or an object."""
+_LABELS = ("name", "key", "field", "label", "element", "id", "selector", "variable", "header")
+_CONTENTS = ("value", "text", "content", "input")
+"""Keys whose value another key may tell to be a secret: `{"name": "password", "value": ...}`."""
 
 
 class Collector:
     """A transcript in the making."""
 
-    def __init__(self, client: str, path: str = "") -> None:
+    def __init__(self, client: str, path: str = "", note: Callable[[Event], None] | None = None) -> None:
         self.client = client
         self.path = path
+        self._noted = note
+        """Who is told of every event at once."""
         self.session = ""
         self.project = ""
         self.counts: Counter[str] = Counter()
@@ -199,7 +207,7 @@ class Collector:
             self._call(event.tool, dict(event.given), event.id, event.time)
         elif event.kind == "result":
             tool = self.name(event.tool)
-            text, id_ = self.text(event.text), self.name(event.id)
+            text, id_ = self.text(event.text), self.name(event.id) or self._open
             self._add(Event("result", text, event.time, tool, id_, failed=event.failed, code=event.code))
         else:
             self.said(event.kind, event.text, event.time, event.about)
@@ -208,11 +216,6 @@ class Collector:
         """A record of a kind that is not known here; what a file makes up of kinds is bounded, too."""
         kind = self.name(kind)
         self.unknown[kind if kind in self.unknown or len(self.unknown) < _KINDS else "others"] += 1
-
-    def latest(self, count: int) -> list[Event]:
-        """The last events that came."""
-        last = list(self._last)[-count:] if count else []
-        return self._first[-(count - len(last)) :] + last if count > len(last) else last
 
     def text(self, text: str, language: str = "") -> str:
         """The text as it may be kept: readable, without secrets, not too long. `language` is that of code."""
@@ -263,7 +266,8 @@ class Collector:
 
     def _call(self, tool: str, given: Mapping[str, Any], id_: str, time: int) -> str:
         self._calls += 1
-        id_ = self.name(id_) or f"call-{self._calls}"
+        made = (f"call-{number}" for number in count(self._calls))
+        id_ = self.name(id_) or next(one for one in made if one not in self._tools)
         if id_ in self._tools:
             return id_
         tool = self.name(tool) or "unknown"
@@ -274,11 +278,59 @@ class Collector:
             self.skills[id_] = skill
         if tool == "Task" and isinstance(prompt := given.get("prompt"), str) and len(self._tasks) < _IDS:
             self._tasks.add(_mark(prompt))
-        arguments = Arguments(self.text, self._known.learn, languages_of(tool, given))
-        kept = arguments.kept(given)
-        self.counts["secrets"] += arguments.hidden
-        self._add(Event("call", "", time, tool, id_, kept or NOTHING))
+        self._add(Event("call", "", time, tool, id_, self._mapping(given, languages_of(tool, given)) or NOTHING))
         return id_
+
+    def _argument(self, value: Any, languages: Mapping[str, str], name: str = "", depth: int = 0) -> Any:
+        """An argument of a call as it may be kept; `languages` are those of the arguments that are code."""
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, bytes | bytearray | memoryview):
+            return BINARY
+        if depth >= _DEPTH and not isinstance(value, str):
+            return "[...]"
+        if isinstance(value, dict):
+            return self._mapping(value, languages, depth)
+        if isinstance(value, list | tuple | set | frozenset):
+            return self._sequence(list(value)[:_ITEMS], languages, depth)
+        return self.text(value if isinstance(value, str) else str(value), languages.get(name, ""))
+
+    def _mapping(self, value: Mapping[Any, Any], languages: Mapping[str, str], depth: int = 0) -> Mapping[str, Any]:
+        """An object whose secrets are known by their keys, or by what another key says that they are."""
+        labels = (value[label] for label in _LABELS if isinstance(value.get(label), str))
+        labelled = next(filter(None, map(names_secret, labels)), "")
+        kept: dict[str, Any] = {}
+        for key, item in list(value.items())[:_ITEMS]:
+            name = self.text(key if isinstance(key, str) else str(key))[:_NAME]
+            kind = names_secret(name) or (labelled if key in _CONTENTS else "")
+            kept[name] = self._secret(item, kind) or self._argument(item, languages, name, depth + 1)
+        return kept
+
+    def _sequence(self, value: list[Any], languages: Mapping[str, str], depth: int) -> list[Any]:
+        """A list in which a secret may stand behind its option, as on a command line."""
+        kept: list[Any] = []
+        before = ""
+        for item, safe in zip(value, self._words(value), strict=True):
+            kind = names_secret(before) if before.startswith("-") and "=" not in before else ""
+            hidden = self._secret(item, kind) if safe == item else ""
+            kept.append(hidden or self._argument(safe, languages, "", depth + 1))
+            before = item if isinstance(item, str) else ""
+        return kept
+
+    def _words(self, value: list[Any]) -> list[Any]:
+        """The words of a command without the secrets that one knows by the words before them."""
+        if len(value) < 3 or not all(isinstance(item, str) and item and " " not in item for item in value):
+            return value
+        found = self.text(" ".join(value)).split(" ")
+        return found if len(found) == len(value) else value
+
+    def _secret(self, value: Any, kind: str) -> str:
+        """The mark of a secret of some kind; "" where the value is none."""
+        if not kind or not isinstance(value, str) or not is_secret(value, ANY if kind == ANY else LITERAL):
+            return ""
+        self._known.learn(value, kind)
+        self.counts["secrets"] += 1
+        return f"[secret:{kind}]"
 
     def _cut(self, text: str, whole: int, at: int | None = None) -> str:
         """Shorten a text that is too long by cutting out its middle; `at` is where it was cut before, if it was."""
@@ -292,6 +344,11 @@ class Collector:
         return f"{text[:start]}\n[{gap:,} characters left out]\n{text[len(text) - end :]}"
 
     def _add(self, event: Event) -> None:
+        self._store(event)
+        if self._noted:
+            self._noted(event)
+
+    def _store(self, event: Event) -> None:
         """Keep the event: in the first half while there is room, then among the last."""
         size = len(event.text) + sum(len(str(value)) for value in event.given.values())
         half = bounds.CHARACTERS // 2
@@ -313,93 +370,6 @@ class Collector:
 def _mark(text: str) -> int:
     """What two copies of a text have in common, whatever was done to their blanks."""
     return hash(" ".join(text[:2_000].split())[:1_500])
-
-
-DEPTH = 6
-ITEMS = 100
-_ROOM = 64_000
-"""Characters of all the arguments of one call together."""
-_LABELS = ("name", "key", "field", "label", "element", "id", "selector", "variable", "header")
-_CONTENTS = ("value", "text", "content", "input")
-
-
-class Arguments:
-    """The arguments of one call."""
-
-    def __init__(
-        self, text: Callable[[str, str], str], learn: Callable[[str, str], None], languages: Mapping[str, str] = NOTHING
-    ) -> None:
-        self._text = text
-        """How a text in some language is made fit to be kept."""
-        self._languages = languages
-        """The languages of arguments that are code."""
-        self._learn = learn
-        """Who is told of a secret."""
-        self._room = _ROOM
-        self.hidden = 0
-        """Secrets that were known by a name."""
-
-    def kept(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The arguments as they may be kept."""
-        return self._mapping(given, 0)
-
-    def _value(self, value: Any, depth: int, name: str = "") -> Any:
-        if value is None or isinstance(value, bool | int | float):
-            return value
-        if isinstance(value, bytes | bytearray | memoryview):
-            return BINARY
-        if depth >= DEPTH and not isinstance(value, str):
-            return "[...]"
-        if isinstance(value, dict):
-            return self._mapping(value, depth)
-        if isinstance(value, list | tuple | set | frozenset):
-            return self._sequence(list(value), depth)
-        return self._short(value if isinstance(value, str) else str(value), self._languages.get(name, ""))
-
-    def _short(self, text: str, language: str = "") -> str:
-        text = self._text(text, language)
-        if len(text) > self._room:
-            text = text[: self._room] + "[...]"
-        self._room = max(0, self._room - len(text))
-        return text
-
-    def _secret(self, value: str, kind: str) -> str:
-        self._learn(value, kind)
-        self.hidden += 1
-        return f"[secret:{kind}]"
-
-    def _mapping(self, value: Mapping[Any, Any], depth: int) -> Mapping[str, Any]:
-        labels = (value[label] for label in _LABELS if isinstance(value.get(label), str))
-        labelled = next(filter(None, map(names_secret, labels)), "")
-        kept: dict[str, Any] = {}
-        for key, item in list(value.items())[:ITEMS]:
-            name = self._short(key if isinstance(key, str) else str(key))[:200]
-            kind = names_secret(name) or (labelled if key in _CONTENTS else "")
-            if kind and isinstance(item, str) and is_secret(item, ANY if kind == ANY else LITERAL):
-                kept[name] = self._secret(item, kind)
-            else:
-                kept[name] = self._value(item, depth + 1, name)
-        return kept
-
-    def _sequence(self, value: list[Any], depth: int) -> list[Any]:
-        kept: list[Any] = []
-        before = ""
-        shown = self._words(value[:ITEMS])
-        for item, safe in zip(value[:ITEMS], shown, strict=True):
-            kind = names_secret(before) if before.startswith("-") and "=" not in before else ""
-            if kind and safe == item and isinstance(item, str) and is_secret(item, ANY if kind == ANY else LITERAL):
-                kept.append(self._secret(item, kind))
-            else:
-                kept.append(self._value(safe, depth + 1))
-            before = item if isinstance(item, str) else ""
-        return kept
-
-    def _words(self, value: list[Any]) -> list[Any]:
-        """The words of a command without the secrets that one knows by the words before them."""
-        if len(value) < 3 or not all(isinstance(item, str) and item and " " not in item for item in value):
-            return value
-        found = self._text(" ".join(value), "").split(" ")
-        return found if len(found) == len(value) else value
 
 
 _ENTRIES = (
@@ -460,14 +430,7 @@ def taken_over(transcript: Transcript) -> Transcript:
     """The transcript with its secrets hidden; one that has none, and keeps to the bounds, stays as it is."""
     into = Collector(transcript.client)
     into.session, into.project = transcript.session, transcript.project
-    nameless: deque[str] = deque()
-    for number, event in enumerate(transcript.events):
-        id_ = event.id
-        if event.kind == "call" and not id_:
-            id_ = f"nameless-{number}"
-            nameless.append(id_)
-        elif event.kind == "result" and not id_ and nameless:
-            id_ = nameless.popleft()
-        into.keep(event._replace(id=id_))
+    for event in transcript.events:
+        into.keep(event)
     made = into.transcript()
     return made._replace(report=(*transcript.report, *made.report))

@@ -37,39 +37,32 @@ class Recorder:
         project: str = "",
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._into = Collector(client)
+        self._into = Collector(client, note=self._append if path else None)
         self._into.session, self._into.project = session, project
         self._clock = clock
         self._path = path
-        self._written = 0
         if path:
             _write(path, [self._header()], "w")
 
     def user(self, text: str) -> None:
         """What the user said; what a client wrapped around it becomes notes."""
         self._into.user(text, self._clock())
-        self._append()
 
     def assistant(self, text: str) -> None:
         """What the model said."""
         self._into.said("assistant", text, self._clock())
-        self._append()
 
     def note(self, text: str, about: str = "system") -> None:
         """What the loop put in itself: a system prompt, the body of a skill (`skill:NAME`), a summary."""
         self._into.said("note", text, self._clock(), about)
-        self._append()
 
     def call(self, tool: str, given: Mapping[str, Any], id: str = "") -> str:  # noqa: A002  the name in the event
         """A tool that is called, with its arguments; gives the id that its result is to carry."""
-        made = self._into.called(tool, given, id, self._clock())
-        self._append()
-        return made
+        return self._into.called(tool, given, id, self._clock())
 
     def result(self, text: str, id: str = "", *, failed: bool | None = None) -> None:  # noqa: A002  as above
         """What a call gave. Where `failed` is not said, it is told from an exit code or the first words."""
         self._into.returned(text, id, self._clock(), failed=failed)
-        self._append()
 
     def transcript(self) -> Transcript:
         """Everything so far."""
@@ -84,12 +77,9 @@ class Recorder:
         with os_failures(path):
             os.replace(new, path)
 
-    def _append(self) -> None:
-        """Write down the events that are new."""
-        fresh = self._into.latest(self._into.added - self._written)
-        self._written = self._into.added
-        if self._path and fresh:
-            _write(self._path, map(_line, fresh), "a")
+    def _append(self, event: Event) -> None:
+        """Write down an event that is new."""
+        _write(self._path, [_line(event)], "a")
 
     def _header(self) -> Mapping[str, Any]:
         made = self._into.transcript()
