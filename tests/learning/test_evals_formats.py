@@ -78,6 +78,13 @@ def test_what_is_no_such_file_is_an_error(data: bytes) -> None:
     assert caught.value.code == "not-output-evals"
 
 
+def test_a_check_of_another_program_is_named_with_the_checks_that_exist() -> None:
+    with pytest.raises(InvalidError) as caught:
+        read_evals([{"prompt": "x", "assertions": [{"type": "icontains", "value": "x"}]}], "evals.json")
+    assert "evals[0].expectations[0] is left out: There is no check 'icontains'." in caught.value.message
+    assert caught.value.hint.startswith("Use contains with `ignore_case: true`. The checks are contains, not_contains,")
+
+
 def test_the_file_of_a_package() -> None:
     assert find_file(["SKILL.md", "evals.json", "evals/evals.yaml", "evals/triggers.json"]) == "evals/evals.yaml"
     assert find_file(["SKILL.md", "evals/triggers.json"]) == ""

@@ -340,9 +340,9 @@ def test_what_is_asked_for_must_be_there(library: Library, tmp_path: Path) -> No
     assert code(model=echo([BETA]), budget=0) == "bad-budget"
     evals = tmp_path / "skills" / NAME / "evals" / "evals.json"
     evals.write_text("{", encoding="utf-8")
-    assert code(model=echo([BETA])) == "not-output-evals"
+    assert code() == code(model=echo([BETA])) == "not-output-evals", "what is wrong with them comes first"
     evals.unlink()
-    assert code(model=echo([BETA])) == "no-output-evals"
+    assert code() == code(model=echo([BETA])) == "no-output-evals"
 
 
 # who may be changed, and what may be seen

@@ -93,6 +93,7 @@ def test_a_finding_stands_on_every_page_that_has_one(site: Site) -> None:
     page = site.get("/skill", name="strange").text
     assert f"/file?name={quote(path, safe='')}&amp;file=SKILL.md#L{finding['line']}" in page
     assert words(finding["message"]) in words(page)
+    assert words(finding["remedy"]) in words(page) and "If you did not write this skill: do not use it." in page
     assert finding["evidence"] in page
     file = site.get("/file", name="strange", file="SKILL.md").text
     beside = file.partition(f'id="L{finding["line"]}"')[2].partition('id="L')[0]

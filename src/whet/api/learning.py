@@ -431,8 +431,10 @@ class SkillLearning:
 
         from whet.learning.evals.evaluation import eval_skill
         from whet.learning.evals.publication import record_evaluation
+        from whet.learning.evals.subject import subject_at
 
         digest = self._workspace.open(self._workspace.find(name)[0]).digest
+        subject_at(self._workspace, name).evals()  # what is wrong with them comes before what they need
         evaluation = eval_skill(
             self._workspace,
             self._editor().journal,
@@ -505,9 +507,10 @@ class SkillLearning:
         nothing is better (`not-improved`), or that a model failed. Raises NotFoundError `no-output-evals`,
         ConflictError `skill-changed` if the skill changed in the meantime, FailedError if the skill cannot be measured.
         """
+        from whet.learning.evals.subject import subject_at
         from whet.learning.improvement.improve import improve
 
-        self._workspace.find(name)
+        subject_at(self._workspace, name).evals()
         return improve(
             self.context,
             name,

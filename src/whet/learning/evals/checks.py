@@ -76,7 +76,8 @@ def read_check(kind: str, plain: Mapping[str, Any]) -> Check:
     """A check from the fields of a mapping with plain keys. Raises UsageError `bad-check`."""
     kinds = {one.replace("_", ""): one for one in KINDS}
     if kind not in kinds:
-        raise _bad(f"There is no check {kind[:40]!r}", f"Use one of {', '.join(KINDS)}.")
+        folded = f"Use {kinds[kind[1:]]} with `ignore_case: true`. " if kind[:1] == "i" and kind[1:] in kinds else ""
+        raise _bad(f"There is no check {kind[:40]!r}", f"{folded}The checks are {', '.join(KINDS)}.")
     check = Check(kinds[kind])
     kind, value = check.type, plain.get("value")
     file = plain.get("file", plain.get("path") if kind.startswith("file_") else None)

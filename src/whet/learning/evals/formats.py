@@ -90,8 +90,12 @@ def read_evals(data: Any, where: str = "") -> Evals:
 
 
 def _none(message: str, report: Iterable[Note] = ()) -> InvalidError:
-    notes = [entry.to_json() for entry in report]
-    return InvalidError("not-output-evals", message, hint=f"Write {FORM}.", **({"report": notes} if notes else {}))
+    notes = list(report)
+    if not notes:
+        return InvalidError("not-output-evals", message, hint=f"Write {FORM}.")
+    more = f" {len(notes) - 1} more cannot be used." if notes[1:] else ""
+    told = f"{message.rstrip('.')}: {notes[0].message}{more}"
+    return InvalidError("not-output-evals", told, hint=notes[0].hint, report=[note.to_json() for note in notes])
 
 
 class _Reader:
