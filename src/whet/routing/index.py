@@ -22,7 +22,8 @@ import sys
 from array import array
 from collections import defaultdict
 from contextlib import contextmanager, suppress
-from itertools import chain, compress, islice, pairwise
+from functools import partial
+from itertools import islice
 
 from whet.errors import FailedError
 from whet.records import NamedTuple
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from whet.routing.analysis import Analysis
+
+    _Entries = defaultdict[int, array[int]]
+    """For each term the skills that have it: of each one number, its slot counted from the first of the segment and,
+    in the four bytes below, its weights."""
 
 VERSION = 7
 """Raised when what is kept of a skill changes; everything is read again then."""
@@ -58,8 +63,8 @@ _TERM = 0xFFFFFFFF
 """The part of a row's number that is its term."""
 _BACKWARDS = "<"
 """Before a word that is spelled from its end."""
-_LOWEST = range(4) if sys.byteorder == "little" else range(7, 3, -1)
-"""Where the four lowest bytes of a number of eight lie."""
+_LOWEST, _SLOT = (range(4), 1) if sys.byteorder == "little" else (range(7, 3, -1), 0)
+"""Where in a number of eight bytes the four lowest lie, and which half is the upper one."""
 _TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings", "words")
 
 
@@ -78,9 +83,6 @@ class Postings(NamedTuple):
         """All, name, description and body of the skill at this place."""
         head = (self.names[at], self.descriptions[at]) if self.names else (0, 0)
         return bytes((self.totals[at], *head, self.bodies[at]))
-
-
-_NOBODY = Postings(array("I"), b"", b"")
 
 
 class _Segment(NamedTuple):
@@ -310,6 +312,8 @@ class Index:
 
 
 _NOTHING: Mapping[str, Any] = {}
+_numbers = partial(array, "Q")
+_NOBODY = _numbers()
 
 
 def _row(found: tuple[Any, ...]) -> Row:
@@ -364,40 +368,27 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> N
     known = [word for word in spellings if SHORTEST_TYPO - 1 <= len(word) <= _LONGEST_TYPO + 1]
     words = sorted((*known, *(_BACKWARDS + word[::-1] for word in known)))
     connection.executemany("INSERT OR IGNORE INTO index_words VALUES (?)", ((word,) for word in words))
-    described: defaultdict[int, list[int]] = defaultdict(list)
-    bodied: defaultdict[int, list[int]] = defaultdict(list)
-    for slot, skill in enumerate(skills, first):
-        high, weighed = slot << 32, zip(skill.analysis.terms, skill.analysis.weights, strict=True)
+    described: _Entries = defaultdict(_numbers)
+    bodied: _Entries = defaultdict(_numbers)
+    for at, skill in enumerate(skills):
+        high, weighed = at << 32, zip(skill.analysis.terms, skill.analysis.weights, strict=True)
         for term, weights in islice(weighed, skill.analysis.leading):
             described[term].append(high | weights)
         for term, weights in weighed:
             bodied[term].append(high | weights)
-    postings = (
-        (term, _columns(described.get(term, ()), bodied.get(term, ())))
-        for term in sorted(described.keys() | bodied.keys())
-    )
-    _write(connection, postings, first, first + len(skills) - 1, len(skills))
-
-
-def _columns(described: Sequence[int], bodied: Sequence[int]) -> list[Postings]:
-    """Those who have a term, by where: of each, the slot and below it four weights in one number."""
-    found = []
-    for entries in filter(None, (described, bodied)):
-        packed = array("Q", entries).tobytes()
-        slots = array("I", [entry >> 32 for entry in entries])
-        totals, bodies = packed[_LOWEST[0] :: 8], packed[_LOWEST[3] :: 8]
-        head = (packed[_LOWEST[1] :: 8], packed[_LOWEST[2] :: 8]) if entries is described else ()
-        found.append(Postings(slots, totals, bodies, *head))
-    return found
+    _write(connection, described, bodied, first, first + len(skills) - 1, len(skills))
 
 
 def _write(
-    connection: sqlite3.Connection, postings: Iterable[tuple[int, list[Postings]]], first: int, last: int, size: int
+    connection: sqlite3.Connection, described: _Entries, bodied: _Entries, first: int, last: int, size: int
 ) -> None:
     """Write a segment of so many skills, at slots from the first to the last."""
     query = "INSERT INTO index_segments (first, last, size) VALUES (?, ?, ?)"
     segment = _Segment(connection.execute(query, (first, last, size)).lastrowid or 0, first, last)
-    rows = ((_id(segment.id, term), _pack(segment, parts)) for term, parts in postings if parts)
+    rows = (
+        (_id(segment.id, term), _pack(segment.code, described.get(term, _NOBODY), bodied.get(term, _NOBODY)))
+        for term in sorted(described.keys() | bodied.keys())
+    )
     connection.executemany("INSERT INTO index_postings VALUES (?, ?)", rows)
 
 
@@ -410,13 +401,12 @@ def _id(segment: int, term: int) -> int:
     return segment << 32 | term
 
 
-def _pack(segment: _Segment, parts: Sequence[Postings]) -> bytes:
-    """Postings as one row: how many are in name or description, all slots, totals, bodies, names, descriptions."""
-    leading = _join([part for part in parts if part.names])
-    rest = _join([part for part in parts if not part.names])
-    slots = [len(leading.slots), *map((-segment.first).__add__, chain(leading.slots, rest.slots))]
-    columns = (leading.totals, rest.totals, leading.bodies, rest.bodies, leading.names, leading.descriptions)
-    return array(segment.code, slots).tobytes() + b"".join(columns)
+def _pack(code: str, described: array[int], bodied: array[int]) -> bytes:
+    """How many have it in name or description, the slots, and the weights: totals, bodies, names, descriptions."""
+    entries, leading = (described + bodied).tobytes(), len(described)
+    slots = array(code, [leading, *array("I", entries)[_SLOT::2]])
+    total, name, description, body = (entries[at::8] for at in _LOWEST)
+    return slots.tobytes() + total + body + name[:leading] + description[:leading]
 
 
 def _unpack(segment: _Segment, entries: bytes) -> list[Postings]:
@@ -452,44 +442,28 @@ def _tidy(connection: sqlite3.Connection) -> None:
         _merge(connection, full)
 
 
-def _merge(connection: sqlite3.Connection, segments: Sequence[int]) -> None:
+def _merge(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     """Put segments together without what was struck out."""
     alive = _used(connection)
-    parts: dict[int, list[Postings]] = {}
+    segments = [segment for segment in _segments(connection) if segment.id in ids]
+    first, last = min(segment.first for segment in segments), max(segment.last for segment in segments)
+    described: _Entries = defaultdict(_numbers)
+    bodied: _Entries = defaultdict(_numbers)
     slots: set[int] = set()
-    for segment in [one for one in _segments(connection) if one.id in segments]:
+    for segment in sorted(segments, key=lambda segment: segment.first):
         span = (_id(segment.id, 0), _id(segment.id + 1, 0) - 1)
-        for row, entries in connection.execute("SELECT id, entries FROM index_postings WHERE id BETWEEN ? AND ?", span):
-            found = [living for part in _unpack(segment, entries) if (living := _living(part, alive)).slots]
-            parts.setdefault(row & _TERM, []).extend(found)
-            slots.update(*(part.slots for part in found))
+        for row, packed in connection.execute("SELECT id, entries FROM index_postings WHERE id BETWEEN ? AND ?", span):
+            for part in _unpack(segment, packed):
+                if living := [(at, slot) for at, slot in enumerate(part.slots) if alive[slot]]:
+                    weighed = ((slot - first) << 32 | int.from_bytes(part.weights(at), "little") for at, slot in living)
+                    (described if part.names else bodied)[row & _TERM].extend(weighed)
+                    slots.update(slot for _, slot in living)
         connection.execute("DELETE FROM index_postings WHERE id BETWEEN ? AND ?", span)
         connection.execute("DELETE FROM index_segments WHERE id = ?", [segment.id])
+    for found in (described, bodied):  # segments may hold slots from before and after those of another
+        found.update([(term, _numbers(sorted(entries))) for term, entries in found.items()])
     if slots:
-        _write(connection, sorted(parts.items()), min(slots), max(slots), len(slots))
-
-
-def _living(part: Postings, alive: bytearray) -> Postings:
-    """Without those that were struck out."""
-    living = [*map(alive.__getitem__, part.slots)]
-    if all(living):
-        return part
-    return Postings(array("I", compress(part.slots, living)), *(bytes(compress(one, living)) for one in part[1:]))
-
-
-def _join(parts: list[Postings]) -> Postings:
-    """Several segments' postings of a term as one, by slot."""
-    if len(parts) < 2:
-        return parts[0] if parts else _NOBODY
-    slots = array("I")
-    for part in parts:
-        slots.extend(map(int, part.slots))
-    columns = [b"".join(part[at] for part in parts) for at in range(1, len(Postings._fields))]
-    if any(one > other for one, other in pairwise(slots)):
-        order = sorted(range(len(slots)), key=slots.__getitem__)
-        slots = array("I", map(slots.__getitem__, order))
-        columns = [bytes(map(one.__getitem__, order)) if one else one for one in columns]
-    return Postings(slots, *columns)
+        _write(connection, described, bodied, first, last, len(slots))
 
 
 def _level(size: int) -> int:
