@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +18,8 @@ from whet.patterns import compile_late
 from whet.skill.terms import codes, number, numbers, terms
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whet.routing.texts import Texts
 
 BODY = 12_000
@@ -38,7 +39,6 @@ _MOST_MESSAGES = 50
 _MOST_PHRASES = 24
 _QUOTED = compile_late(r"""(?<!\w)["“「]([^"“”「」\n]{2,80})["”」](?!\w)""")
 """What stands between quotation marks."""
-_HEADING = compile_late(r"^#+([^\S\n].*)", re.MULTILINE)
 
 
 class Analysis(NamedTuple):
@@ -78,7 +78,7 @@ def analyse(texts: Texts) -> Analysis:
     positive, phrases = _phrases((description, when_to_use), texts.triggers, len(name))
     positive += terms("\n".join((*texts.tags, *texts.examples)))
     fields = [[*map(number, name)], [*map(number, positive)], numbers(body)]
-    headed = numbers("\n".join(_HEADING.findall(body)))
+    headed = numbers(_headings(body))
     counts = [Counter(found) for found in fields]
     counts[2].update(headed)
     excluded = numbers("\n".join((clauses, more_clauses, sections, texts.when_not_to_use)))
@@ -91,7 +91,7 @@ def analyse(texts: Texts) -> Analysis:
         terms=[*leading, *rest],
         leading=len(leading),
         weights=_weigh(counts, leading, rest, norms),
-        sequence=codes(chain.from_iterable(fields)),
+        sequence=codes(fields[0] + fields[1] + fields[2]),
         lead=len(fields[0]) + len(fields[1]),
         name_terms=len(counts[0]),
         lengths=(len(fields[1]), sizes[2]),
@@ -123,10 +123,11 @@ def _phrases(
 def _weigh(counts: list[Counter[int]], leading: list[int], rest: list[int], norms: list[float]) -> list[int]:
     """The four weights of each term; those of the body alone depend on nothing but how often they are said."""
     (names, descriptions, bodies), (name, description, body) = counts, norms
-    found = [_weights(names[one] / name, descriptions[one] / description, bodies[one] / body) for one in leading]
+    said = [(names.get(one, 0), descriptions.get(one, 0), bodies.get(one, 0)) for one in leading]
+    weights = {often: _weights(often[0] / name, often[1] / description, often[2] / body) for often in {*said}}
     often = [*map(bodies.__getitem__, rest)]
     alone = {count: _weights(0, 0, count / body) for count in {*often}}
-    return [*found, *map(alone.__getitem__, often)]
+    return [*map(weights.__getitem__, said), *map(alone.__getitem__, often)]
 
 
 def _weights(name: float, description: float, body: float) -> int:
@@ -153,31 +154,47 @@ def _messages(messages: tuple[str, ...]) -> tuple[frozenset[int], ...]:
     return tuple(frozenset(numbers(message)) for message in messages[:_MOST_MESSAGES])
 
 
-_OPENING = compile_late(
-    r"""
-    \b(?:do\s+not|don['’]?t|never|should\s+not|must\s+not|shouldn['’]?t|not\s+to\s+be)\s+(?:be\s+)?
-    (?:used?|trigger(?:ed)?|invoked?|activated?|apply|applied|load(?:ed)?|fired?|select(?:ed)?|pick(?:ed)?|choose
-    |chosen|call(?:ed)?|run\s+this)\b
-| \bnot\s+(?:intended\s+|meant\s+|suitable\s+|appropriate\s+|designed\s+)?for\b
-| \b(?:skip|avoid|exclude[sd]?)\s+(?:this\s+(?:skill\s+)?)?(?:when|if|for|using)\b
-| \bout\s+of\s+scope\b | \bout-of-scope\b
-| \bnot\s+when\b | \bunless\s+the\s+user\b
-| 请勿 | 不要(?:用于|使用) | 不适用于 | 使用しない
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-"""How a clause begins that says what a skill is not for."""
+class _Openings(NamedTuple):
+    """How clauses begin that say what a skill is not for."""
+
+    clause: re.Pattern[str]
+    words: Mapping[str, re.Pattern[str]]
+    """Words of which each of them has one, and what is round these: so it is soon seen that a text has no clause."""
 
 
-_NEGATIONS = "not n't n’t dont dnt snt never skip avoid exclude out unless".split()  # noqa: SIM905  a line of words
-_NEGATED = compile_late(
+_NEGATED = (
     r"[sd]?[\s*_>]*(?:use|using|trigger|invoke|activate|appl|load|fire|select|pick|choose|chosen|call|run|be\s|to\s+be|for"
-    r"|intended|meant|suitable|appropriate|designed|this|when|if|the\s+user|(?:of|-of)[\s-]+scope)"
+    r"|intended|meant|suitable|appropriate|designed|this|when|if|the\s+user)"
 )
-"""What comes after one of the words above where it opens a clause of what a skill is not for."""
-_NEGATIONS_ALONE = ("请勿", "不要", "不适用于", "使用しない")
-_BEFORE = 24
-"""Characters before a negation that are looked at."""
+_WORDS = {
+    **{
+        word: compile_late(word + _NEGATED)
+        for word in ("not", "n't", "n’t", "dont", "dnt", "snt", "never", "skip", "avoid")
+    },
+    "scope": compile_late(r"of[\s*_-]+scope"),
+}
+_BEFORE, _AFTER = 16, 24
+"""Characters before and after such a word within which a clause begins."""
+_OPENING = _Openings(
+    compile_late(
+        r"""
+        \b(?:do\s+not|don['’]?t|never|should\s+not|must\s+not|shouldn['’]?t|not\s+to\s+be)\s+(?:be\s+)?
+        (?:used?|trigger(?:ed)?|invoked?|activated?|apply|applied|load(?:ed)?|fired?|select(?:ed)?|pick(?:ed)?|choose
+        |chosen|call(?:ed)?|run\s+this)\b
+    | \bnot\s+(?:intended\s+|meant\s+|suitable\s+|appropriate\s+|designed\s+)?for\b
+    | \b(?:skip|avoid|exclude[sd]?)\s+(?:this\s+(?:skill\s+)?)?(?:when|if|for|using)\b
+    | \bout\s+of\s+scope\b | \bout-of-scope\b
+    | \bnot\s+when\b | \bunless\s+the\s+user\b
+    | 请勿 | 不要(?:用于|使用) | 不适用于 | 使用しない
+        """,
+        re.IGNORECASE | re.VERBOSE,
+    ),
+    {
+        **_WORDS,
+        **{word: compile_late(word + _NEGATED) for word in ("exclude", "unless")},
+        **{word: compile_late(word) for word in ("请勿", "不要", "不适用于", "使用しない")},
+    },
+)
 _END = re.compile(r"(?<=[.!?;])(?:\s|$)|(?<=[。；！？])|\n\s*\n|\n\s*[-*•]|\s[—–]\s(?=use\b)", re.IGNORECASE)
 _LIST_END = re.compile(r"\n\s*\n(?!\s*[-*•]\s)")
 _BRACKETS = 500
@@ -199,16 +216,19 @@ _BACK = re.compile(r"[.!?;。；！？\n]\s*|\(|,\s+(?:but\s+)?$")
 _EMPHASIS = re.compile(r"(?<=\S)(?:\*+|__)|(?:\*+|__)(?=\S)")
 
 
-_BODY_OPENING = compile_late(
-    r"""
-    \b(?:do\s+not|don['’]?t|never|should\s+not|must\s+not|shouldn['’]?t)\s+(?:be\s+)?
-    (?:use|trigger|invoke|activate|apply|load|pick|choose|call|run)\s+
-    (?:(?:this|the)\s+skill|(?:this|it)\s+(?:for|when|if|on|to)\b|(?:for|when|if)\b)
-| \bthis\s+skill\s+(?:is\s+not|isn['’]?t|should\s+not|must\s+not|does\s+not|doesn['’]?t)\b
-| \b(?:skip|avoid)\s+this\s+skill\b
-| ^[\s>*•-]*(?:not\s+(?:intended\s+|meant\s+|suitable\s+)?for|out\s+of\s+scope\s*:)
-    """,
-    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+_BODY_OPENING = _Openings(
+    compile_late(
+        r"""
+        \b(?:do\s+not|don['’]?t|never|should\s+not|must\s+not|shouldn['’]?t)\s+(?:be\s+)?
+        (?:use|trigger|invoke|activate|apply|load|pick|choose|call|run)\s+
+        (?:(?:this|the)\s+skill|(?:this|it)\s+(?:for|when|if|on|to)\b|(?:for|when|if)\b)
+    | \bthis\s+skill\s+(?:is\s+not|isn['’]?t|should\s+not|must\s+not|does\s+not|doesn['’]?t)\b
+    | \b(?:skip|avoid)\s+this\s+skill\b
+    | ^[\s>*•-]*(?:not\s+(?:intended\s+|meant\s+|suitable\s+)?for|out\s+of\s+scope\s*:)
+        """,
+        re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+    ),
+    {**_WORDS, "skill": compile_late(r"skill[\s*_]+(?:is|should|must|does)")},
 )
 """How a sentence of a body begins that says what the skill is not for; other "do not use" are its advice."""
 
@@ -221,6 +241,10 @@ _EXCLUDING_SECTION = compile_late(
 """A section of a body whose heading says that it lists what the skill is not for."""
 
 
+_EXCLUDING = ("not", "n't", "n’t", "dont", "scope", "exclusion", "goal")
+"""What such a heading has one of."""
+
+
 def without_exclusions(body: str) -> tuple[str, str]:
     """A body without its sections and sentences that say what the skill is not for, and these."""
     sections: list[str] = []
@@ -229,56 +253,60 @@ def without_exclusions(body: str) -> tuple[str, str]:
         sections.append(found[1])
         return "\n"
 
-    rest = _EXCLUDING_SECTION.sub(take, body)
+    headings = _headings(body).lower()
+    rest = _EXCLUDING_SECTION.sub(take, body) if any(word in headings for word in _EXCLUDING) else body
     rest, sentences = without_negations(rest, _BODY_OPENING)
     return rest, "\n".join((*(_POINTER.sub(" ", section) for section in sections), sentences))
 
 
-def without_negations(text: str, openings: re.Pattern[str] = _OPENING) -> tuple[str, str]:
+def _headings(body: str) -> str:
+    """The lines of a body that are headings."""
+    lines = (piece.partition("\n")[0].lstrip("#") for piece in f"\n{body}".split("\n#")[1:])
+    return "\n".join(line for line in lines if line[:1].isspace())
+
+
+def without_negations(text: str, openings: _Openings = _OPENING) -> tuple[str, str]:
     """A text without the clauses that say what it is not for, and these clauses."""
-    rows = text.split("\n")
-    excluding = 0
-    for at in _negative(text):
-        near = slice(max(0, at - 1), at + 2)
-        if openings.search(plain := _EMPHASIS.sub("", "\n".join(rows[near]))):
-            rows[near], excluding = plain.split("\n"), near.stop
-    if not excluding:
+    negative = _negative(text, openings)
+    if not negative:
         return text, ""
+    rows, excluding = text.split("\n"), 0
+    for at in negative:
+        near = slice(max(0, at - 1), at + 2)
+        rows[near], excluding = _EMPHASIS.sub("", "\n".join(rows[near])).split("\n"), near.stop
     text, limit = "\n".join(rows), len("\n".join(rows[:excluding]))
+    first = len("\n".join(rows[: max(0, negative[0] - 1)]))
     kept: list[str] = []
     taken: list[str] = []
     at = 0
-    while (opening := openings.search(text, at, limit)) is not None:
-        before = text[at : opening.start()]
-        start = at + max((found.end() for found in _BACK.finditer(before)), default=0)
+    while (opening := openings.clause.search(text, max(at, first), limit)) is not None:
+        before, start = text[at : opening.start()], opening.start()
         last = _closing(text, before, opening.end())
         end = _END.search(text, opening.end(), last)
         if end and text[opening.end() : end.start()].rstrip().endswith((":", "：")):
             end = _LIST_END.search(text, end.end(), last)  # "Not for:" and then a list
         stop = end.start() if end else last
-        if opening.group().lower().startswith(("out", "使用")) and start < opening.start():
-            taken.append(text[start:stop])  # "source builds are out of scope": what comes before is meant
-        else:
-            start = opening.start()
-            taken.append(text[opening.end() : stop])
+        if opening.group().lower().startswith(("out", "使用")):
+            start = at + max((found.end() for found in _BACK.finditer(before)), default=0)
+        taken.append(text[start if start < opening.start() else opening.end() : stop])
         kept.append(text[at:start])
         at = stop
     kept.append(text[at:])
     return " ".join(kept), _POINTER.sub(" ", "\n".join(taken))
 
 
-def _negative(text: str) -> list[int]:
-    """The places of the rows that may say what is not meant. Most have none, and that is soon seen."""
+def _negative(text: str, openings: _Openings) -> list[int]:
+    """The places of the rows that say what is not meant. Most texts have none, and that is soon seen."""
     plain = text.lower()
-    found: set[int] = set()
-    for word in (*_NEGATIONS, *(() if plain.isascii() else _NEGATIONS_ALONE)):
-        at = plain.find(word)
-        while at >= 0:
-            end, before = at + len(word), plain[max(0, at - _BEFORE) : at]
-            if word in _NEGATIONS_ALONE or "skill" in before or _NEGATED.match(plain, end):
-                found.add(plain.count("\n", 0, at))
-            at = plain.find(word, end)
-    return sorted(found)
+    return sorted(
+        {
+            plain.count("\n", 0, found.start())
+            for word, around in openings.words.items()
+            if word in plain
+            for found in around.finditer(plain)
+            if openings.clause.search(_EMPHASIS.sub("", plain[max(0, found.start() - _BEFORE) : found.end() + _AFTER]))
+        }
+    )
 
 
 def _closing(text: str, before: str, start: int) -> int:

@@ -57,10 +57,9 @@ def _first_paragraph(body: str) -> list[str]:
 
 def section(body: str, title: re.Pattern[str]) -> str:
     """The text below the first heading that matches, up to the next heading of any level."""
-    rows = body.split("\n")
-    marked = (row for row in rows if "#" in row[:4])
-    if not any(title.match(row, heading.end()) for row in marked if (heading := _HEADING.match(row))):
+    if not any(title.match(row, heading.end()) for row in _marked(body) if (heading := _HEADING.match(row))):
         return ""
+    rows = body.split("\n")
     start: int | None = None
     for number, row in enumerate(_visible(rows)):
         heading = _HEADING.match(row)
@@ -71,6 +70,17 @@ def section(body: str, title: re.Pattern[str]) -> str:
         if title.match(row, heading.end()):
             start = number + 1
     return "" if start is None else "\n".join(rows[start:]).strip()
+
+
+def _marked(body: str) -> Iterator[str]:
+    """The rows that may be headings, those of fenced code among them."""
+    at = body.find("#")
+    while at >= 0:
+        start, end = body.rfind("\n", 0, at) + 1, body.find("\n", at)
+        end = end if end >= 0 else len(body)
+        if at - start < 4:
+            yield body[start:end]
+        at = body.find("#", end)
 
 
 def sections(rows: list[str]) -> list[Section]:

@@ -67,10 +67,12 @@ MARKS = (
 WIDE = "\u2e80"
 """From here on, scripts that are written without spaces."""
 
+_JOINTS = "-_.'"
+"""What joins the parts of an identifier."""
 _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 """What stands between words, for texts of nothing but ASCII: several times as fast as looking for the words."""
-_BETWEEN = bytes(ord(" ") if code in _APART and chr(code) not in "-_.'" else code for code in range(256))
-"""For a text in UTF-8 the same, less what joins the parts of an identifier."""
+_BETWEEN = bytes(ord(" ") if code in _APART and chr(code) not in _JOINTS else code for code in range(256))
+"""For a text in UTF-8 the same, less the joints."""
 _ASCII_CHUNK = compile_late(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
 _JOINT = compile_late(r"[-_.]")
 _HUMPS = compile_late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -106,7 +108,7 @@ class _Numbers(dict[str, tuple[int, ...]]):
     """The numbers of the terms of each token. Most tokens of a text have been seen before."""
 
     def __missing__(self, token: str) -> tuple[int, ...]:
-        found = self[token] = tuple(map(number, _terms(token)))
+        found = self[token] = tuple(map(number, _split(token)))
         return found
 
 
@@ -175,10 +177,7 @@ def number(term: str) -> int:
 
 def codes(numbers: Iterable[int]) -> bytes:
     """Half of each number, as bytes: too little to know a term by, and enough to know two that stand side by side."""
-    whole = array("I", numbers).tobytes()
-    half = bytearray(len(whole) // 2)
-    half[::2], half[1::2] = whole[::4], whole[1::4]
-    return bytes(half)
+    return array("H", array("I", numbers).tobytes())[::2].tobytes()
 
 
 @cache
@@ -186,29 +185,49 @@ def _common_terms() -> frozenset[str]:
     return frozenset(term for word in _COMMON for term in stem(word))
 
 
-@lru_cache(maxsize=131_072)
-def _terms(token: str) -> tuple[str, ...]:
+def _split(token: str) -> tuple[str, ...]:
     if token.isalpha() and token.isascii() and (token.islower() or token[1:].islower()):  # most are
         word = token.lower()
         return () if word in _DROPPED or len(word) > _LONGEST else stem(word)
+    parts = token.strip(_JOINTS).replace("_", "-").replace(".", "-").split("-")
+    if token.isascii() and "'" not in token and all(parts):
+        return _part_terms(parts)
     found = [_chunk_terms(chunk) for chunk in chunks(token)]
     return found[0] if len(found) == 1 else tuple(chain.from_iterable(found))
 
 
+_terms = lru_cache(maxsize=65536)(_split)
+
+
 def _chunk_terms(chunk: str) -> tuple[str, ...]:
-    parts = _JOINT.split(chunk.replace("’", "'").replace("'s", "").replace("'", ""))
+    return _part_terms(_JOINT.split(chunk.replace("’", "'").replace("'s", "").replace("'", "")))
+
+
+def _part_terms(parts: list[str]) -> tuple[str, ...]:
+    """The terms of an identifier, each once."""
+    if len(parts) > 1:
+        return tuple(dict.fromkeys(chain.from_iterable(map(_stems, parts))))
+    return _stems(parts[0], _DROPPED)
+
+
+@lru_cache(maxsize=65536)
+def _stems(part: str, dropped: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """The terms of a part of an identifier: of the words it is made of, and of the whole."""
+    humps: list[str] = []
+    if part.isascii() and not (part.islower() or part.isdigit() or (part.isalpha() and part[1:].islower())):
+        humps = _HUMPS.findall(part)
     stems: dict[str, None] = {}
-    for part in parts:
-        humps = _HUMPS.findall(part) if part.isascii() and not part.islower() and not part.isdigit() else ()
-        for word in (*humps, part) if len(humps) > 1 else (part,):
-            plain = word.casefold()
-            if plain and (len(plain) <= _LONGEST or plain >= WIDE) and (len(parts) > 1 or plain not in _DROPPED):
-                stems.update(dict.fromkeys(stem(plain)))
+    for word in (*humps, part) if len(humps) > 1 else (part,):
+        plain = word.casefold()
+        if plain and (len(plain) <= _LONGEST or plain >= WIDE) and plain not in dropped:
+            stems.update(dict.fromkeys(stem(plain)))
     return tuple(stems)
 
 
 def _stem(word: str) -> str:
     """Without English endings: `query` and `queries`, `probe` and `probing`, `deploy` and `deployment` meet."""
+    if word[-1] not in "desgt":
+        return word
     if word.endswith("ies"):
         word = word[:-3] + "y"
     elif word.endswith(("ches", "shes", "sses", "xes", "zes")):
