@@ -14,6 +14,8 @@ NAMES = "transcripts/names"
 """The names that clients use in their sessions."""
 PROGRAMS = "evidence/programs"
 """What is known of programs."""
+WORDS = "distill/words"
+"""What skills are named and described by, and which tools they ask for."""
 PHRASES = "evidence/phrases"
 """What users, agents and programs say."""
 

@@ -6,11 +6,12 @@ A name has the verb of the task and what it is about, nothing of a single case, 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from whet.learning.distill.permissions import programs_of
 from whet.learning.evidence.values import values_of, without_values
+from whet.learning.tables import WORDS, load_table, words_of
 from whet.skill.names import slug, spec_problems
 from whet.skill.terms import chunks, is_common, key_terms, terms
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from whet.learning.evidence.session import Evidence
 
+_known = partial(words_of, WORDS)
+"""The words of a kind."""
 DESCRIPTION = 1_024
 NAME = 48
 """Characters of a name that is made here; the format allows a few more."""
@@ -35,35 +38,6 @@ _ENOUGH = 3
 _PHRASE = 4
 """Words of a trigger."""
 _SENTENCES = 40
-_PEOPLE = r"(?:they|he|she|(?:(?:the|our|my) )?(?:user|client|customer|boss|manager|team|founder|ceo)s?)"
-_INSIDE = r"(?:[^,.;:\n]|\.(?=\w))"
-_ASK = re.compile(
-    r"(?i)\A(?:(?:hi|hello|hey)\b[^,.!\n]{0,30}[,.!]\s*|(?:ok(?:ay)?|so|now|then|next|first|also|please|kindly|bitte)\b"
-    r"[,.!]?\s+|(?:task|goal|objective|instructions?|request)\s*[:-]\s+|@\S{1,200}\s+"
-    r"|(?:can|could|would|will) (?:you|we)(?: please)?(?: help (?:me|us)(?: to| with)?)?\s+"
-    r"|(?:(?:i|we) (?:have|am|are)\b|(?:i'm|we're)\b)[^.;:\n]{2,90}? and (?=(?:want|need|would like) to\b)"
-    r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)?(?: help)?(?: to| with)?\s+|(?:want|need|would like) to\s+"
-    rf"|{_PEOPLE} (?:asks?|wants?|needs?)(?: (?:me|us))?(?: to\s+| (?=(?:the|an?)\b))"
-    r"|(?:i am|i'm) trying to\s+|help (?:me|us)(?: to| with)?\s+|let's\s+|go ahead and\s+"
-    r"|give (?:me|us) (?:(?:the|an?) (?:[\w-]+ )?(?:commands?|steps|way) to\s+|(?=(?:the|an?)\b))"
-    r"|(?:set up|create|build|make|find|write) (?:something|a way) (?:to|that)\s+"
-    r"|you (?:need|have|are (?:asked|tasked|required)) (?:to|with)\s+"
-    r"|(?:your|the|my|our) (?:main |overall |first |next )?(?:task|goal|job|objective) (?:here )?is(?: to)?\s+"
-    r"|(?:show|tell|explain to|teach) me how to |walk me through (?:how to )?"
-    r"|(?:kannst|könntest) du(?: (?:mir|uns|bitte|mal))*\s+|how (?:do|can|should) (?:i|we) |how to )"
-)
-_ASKS = re.compile(
-    rf"(?i)\A(?:please (?!note|see|be)|kindly |{_PEOPLE} (?:asks?|wants?|needs?) |(?:can|could|would|will) you "
-    r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)? to |your task is to |help (?:me|us) (?!with)|go ahead and )"
-)
-"""What only a verb comes after."""
-_CLAUSE = re.compile(
-    r"(?i)\A(?:(?:given|for|in|using|based on|from|with|after|before|when|if|as)\s[^,.;\n]{2,90},\s+"
-    rf"|(?:use\s{_INSIDE}{{2,60}}?\s(?:to|and)|\w+ (?:it|this|that|them) and)\s+"
-    rf"|(?:write|create|build|give me)\s{_INSIDE}{{1,60}}?\b(?:function|script|program|snippet|tool)\b"
-    rf"{_INSIDE}{{0,40}}?\s(?:to|that|which)\s+)"
-)
-"""What stands before the verb that says what to do."""
 _BROKEN = "Fix this"
 """Before what is told without a wish."""
 _FAILS = re.compile(
@@ -130,19 +104,31 @@ def _sentences(request: str) -> Iterator[tuple[str, bool]]:
     for piece in _END.split(re.sub(r"```.*?(?:```|\Z)", "", request, flags=re.DOTALL)):
         text, asks = _OWNED.sub(r"\2 \1", " ".join(piece.split()).strip("*#- ")), False
         for _ in range(4):
-            asks = asks or _ASKS.match(text) is not None
-            text = _ASK.sub("", text)
-            before = _CLAUSE.match(text) or (None if _is_wish(text) else _HEADING.match(text))
-            text = text[before.end() :] if before and _is_wish(_ASK.sub("", text[before.end() :])) else text
+            asks = asks or _opens("wish").match(text) is not None
+            text = _opens("opening").sub("", text)
+            before = _opens("clause").match(text) or (None if _is_wish(text) else _HEADING.match(text))
+            text = (
+                text[before.end() :] if before and _is_wish(_opens("opening").sub("", text[before.end() :])) else text
+            )
             text = re.sub(r"\A[a-zA-Z]{3,14}ly (?=[a-z])", "", text)
         if len(text.split()) > 1:
             yield text, asks and len(key_terms(text)) > 1
 
 
+@cache
+def _opens(kind: str) -> re.Pattern[str]:
+    """What matches the beginning of a request."""
+    table = load_table(WORDS)["requests"]
+    pattern = "|".join(table[kind])
+    for name in ("people", "inside"):
+        pattern = pattern.replace(f"<{name}>", table[name])
+    return re.compile(rf"(?i)\A(?:{pattern})")
+
+
 def _is_wish(sentence: str) -> bool:
     """Does a sentence begin with what is to be done, and say more than `do it`?"""
     first = re.match(r"[\w-]+(?! (?:not|n['’]t)\b)", sentence)
-    return first is not None and first[0].lower() in words("verbs") and len(key_terms(sentence)) > 1
+    return first is not None and first[0].lower() in _known("verbs") and len(key_terms(sentence)) > 1
 
 
 def name_of(title: str, commands: str = "") -> str:
@@ -152,16 +138,16 @@ def name_of(title: str, commands: str = "") -> str:
     for chunk in re.findall(r"(?<![\w-])[^\W\d_][\w'’-]*|[,.;:]", re.sub(r"(?<=\w)\.[a-z]{2,5}\b", "", plain)):
         word = re.sub(r"['’]s?\Z|['’]", "", chunk.lower())
         enough = _ENOUGH + (title.startswith(_BROKEN) or word in ("that", "which"))
-        if (word in words("joints") or chunk in ",.;:") and len(kept) >= enough:
+        if (word in _known("joints") or chunk in ",.;:") and len(kept) >= enough:
             break
         coined = re.search(r"[-_]", word) is not None and chunk in commands
-        common = coined or (all(map(is_common, terms(word))) and not (not kept and word in words("verbs")))
+        common = coined or (all(map(is_common, terms(word))) and not (not kept and word in _known("verbs")))
         if chunk not in ",.;:" and not common and len(word) > 1 and not _NUMBERED.search(word):
-            kept += [] if word in words("joints") | words("light") | words("small") else [word]
+            kept += [] if word in _known("joints") | _known("light") | _known("small") else [word]
         if len(kept) >= _WORDS or "-".join(kept).count("-") > _WORDS:
             break
     text = slug("-".join(kept)) if kept else "repeat-session"
-    while len(text) > NAME or text.count("-") > _WORDS or text.rpartition("-")[2] in words("joints"):
+    while len(text) > NAME or text.count("-") > _WORDS or text.rpartition("-")[2] in _known("joints"):
         text = text.rpartition("-")[0]
     return text[:NAME].rstrip("-")
 
@@ -174,7 +160,7 @@ def triggers_of(evidence: Evidence, title: str) -> tuple[str, ...]:
     values = {term for one in evidence.inputs for term in terms(one.text)}
     used = [name for name in programs_of(evidence.steps) if is_rare(re.sub(r"[\d.]+\Z", "", name))]
     verb, _, rest = title.partition(" ")
-    held = set(terms(verb)) if verb.lower() in words("verbs") else set[str]()
+    held = set(terms(verb)) if verb.lower() in _known("verbs") else set[str]()
     found: list[str] = []
     for group in ((*_phrases(rest if held else title), *used), filter(is_rare, chunks(title))):
         for one in () if found else group:
@@ -191,7 +177,7 @@ def _phrases(title: str) -> Iterator[str]:
     run: list[str] = []
     first = True
     for word in (*re.findall(r"[\w'’-]+|[^\w\s]", title), "."):
-        if tells(word) and word.lower() not in words("joints"):
+        if tells(word) and word.lower() not in _known("joints"):
             run.append(word)
             continue
         if len(run) > 1 or (first and any(map(is_rare, run))):
@@ -255,7 +241,7 @@ def name_problem(name: str, evidence: Evidence) -> str:
         return problems[0].message.rstrip(".")
     if len(parts) > _WORDS + 1:
         return f"it has more than {_WORDS + 1} words"
-    if odd := next((word for word in parts if word in _ODD_WORDS or word in words("small")), ""):
+    if odd := next((word for word in parts if word in _ODD_WORDS or word in _known("small")), ""):
         return f"'{odd}' belongs into a sentence, not into a name"
     if _NUMBERED.search(name) or {"anthropic", "claude"} & set(parts):
         return "it names a single case or a product"
@@ -308,7 +294,7 @@ def tells(chunk: str) -> bool:
     if (
         not key
         or is_common(key)
-        or {plain, re.sub(r"(?<=\w{3}[^s])s\Z", "", plain)} & (words("small") | words("light"))
+        or {plain, re.sub(r"(?<=\w{3}[^s])s\Z", "", plain)} & (_known("small") | _known("light"))
     ):
         return False
     shape = re.fullmatch(r"(?=.*[^\W\d_]{3})[^\W_][^\s<>.@/\\_:]{1,28}", chunk)
@@ -322,18 +308,4 @@ def is_rare(chunk: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _generic() -> frozenset[str]:
-    return frozenset(term for word in words("generic") for term in terms(word))
-
-
-@lru_cache(maxsize=8)
-def words(kind: str) -> frozenset[str]:
-    """A list of words of `words.toml`."""
-    return frozenset(_tables()[kind].split())
-
-
-@lru_cache(maxsize=1)
-def _tables() -> dict[str, str]:
-    import tomllib
-    from importlib.resources import files
-
-    return tomllib.loads(files("whet.learning.distill").joinpath("words.toml").read_text("utf-8"))
+    return frozenset(term for word in _known("generic") for term in terms(word))

@@ -8,11 +8,13 @@ rounds may allow it. What starts anything at all, or runs on another machine, is
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.shell.commands import parse
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, inner, name_of, unwrapped
 from whet.learning.evidence.shell import COMMANDED, LONGEST, LOOKING, programs
+from whet.learning.tables import WORDS, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -20,59 +22,15 @@ if TYPE_CHECKING:
     from whet.learning.evidence.session import Evidence, Step
 
 MOST = 40
+_known = partial(words_of, WORDS, "grants")
+"""The words of a table."""
 _OURS = {"Search": ("Grep", "Glob"), "Web": ("WebFetch", "WebSearch"), "NotebookEdit": ("NotebookEdit",)}
 _KNOWN = frozenset(("Read", "Write", "Edit", "MultiEdit", "Task", *_OURS))
 """Tools of the client itself, which has its own care for them."""
 _LOOKS = frozenset(("head", "tail", "true", "false", "wait"))
-_ANYTHING = (
-    SHELLS
-    | INTERPRETERS.keys()
-    | {
-        *("npx", "bunx", "uvx", "pnpx", "pipx", "npm run", "pnpm run", "yarn run", "bun run", "docker exec"),
-        *("docker run", "podman exec", "podman run", "kubectl exec", "uv run", "poetry run", "pipenv run", "pdm run"),
-        *("hatch run", "env", "xargs", "sudo", "ssh"),
-    }
-)
+_ANYTHING = SHELLS | INTERPRETERS.keys() | _known("anything")
 """Commands that start whatever stands behind them: without that they stand for anything."""
-_HARMFUL = frozenset(
-    """
-    rm rmdir shred dd truncate mkfs mv cp ln install tee sed find chmod chown chgrp mount umount kill pkill killall
-    crontab at service su passwd useradd usermod userdel groupadd shutdown reboot psql mysql sqlite3 mongosh redis-cli
-    snowsql bq createdb dropdb createuser dropuser pg_restore pass op bw gpg vault security secret-tool printenv scp
-    sftp rsync rclone curl wget http lftp nc ncat telnet mail mailx mutt sendmail swaks
-    """.split()  # noqa: SIM905  a paragraph of names reads better than a list of sixty strings
-)
-"""Programs that with some arguments delete, overwrite, send, change a system or show secrets."""
-_SYSTEMS = frozenset(
-    """
-    kubectl oc helm terraform tofu terragrunt pulumi argocd flux istioctl eksctl aws gcloud az gsutil doctl flyctl
-    heroku vercel netlify wrangler firebase supabase systemctl docker podman docker-compose consul nomad stripe gh glab
-    alembic prisma dbt airflow ansible ansible-playbook virsh nmcli tailscale
-    """.split()  # noqa: SIM905  a paragraph of names reads better than a list of forty strings
-)
-"""Programs that work on what others use, too: only what looks is harmless."""
-_LOOKING_WORDS = frozenset(
-    """
-    get list ls describe show status log logs diff plan validate fmt format view top history version versions info
-    inspect search query read lookup find fetch check lint test build init current heads revision explain wait template
-    outdated graph render count tables ps images lock parse docs compile breakdown events generate
-    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of fifty strings
-)
-_CHANGING_WORDS = frozenset(
-    """
-    delete destroy remove rm rmi purge prune drop push publish unpublish upload release deploy apply reset rollback undo
-    restart stop kill scale drain patch send submit close approve revoke rotate login logout auth secret secrets
-    password passwords token tokens credential credentials install uninstall wipe truncate erase flush downgrade
-    migrate restore exec terminate shutdown reboot transfer pay refund charge post promote ship unlock
-    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of sixty strings
-)
-_GIT = frozenset(
-    ("push", "reset", "clean", "checkout", "restore", "rm", "rebase", "drop", "prune", "remove", "send-email")
-)
-"""What git does that cannot be taken back, or is seen by others."""
-_EVERYWHERE = (LOOKING - {"rg", "ag", "ack", "fd", "bat", "jq", "tree"}) | frozenset(
-    "mkdir rmdir rm cp mv ln touch chmod chown install sed awk tr tee xargs sh bash kill".split()  # noqa: SIM905  names
-)
+_EVERYWHERE = (LOOKING - _known("installed")) | _known("everywhere")
 """Programs that every system has."""
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
@@ -115,19 +73,26 @@ def is_harmless(command: str) -> bool:
     if program in ("uv", "poetry", "pipenv", "pdm", "hatch") and len(rest) > 1 and rest[0] == "run":
         program, *rest = rest[1:]
     words = [part for word in rest for part in re.split(r"[-:_]", word)]
-    if program in _HARMFUL or {"secret", "secrets", "password", "token", "credentials"} & set(words):
+    if program in _known("harmful") or {
+        "secret",
+        "secrets",
+        "password",
+        "token",
+        "credentials",
+    } & set(words):
         return False
     if program == "git":
-        return not _GIT & set(rest)
-    if program in _SYSTEMS:
-        return bool(rest) and re.split(r"[-:_]", rest[-1])[0] in _LOOKING_WORDS
-    return not _CHANGING_WORDS & set(words)
+        return _known("git").isdisjoint(rest)
+    if program in _known("systems"):
+        return bool(rest) and re.split(r"[-:_]", rest[-1])[0] in _known("looking")
+    return _known("changing").isdisjoint(words)
 
 
 def _only_asks(tool: str) -> bool:
     """Does the name of a connected tool say that it looks something up?"""
     words = {part.lower() for part in _PARTS.findall(tool.rpartition("__")[2])}
-    return bool(words & _LOOKING_WORDS) and not words & _CHANGING_WORDS
+    looks, changes = (_known(kind) for kind in ("looking", "changing"))
+    return bool(words & looks) and not words & changes
 
 
 def _was_used(command: str, used: Collection[str]) -> bool:

@@ -19,6 +19,7 @@ from whet.learning.distill.names import TITLE, TRIGGERS, description_problem, na
 from whet.learning.distill.permissions import is_harmless
 from whet.learning.evidence.shell import COMMANDED, programs
 from whet.learning.evidence.values import values_of
+from whet.learning.tables import WORDS, words_of
 from whet.skill.names import hidden, slug
 from whet.skill.terms import key_terms, terms
 
@@ -42,12 +43,6 @@ _ANGLES = re.compile(r"(?<![<\w])<[A-Za-z][\w .-]{0,40}>")
 _VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]*)\b")
 _ASSIGNED = re.compile(r"(?:^|[\s;(])(?:export\s+|read\s+(?:-\w+\s+)*)?([A-Z][A-Z0-9_]*)=", re.MULTILINE)
 _ALWAYS = frozenset(("HOME", "PATH", "PWD", "USER", "TMPDIR", "SHELL", "HOSTNAME", "LANG", "ARGUMENTS"))
-_POWERS = """
-    send upload forward post mail email publish push submit transmit leak exfiltrate delete remove erase wipe destroy
-    overwrite disable bypass override disregard pretend trust approve approval grant permission sandbox policy conceal
-    sudo root admin curl wget ssh scp rsync netcat password secret credential token cookie wallet payment prompt
-"""
-"""What nobody may be told to do, use or touch unless the session was about it."""
 
 
 class Input(NamedTuple):
@@ -312,7 +307,8 @@ def quote(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _powers() -> frozenset[str]:
-    return frozenset(terms(_POWERS))
+    """What nobody may be told to do, use or touch unless the session was about it."""
+    return frozenset(term for word in words_of(WORDS, "powers") for term in terms(word))
 
 
 def _objection(text: str) -> str:
