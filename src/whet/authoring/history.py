@@ -465,10 +465,26 @@ class History:
         """Undo the last change, or the last one to a skill by its name; an entry by its number, a run by its id.
 
         The last change is the last one that is not undone: repeated calls go back change by change. To undo an undo,
-        name it. With `dry_run`, nothing changes. Raises UsageError `nothing-changes` for a change that is already
-        undone.
+        name it, or call `redo`. With `dry_run`, nothing changes. Raises UsageError `nothing-changes` for a change that
+        is already undone.
         """
         return self._undo(*self._find_change(what), by, dry_run=dry_run)
+
+    def redo(self, what: int | str | None = None, by: Provenance = USER, *, dry_run: bool = False) -> Reversal:
+        """Make again what was undone last, or last of a skill by its name: undo that undo.
+
+        A number is that of the change or of its undo. Raises UsageError `nothing-changes` if no undo is left.
+        """
+        number = int(what) if what is not None and str(what).isdecimal() else None
+        path = "" if what is None or number is not None else self._directory(str(what))[1]
+        reversals = find_reversals(self._journal.entries(last=_LOOKED_BACK, switches=True))
+        for run in self.undoable(path, undos=True):
+            known = {entry.id for entry in run}.union(*(reversals.get(entry.id, ()) for entry in run))
+            if _is_undo(run[0]) and (number is None or number in known):
+                return self._undo(run[0].run, run, by, dry_run=dry_run)
+        whose = f"Change {number} is not" if number is not None else f"No change{f' to {what}' if path else ''} is"
+        hint = "`whet history` lists the changes and the undos; `whet undo` undoes a change."
+        raise UsageError("nothing-changes", f"{whose} undone, so there is nothing to redo.", hint=hint)
 
     def _find_change(self, what: int | str | None) -> tuple[str, Sequence[Entry]]:
         """A change by what people call it: the id of its run or its number, and its entries."""
@@ -508,7 +524,7 @@ class History:
         """The last run that is not taken back, of one skill where its path is given, and what is left of it."""
         runs = self.undoable(path)
         if not runs:
-            hint = "`whet undo ID` with the ID of an undo redoes the change."
+            hint = "`whet redo` makes the last undone change again."
             what = "This skill has no change left to undo." if path else "Every change is already undone."
             raise UsageError("nothing-changes", what, hint=hint)
         return runs[0][0].run, runs[0]

@@ -148,6 +148,31 @@ def test_undo_alone_takes_back_the_last_change(deploy: Path, whet: Callable[...,
     assert answer(whet("history", "--json"))["entries"][-1]["reason"] == "Undo of 4."
 
 
+def test_redo_undoes_the_last_undo_or_that_of_a_change_or_a_skill(
+    deploy: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    def redo(*words: str) -> tuple[int, str, str]:
+        run = whet("redo", *words)
+        return run.returncode, body(deploy).strip(), run.stderr.splitlines()[0]
+
+    nothing = "undone, so there is nothing to redo."
+    assert redo() == (2, "Three.", f"error: No change is {nothing}")
+    assert redo("deploy") == (2, "Three.", f"error: No change to deploy is {nothing}")
+    assert redo("3") == (2, "Three.", f"error: Change 3 is not {nothing}"), "and it is not undone instead"
+    whet("undo")  # 4, of 3
+    whet("undo")  # 5, of 2
+    assert body(deploy) == "One.\n"
+    assert redo("--dry-run") == (0, "One.", "Would undo change 5 (undo): deploy.")
+    assert redo() == (0, "Two.", "Undid change 5 (undo): deploy is as it was.")
+    assert redo("3") == (0, "Three.", "Undid change 4 (undo): deploy is as it was.")
+    whet("undo", "deploy")
+    assert redo("deploy") == (0, "Three.", "Undid change 8 (undo): deploy is as it was.")
+    whet("disable", "deploy")
+    whet("undo")
+    assert redo() == (0, "Three.", "Undid change 11 (enable): deploy is disabled again.")
+    assert redo()[0] == 2
+
+
 def test_disabling_is_in_the_history_and_undone(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     assert whet("skill", "disable", "deploy", "--surface", "codex").returncode == 0
     assert whet("history").stdout.splitlines()[0].split("\t")[2:] == ["user", "disable for codex", "deploy", ""]

@@ -136,7 +136,6 @@ def test_help_and_version_are_documents_too(whet: Callable[..., CompletedProcess
         ("codex", ["list --client codex", "connect"]),
         ("lint", ["skill validate"]),
         ("logs", ["history"]),
-        ("redo", ["undo"]),
         ("reload", ["update"]),
         ("commit", ["history backup"]),
         ("wizard", ["new", "distill"]),

@@ -135,7 +135,8 @@ VERBS: dict[str, Verb] = {
         "history",
         "Undo the last change, or another one",
         "Go back",
-        like=("revert", "back", "reset", "recover", "unremove", "unarchive", "redo"),
+        also=("redo --redo",),
+        like=("revert", "back", "reset", "recover", "unremove", "unarchive"),
     ),
     "history": Verb(
         "history",

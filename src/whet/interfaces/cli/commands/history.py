@@ -132,14 +132,17 @@ def configure_undo(parser: Parser) -> None:
         "undoes the last change, and the next run undoes the one before. With NAME, undoes the last change to that "
         "skill, and to no other that changed with it; this also restores a removed skill and enables a disabled one. "
         "Later changes stay, unless they touch the same files.\n\n"
-        "An undo is a change like any other: undo it, from the list or by its number, to redo the change."
+        "An undo is a change like any other, so it can be undone: `whet redo`, which is `whet undo --redo`, undoes the "
+        "last undo, or that of ID or NAME, and so makes the change again."
     )
     text = "The number of a change (`whet history` shows it), the id of a run or its start, or the name of a skill."
     parser.positional("id", "ID|NAME", text, optional=True)
     text = "Return the skill NAME to this state (`whet history NAME` lists them)."
     parser.option("--to", metavar="N", read=amount, text=text)
+    parser.option("--redo", text="Undo an undo, to make the change again (default: the last undo).")
     parser.option("--dry-run", text="Show what would change, and change nothing.")
     reason_option(parser)
+    parser.exclude(("--redo", "--to"))
 
 
 def _choose_change(context: Context) -> str | None:
@@ -192,11 +195,13 @@ def run_undo(context: Context, options: Namespace) -> Answer:
         if options.id is None:
             raise misuse("undo", "--to needs the NAME of a skill.")
         return _go_back(context, options, options.id)
-    if options.id is None and can_ask(options) and not options.dry_run:
+    if options.id is None and can_ask(options) and not (options.dry_run or options.redo):
         options.id = _choose_change(context)
     if options.id is not None and (options.id.isdecimal() or not options.id):
         read_number(options.id, "a change", "undo")
     by = Provenance("user", reason=options.reason)
+    if options.redo:
+        return Answer(context.library.history.redo(options.id, by, dry_run=options.dry_run), render_return)
     try:
         reversal = context.library.history.undo(options.id, by, dry_run=options.dry_run)
         return Answer(reversal, render_return)
