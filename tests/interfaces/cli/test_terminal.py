@@ -1,11 +1,19 @@
-"""The words of a progress line."""
+"""The words of a progress line, the pager, and the width of help."""
 
 from __future__ import annotations
 
+import os
+import signal
+from typing import TYPE_CHECKING
+
 import pytest
 
-from whet.interfaces.cli.terminal import format_progress
+from whet.interfaces.cli.run import run
+from whet.interfaces.cli.terminal import format_progress, page
 from whet.notes import Progress
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -28,3 +36,31 @@ from whet.notes import Progress
 )
 def test_progress_has_a_total_and_a_rate(progress: Progress, seconds: float, expected: str) -> None:
     assert format_progress(progress, seconds) == expected
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pager of POSIX")
+def test_the_pager_says_how_to_leave_and_ctrl_c_belongs_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pager = tmp_path / "pager"
+    pager.write_text(f'#!/bin/sh\nkill -INT $PPID\ncat > "{tmp_path}/shown"\nprintf %s "$LESS" > "{tmp_path}/less"\n')
+    pager.chmod(0o755)
+    monkeypatch.setenv("PAGER", str(pager))
+    monkeypatch.delenv("LESS", raising=False)
+    before = signal.getsignal(signal.SIGINT)
+    text = "line\n" * 200
+    page(text)
+    assert ((tmp_path / "shown").read_text(), (tmp_path / "less").read_text()) == (
+        text,
+        "-R -PsSpace shows more, q leaves$",
+    )
+    assert signal.getsignal(signal.SIGINT) is before
+    monkeypatch.setenv("LESS", "-X")
+    page(text)
+    assert (tmp_path / "less").read_text() == "-X", "a person's own choice counts"
+
+
+def test_help_is_as_wide_as_columns_says_also_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    widths = {}
+    for columns in ("60", "", "80", "300"):
+        assert run(["undo", "--help"], {"COLUMNS": columns}) == 0
+        widths[columns] = max(map(len, capsys.readouterr().out.splitlines()))
+    assert (widths["60"] <= 60 < widths["80"] <= 80 < widths[""] <= 100, widths["300"]) == (True, widths[""])

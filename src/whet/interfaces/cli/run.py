@@ -137,11 +137,12 @@ def _version(console: Console) -> int:
 
 
 def _help_columns(env: Mapping[str, str]) -> int:
-    """The columns of a help page: those of the terminal, where it has fewer than a page."""
+    """The columns of a help page: as COLUMNS or the terminal says, also in front of a pipe; at most those of a page."""
     from whet.interfaces.cli.parser import WIDTH
 
-    screen = screen_for(sys.stdout, env)
-    return min(screen.columns, WIDTH) if screen.tty else WIDTH
+    streams = (sys.stdout, sys.stderr)
+    terminal = next((stream for stream in streams if stream is not None and stream.isatty()), None)
+    return min(screen_for(terminal, env).columns, WIDTH) if terminal or env.get("COLUMNS") else WIDTH
 
 
 def _help(text: str, console: Console) -> int:

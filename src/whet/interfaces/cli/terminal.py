@@ -26,6 +26,8 @@ _BAR = 20
 _PAUSE = 0.1
 _PATIENCE = 0.5
 """Seconds before anything is shown: what is done by then needs no telling."""
+_LESS = "-R -PsSpace shows more, q leaves$"
+"""Options of `less` for a person who has chosen none: colours, and a prompt that says how to leave."""
 _KILOBYTE = 1_000
 _MEGABYTE = 1_000_000
 _showing: list[Bar] = []
@@ -169,17 +171,25 @@ def choose(question: str, letters: tuple[str, ...]) -> str | None:
 
 
 def page(text: str) -> None:
-    """Show a text that a person asked for: in their pager (PAGER, or `less`) if it is longer than the terminal."""
+    """Show a text that a person asked for: in their pager (PAGER, or `less`) if it is longer than the terminal.
+
+    Ctrl-C belongs to the pager: `less` stays, others end.
+    """
     import shlex
     import shutil
+    import signal
     import subprocess
 
     pager = shlex.split(os.environ.get("PAGER", "") or "less")
     if text.count("\n") < terminal_rows() or not shutil.which(pager[0]):
         write(text)
         return
-    env = {"LESS": "-R", **os.environ}
-    subprocess.run(pager, input=text.encode(errors="backslashreplace"), stdout=sys.stderr, env=env, check=False)  # noqa: S603  their own pager
+    env = {"LESS": _LESS, **os.environ}
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # unlike SIG_IGN, the pager does not inherit this
+    try:
+        subprocess.run(pager, input=text.encode(errors="backslashreplace"), stdout=sys.stderr, env=env, check=False)  # noqa: S603  their own pager
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def terminal_rows() -> int:
