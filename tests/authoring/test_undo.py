@@ -387,6 +387,29 @@ def test_decisions_about_skills_and_projects_are_undone_and_done_again(tmp_path:
     assert history.verify().valid
 
 
+def test_a_new_reason_for_a_pin_is_in_the_history_and_undone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.skill("mine")
+    library = world.library()
+    decisions, lifecycle = library.settings, library._stores.lifecycle
+
+    def reasons() -> list[str]:
+        return [pin.reason for pin in lifecycle.pins().values()]
+
+    assert [decisions.pin("mine", reason).changed for reason in ("", "", "yes", "", "Until May.", "Until May.")] == [
+        *(True, False, True, False, True, False)
+    ], "without a reason, the earlier one stays"
+    told = [(entry.action, entry.reason) for entry in library.history.entries().entries]
+    assert told == [("pin", ""), ("pin", "yes"), ("pin", "Until May.")]
+    library.history.undo()
+    assert reasons() == [""], "a lock and the history write no reason as `yes`"
+    library.history.redo()
+    assert reasons() == ["Until May."]
+    monkeypatch.setattr(library.edit.journal, "append", lambda _: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        decisions.unpin("mine")
+    assert reasons() == ["Until May."], "the decision and its entry are one change"
+
+
 def test_enabling_a_skill_everywhere_is_one_run_and_is_undone_as_one(world: World) -> None:
     world.skill("mine")
     library = world.library()

@@ -56,7 +56,7 @@ def test_a_pin_lasts_and_is_found_by_what_was_pinned(lifecycle: Lifecycle, clock
 def test_pinning_again_keeps_the_time_and_takes_a_new_reason(lifecycle: Lifecycle, clock: Ticking) -> None:
     lifecycle.pin("a", "first")
     clock.now = 9
-    assert [lifecycle.pin("a"), lifecycle.pins()] == [False, {"a": Pin("first", 7)}]
+    assert [lifecycle.pin("a"), lifecycle.pins()] == [False, {"a": Pin("", 7)}]
     assert [lifecycle.pin("a", "second\udc80"), lifecycle.pins()] == [False, {"a": Pin("second?", 7)}]
 
 

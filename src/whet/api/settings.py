@@ -437,24 +437,34 @@ class SkillSettings:
     # pins
 
     def pin(self, name: str, reason: str = "") -> PinChange:
-        """Pin this skill: updates and the curator leave it alone until `unpin`."""
-        card, _ = self._workspace.find(name)
-        return PinChange(card.name, True, bool(self._set_pin(card, reason or "yes").entries))
+        """Pin this skill: updates and the curator leave it alone until `unpin`.
 
-    def _set_pin(self, card: Card, pinned: str, by: Provenance = USER) -> Commit:
-        """Pin a skill for a reason ("yes" for none), or with "" unpin it, and enter that into the history."""
-        pins, sources = self._lifecycle.pins(), self._sources()
-        known = next((pins[key].reason or "yes" for key in card.known_as if key in pins), "")
-        before = known or sources.read_pin(card.directory)
-        reason = "" if pinned == "yes" else pinned
-        changed = sources.set_pin(card.directory, card.name, pinned)
-        if pinned:
-            changed = (self._lifecycle.pin(str(card.id), reason) and not known) or changed
-        else:
-            changed = self._lifecycle.unpin(*card.known_as) or changed
-        by = by._replace(reason=by.reason or reason)
-        action = "pin" if pinned else "unpin"
-        return self._history().decide(action, card.name, card.place, before, by=by) if changed else Commit(())
+        A reason replaces that of an earlier pin; without one, an earlier reason stays.
+        """
+        card, _ = self._workspace.find(name)
+        made = self._set_pin(card, reason or self._read_pin(card) or "")
+        return PinChange(card.name, True, bool(made.entries))
+
+    def _read_pin(self, card: Card) -> str | None:
+        """Why a skill is pinned, "" for no reason; None if it is not pinned."""
+        pins = self._lifecycle.pins()
+        if (key := next((key for key in card.known_as if key in pins), None)) is not None:
+            return pins[key].reason
+        return _read_pinned(self._sources().read_pin(card.directory))
+
+    def _set_pin(self, card: Card, reason: str | None, by: Provenance = USER) -> Commit:
+        """Pin a skill, or with None unpin it, and enter that into the history with why it was pinned before."""
+        before = self._read_pin(card)
+        changed = self._sources().set_pin(card.directory, card.name, _write_pinned(reason)) or before != reason
+        with self._workspace.state.write():
+            if reason is None:
+                changed = self._lifecycle.unpin(*card.known_as) or changed
+            else:
+                self._lifecycle.pin(str(card.id), reason)
+            if not changed:
+                return Commit(())
+            by, action = by._replace(reason=by.reason or reason or ""), "unpin" if reason is None else "pin"
+            return self._history().decide(action, card.name, card.place, _write_pinned(before), by=by)
 
     def unpin(self, name: str) -> PinChange:
         """Unpin this skill, which may no longer exist."""
@@ -464,7 +474,7 @@ class SkillSettings:
             keys = [key for key in self._lifecycle.pins() if _is_named(key, name_key(name))]
             unlocked = self._sources().set_pin("", name, "")
             return PinChange(name_key(name), False, self._lifecycle.unpin(*keys) or unlocked)
-        return PinChange(name_key(name), False, bool(self._set_pin(card, "").entries))
+        return PinChange(name_key(name), False, bool(self._set_pin(card, None).entries))
 
     # bundles
 
@@ -515,7 +525,7 @@ class SkillSettings:
             return Commit(())
         if entry.action == "list-as":
             return self._set_listing(card, before, project, by)
-        return self._set_pin(card, entry.origin, by)
+        return self._set_pin(card, _read_pinned(entry.origin), by)
 
     def _trust_again(self, entry: Entry, by: Provenance) -> Commit:
         """Trust again what was trusted before, wherever the working directory is; its skills are scanned first."""
@@ -632,6 +642,16 @@ class SkillSettings:
                 for shelf in self._workspace.snapshot().shelves
             ]
         )
+
+
+def _write_pinned(reason: str | None) -> str:
+    """How a lock and the history write that a skill is pinned: the reason, `yes` without one, "" if it is not."""
+    return "" if reason is None else reason or "yes"
+
+
+def _read_pinned(written: str) -> str | None:
+    """Why a skill is pinned; None if it is not."""
+    return "" if written == "yes" else written or None
 
 
 def _is_named(key: str, wanted: str) -> bool:

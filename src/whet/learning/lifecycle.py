@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LAST_RUN = "last_run"
 _PIN = """
 INSERT INTO pins VALUES (?, ?, ?)
-ON CONFLICT (name) DO UPDATE SET reason = excluded.reason WHERE excluded.reason <> ''
+ON CONFLICT (name) DO UPDATE SET reason = excluded.reason
 """
 
 
@@ -49,7 +49,7 @@ class Lifecycle:
         return {text_of(name): Pin(text_of(reason), _time(since)) for name, reason, since in rows}
 
     def pin(self, skill: str, reason: str = "") -> bool:
-        """Pin a skill, given by its id; False when it already was. A new reason replaces the old one."""
+        """Pin a skill, given by its id; False when it already was. The reason replaces the old one."""
         row = skill, reason.encode("utf-8", "replace").decode(), self._clock()
         with self.state.write() as connection:
             known = connection.execute("SELECT 1 FROM pins WHERE name = ?", row[:1]).fetchone()
