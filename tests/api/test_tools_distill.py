@@ -213,6 +213,9 @@ def test_a_second_session_improves_the_skill_of_the_first(world: World) -> None:
     first = distill(tools, messages=openai(), finish=True)
     begun = distill(tools, messages=anthropic())
     assert f"The skill {first['skill']} covers the same task" in begun["question"]["text"]
+    again = distill(tools, distillation=begun["distillation"], finish=True)
+    assert (again["skill"], world.written()) == (first["skill"], [first["skill"]]), "a draft can be improved"
+    assert tools.call("skill_view", {"name": first["skill"]})["code"] == "draft"
 
 
 # going on

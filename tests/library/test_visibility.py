@@ -73,6 +73,8 @@ def test_a_template_is_shown_to_people_and_not_to_models() -> None:
     draft = card(description="Done says what it does in one sentence. Use when the user says so.")
     assert [code(hidden(draft, caller, NOBODY, LINUX)) for caller in (PERSON, MODEL)] == [None, "draft"]
     assert [code(reason) for _, reason in hidden_cards([draft], MODEL, NOBODY, LINUX)] == ["draft"]
+    private = draft._replace(gates=Gates(model_invocable=False))
+    assert code(hidden(private, MODEL, NOBODY, LINUX)) == "explicit-only", "this stays when it is finished"
 
 
 def test_a_skill_that_says_nothing_is_not_shown() -> None:

@@ -317,12 +317,12 @@ class Session:
         return self._editor().apply(operations, by, stage=stage, viewed=viewed, allowed=self.allow, triggers=True)
 
     def allow(self, card: Card) -> None:
-        """Raise RefusedError for a skill that the model may not have."""
+        """Raise RefusedError for a skill that the model may not change. Finishing a draft is allowed."""
         from whet.prompt.views import refused_unless_seen
 
         workspace = self.workspace
         config = workspace.config()
-        refused_unless_seen(card, self.as_model, config, self._active)
+        refused_unless_seen(card, self.as_model, config, self._active, drafts=True)
         workspace.admit(workspace.open(card), config)
 
     @property

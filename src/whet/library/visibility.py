@@ -162,8 +162,8 @@ def note_draft(name: str) -> Note:
 
 def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note | None:
     """Why the skill is not shown to this caller, or None when it is."""
-    if reason := disabled.kept_back(card):
-        return guard_blocked(card, reason)
+    if blocked := disabled.kept_back(card):
+        return guard_blocked(card, blocked)
     if (source := disabled.source(card, caller.surface)) is not None:
         undo = f"Remove it from `disabled` in {source}"
         if source == BY_COMMAND:
@@ -174,17 +174,20 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
         return Note("not-in-bundle", "info", message, "`whet use --none` offers every skill again.")
     if not card.description:
         return Note("description-missing", "info", "It has no description and no text.", "Add a description.")
-    gates = card.gates
-    if caller.model and card.draft:
-        return note_draft(card.full_name)
     if caller.model and (listed := disabled.listed(card)).mode == "manual":
         undo = f"`whet list-as {card.full_name} normal` lists it again"
         if listed.source != LISTED_BY_COMMAND:
             undo = f"take it out of `listing` in {listed.source} to list it again"
         message = f"Only a person may invoke it, by {listed.source}."
         return Note("explicit-only", "info", message, f"Type /{card.full_name}; {undo}.")
-    if gates is OPEN:
-        return None
+    if card.gates is not OPEN and (reason := _gated(card, caller, probe)):
+        return reason
+    return note_draft(card.full_name) if caller.model and card.draft else None
+
+
+def _gated(card: Card, caller: Caller, probe: Probe) -> Note | None:
+    """Why the frontmatter hides the skill from this caller, or None when it does not."""
+    gates = card.gates
     if wrong_platform(gates, probe):
         wanted = ", ".join(gates.platforms)
         return Note("wrong-platform", "info", f"It is for {wanted}; this is {probe.platform}.", "Use it there.")

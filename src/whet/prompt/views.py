@@ -28,11 +28,18 @@ if TYPE_CHECKING:
     from whet.prompt.shell import Runner, Shell
 
 
-def refused_unless_seen(card: Card, caller: Caller, config: ResolvedConfig, asked_for: Collection[str]) -> Note | None:
-    """Raise RefusedError for a skill that a model may not have; why it is hidden from a person comes back."""
+def refused_unless_seen(
+    card: Card, caller: Caller, config: ResolvedConfig, asked_for: Collection[str], *, drafts: bool = False
+) -> Note | None:
+    """Raise RefusedError for a skill that a model may not have; why it is hidden from a person comes back.
+
+    A model may have what the user asked for, and with `drafts` any draft.
+    """
     reason = hidden(card, caller, config.disabled, config.probe)
-    if reason and caller.model and not (reason.code == "explicit-only" and str(card.id) in asked_for):
-        raise refusal(card, reason)
+    if reason and caller.model:
+        unoffered = reason.code in ("explicit-only", "draft") and str(card.id) in asked_for
+        if not (unoffered or (drafts and reason.code == "draft")):
+            raise refusal(card, reason)
     return reason
 
 
