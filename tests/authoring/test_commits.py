@@ -77,7 +77,7 @@ def test_a_name_that_somebody_switched_off_before_skills_had_ids_is_kept_by_a_re
     library = world.machine()
     library.edit.apply([created("a")])
     library.workspace.decisions.disable("a")
-    library._stores.lifecycle.pin("a", "An older Whet wrote the name.")
+    library.workspace.decisions.pin("a", "An older Whet wrote the name.")
     assert offered(library) == []
     rename(library, "a", "b")
     assert offered(library) == []
@@ -184,7 +184,7 @@ def known(library: Library, name: str) -> Kept:
     assert os.path.dirname(active["path"]) == active["directory"]
     return Kept(
         off=hidden(card, MODEL, config.disabled, config.probe) is not None,
-        pinned=not library._stores.lifecycle.pins().keys().isdisjoint(card.known_as),
+        pinned=not library.workspace.decisions.pins().keys().isdisjoint(card.known_as),
         examples=library.learning.list_feedback(name).to_json()["count"],
         uses=total.uses if total else 0,
         locked=library.sources.is_locked(name),

@@ -334,7 +334,7 @@ def test_decisions_about_skills_and_projects_are_undone_and_done_again(tmp_path:
 
     def state() -> tuple[object, ...]:
         recalled = library.workspace.decisions.recall()
-        pins = [pin.reason for pin in library._stores.lifecycle.pins().values()]
+        pins = [*library.workspace.decisions.pins().values()]
         return (
             pins,
             len(recalled.trusted),
@@ -390,10 +390,10 @@ def test_decisions_about_skills_and_projects_are_undone_and_done_again(tmp_path:
 def test_a_new_reason_for_a_pin_is_in_the_history_and_undone(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.skill("mine")
     library = world.library()
-    decisions, lifecycle = library.settings, library._stores.lifecycle
+    decisions, known = library.settings, library.workspace.decisions
 
     def reasons() -> list[str]:
-        return [pin.reason for pin in lifecycle.pins().values()]
+        return [*known.pins().values()]
 
     assert [decisions.pin("mine", reason).changed for reason in ("", "", "yes", "", "Until May.", "Until May.")] == [
         *(True, False, True, False, True, False)

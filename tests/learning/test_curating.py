@@ -229,3 +229,12 @@ def test_a_skill_of_somebody_else_is_disabled_and_not_archived(world: World) -> 
     assert dead(world) == [("shared", "never-loaded", 20, "whet disable shared")]
     world.library.settings.disable("shared")
     assert dead(world) == []
+
+
+def test_of_two_processes_that_find_a_run_due_one_may_run(world: World) -> None:
+    first, second = world.library.learning.curating, world.library.learning.curating
+    assert [first.last_run(), first.claim(100, 0), second.claim(101, 0), second.last_run()] == [0, True, False, 100]
+    assert [second.claim(200, 100), first.claim(201, 100), first.last_run()] == [True, False, 200]
+    with world.library.workspace.state.write() as connection:
+        connection.execute("UPDATE curator SET value = 'a while ago'")
+    assert [first.last_run(), first.claim(5, 0), second.last_run()] == [0, True, 5], "damage has the curator start over"

@@ -27,8 +27,8 @@ def decisions(tmp_path: Path) -> Iterator[Decisions]:
 
 
 def test_asking_makes_no_file(decisions: Decisions, tmp_path: Path) -> None:
-    assert (decisions.trusted(), decisions.disabled()) == ((), frozenset())
-    assert (decisions.untrust("x"), decisions.enable("x")) == (False, False)
+    assert (decisions.trusted(), decisions.disabled(), decisions.pins()) == ((), frozenset(), {})
+    assert (decisions.untrust("x"), decisions.enable("x"), decisions.unpin("x")) == (False, False, False)
     assert not (tmp_path / "state").exists()
 
 
@@ -43,6 +43,19 @@ def test_decisions_last_and_tell_whether_they_changed_anything(decisions: Decisi
     assert [again.enable("x", "mcp"), again.disable("x", "mcp")] == [True, True]
     assert [again.enable("x"), again.enable("x"), again.enable("x", "mcp")] == [True, False, False]
     assert (again.trusted(), again.disabled()) == ((Trusted("a", "/a", 7),), frozenset())
+    again.state.close()
+
+
+def test_a_pin_lasts_is_found_by_what_was_pinned_and_takes_a_new_reason(decisions: Decisions, tmp_path: Path) -> None:
+    decisions.pin("~/skills/Deploy", "Needed once a year.")
+    decisions.pin("b", "why")
+    decisions.pin("b", "second\udc80")
+    decisions.state.close()
+    again = Decisions(StateDatabase(str(tmp_path / "state")), lambda: 9)
+    assert again.pins() == {"b": "second?", "~/skills/Deploy": "Needed once a year."}
+    assert [again.unpin("~/skills/Deploy"), again.unpin("~/skills/Deploy")] == [True, False]
+    again.pin("b")
+    assert again.pins() == {"b": ""}
     again.state.close()
 
 
@@ -82,11 +95,14 @@ def test_a_row_that_is_no_text_any_more_does_no_harm(decisions: Decisions) -> No
     decisions.disable("kept")
     decisions.disable("odd")
     decisions.trust("odd", "/odd")
+    decisions.pin("odd", "why")
     with decisions.state.write() as connection:
         connection.execute("UPDATE disabled SET name = x'ff' WHERE name = 'odd'")
         connection.execute("UPDATE trusted SET identity = 7")
+        connection.execute("UPDATE pins SET name = 7")
     assert decisions.disabled() == {("kept", ""), ("b'\\xff'", "")}
     assert [item.identity for item in decisions.trusted()] == ["7"]
+    assert decisions.pins() == {"7": "why"}
 
 
 def test_a_place_that_cannot_be_written_is_an_error_with_a_hint(

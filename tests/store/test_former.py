@@ -42,7 +42,7 @@ GONE = {"hook_failures", "usage_segments", "usage_damage", "usage_imports"}
 TABLES = {
     (kind.name, old): new for kind in former._DATABASES for old, new in kind.tables.items() if new not in CONVERTED
 }
-KEPT = ("trusted", "disabled", "pins", "lifecycle", "curator", "blocked")
+KEPT = ("trusted", "disabled", "pins", "curator", "blocked")
 """Tables that were in `state.db` already."""
 
 
@@ -81,7 +81,7 @@ def move(state: Path) -> None:
 
 def test_the_fixture_has_something_of_everything(state: Path) -> None:
     assert rows(state / "installs.db", "records")
-    empty = {"lifecycle", "blocked"}
+    empty = {"blocked"}
     assert {name for name, found in facts(state).items() if not found} <= empty
 
 

@@ -265,7 +265,7 @@ class SkillLearning:
         """The curator behind `curate`, `pin` and `archive`."""
         from whet.learning.curator import Curating
 
-        return Curating(self._editor(), self.usage, self._stores.lifecycle)
+        return Curating(self._editor(), self.usage)
 
     def archive(self, name: str, reason: str = "", run: str = "") -> Archived:
         """Archive a skill: it leaves the library and the lock, and `undo` restores it.

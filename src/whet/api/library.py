@@ -197,7 +197,6 @@ class Library:
             accept=accept,
         )
         editor.on_commit(follow_moves(workspace.decisions))
-        editor.on_commit(self._stores.lifecycle.follow)
         editor.on_commit(follow_moves(self._stores.feedback))
         editor.on_commit(self._stores.sessions.follow)
         editor.on_commit(self._follow_links)
@@ -312,7 +311,7 @@ class Library:
         """Your decisions: which projects to trust, which skills to disable or pin, and bundles."""
         from whet.api.settings import SkillSettings
 
-        return SkillSettings(self.workspace, lambda: self.sources, lambda: self.history, self._stores.lifecycle)
+        return SkillSettings(self.workspace, lambda: self.sources, lambda: self.history)
 
     @cached_property
     def matcher(self) -> SkillMatcher:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from whet.authoring.history import History
     from whet.authoring.journal import Entry
     from whet.authoring.writer import Provenance
-    from whet.learning.lifecycle import Lifecycle
     from whet.library.bundles import Bundle
     from whet.library.card import Card
     from whet.library.repository import Repository
@@ -246,13 +245,11 @@ class SkillSettings:
         workspace: Workspace,
         sources: Callable[[], SkillSources],
         history: Callable[[], History],
-        lifecycle: Lifecycle,
     ) -> None:
         self._workspace = workspace
         self._decisions = workspace.decisions
         self._sources = sources
         self._history = history
-        self._lifecycle = lifecycle
 
     # trust
 
@@ -447,9 +444,9 @@ class SkillSettings:
 
     def _read_pin(self, card: Card) -> str | None:
         """Why a skill is pinned, "" for no reason; None if it is not pinned."""
-        pins = self._lifecycle.pins()
+        pins = self._decisions.pins()
         if (key := next((key for key in card.known_as if key in pins), None)) is not None:
-            return pins[key].reason
+            return pins[key]
         return _read_pinned(self._sources().read_pin(card.directory))
 
     def _set_pin(self, card: Card, reason: str | None, by: Provenance = USER) -> Commit:
@@ -458,9 +455,9 @@ class SkillSettings:
         changed = self._sources().set_pin(card.directory, card.name, _write_pinned(reason)) or before != reason
         with self._workspace.state.write():
             if reason is None:
-                changed = self._lifecycle.unpin(*card.known_as) or changed
+                changed = self._decisions.unpin(*card.known_as) or changed
             else:
-                self._lifecycle.pin(str(card.id), reason)
+                self._decisions.pin(str(card.id), reason)
             if not changed:
                 return Commit(())
             by, action = by._replace(reason=by.reason or reason or ""), "unpin" if reason is None else "pin"
@@ -471,9 +468,9 @@ class SkillSettings:
         try:
             card, _ = self._workspace.find(name)
         except WhetError:
-            keys = [key for key in self._lifecycle.pins() if _is_named(key, name_key(name))]
+            keys = [key for key in self._decisions.pins() if _is_named(key, name_key(name))]
             unlocked = self._sources().set_pin("", name, "")
-            return PinChange(name_key(name), False, self._lifecycle.unpin(*keys) or unlocked)
+            return PinChange(name_key(name), False, self._decisions.unpin(*keys) or unlocked)
         return PinChange(name_key(name), False, bool(self._set_pin(card, None).entries))
 
     # bundles

@@ -6,7 +6,6 @@ from whet.records import cached_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from whet.learning.lifecycle import Lifecycle
     from whet.learning.sessions import Sessions
     from whet.learning.usage import Usage
     from whet.routing.feedback import Feedback
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Stores:
-    """Usage, sessions, pins and feedback of one library."""
+    """Usage, sessions and feedback of one library."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self._state = state
@@ -34,13 +33,6 @@ class Stores:
         from whet.learning.sessions import Sessions
 
         return Sessions(self._state, self._clock)
-
-    @cached_property
-    def lifecycle(self) -> Lifecycle:
-        """Pins, and what the curator remembers."""
-        from whet.learning.lifecycle import Lifecycle
-
-        return Lifecycle(self._state, self._clock)
 
     @cached_property
     def feedback(self) -> Feedback:

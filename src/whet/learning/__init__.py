@@ -1,5 +1,4 @@
 """Getting BETTER: what is used and whether it helped, what becomes of skills that nobody uses or that say the same.
 
-`usage` counts without ever waiting; `curator` makes plans, which are values, from what `lifecycle`
-remembers; `curating` applies a plan that somebody wants.
+`usage` counts without ever waiting; `curator` makes plans, which are values, and applies one that somebody wants.
 """

@@ -34,9 +34,6 @@ class LearningContext(NamedTuple):
 
 def held_back(context: LearningContext, card: Card) -> str:
     """Why a skill is not changed without asking, though it is the user's: a sentence, or nothing."""
-    from whet.learning.lifecycle import Lifecycle
-
-    pins = Lifecycle(context.workspace.state, context.workspace.clock).pins()
-    if not pins.keys().isdisjoint(card.known_as):
+    if not context.workspace.decisions.pins().keys().isdisjoint(card.known_as):
         return "It is pinned."
     return INSTALLED if card.place in context.editor.installed() else ""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from whet.authoring.editor import SkillEditor
     from whet.authoring.journal import Entry
-    from whet.learning.lifecycle import Lifecycle
     from whet.learning.usage import DeadSkill, Total, Usage
     from whet.library.card import Card
     from whet.library.workspace import Snapshot
@@ -275,6 +274,7 @@ def _why(into: Standing, other: Standing) -> str:
     return "only the name decides which one to keep."
 
 
+_LAST_RUN = "SELECT value FROM curator WHERE key = 'last_run'"
 _CURATED = frozenset(("user", "project", "external"))
 
 
@@ -315,15 +315,15 @@ class Curation(NamedTuple):
 class Curating:
     """The curator of one library."""
 
-    def __init__(self, editor: SkillEditor, usage: Usage, lifecycle: Lifecycle) -> None:
+    def __init__(self, editor: SkillEditor, usage: Usage) -> None:
         self._editor = editor
         self._usage = usage
-        self._lifecycle = lifecycle
+        self._state, self._decisions = editor.workspace.state, editor.workspace.decisions
 
     def archive(self, name: str, reason: str = "", run: str = "") -> Archived:
         """Archive a skill. A pinned skill must be unpinned first."""
         card, _ = self._editor.workspace.find(name)
-        target, pins = self._editor.target(card), self._lifecycle.pins()
+        target, pins = self._editor.target(card), self._decisions.pins()
         if not pins.keys().isdisjoint(card.known_as):
             hint = f"Run `whet skill unpin {target.name}` first."
             raise ConflictError("pinned", f"{target.name} is pinned.", hint=hint)
@@ -340,16 +340,16 @@ class Curating:
         settings = snapshot.config.settings
         ages = Ages(stale_days=settings.stale_days, archive_days=max(settings.stale_days, settings.archive_days))
         standings, texts = self._known(snapshot)
-        now, last_run = self._editor.journal.clock(), self._lifecycle.last_run()
+        now, last_run = self._editor.journal.clock(), self.last_run()
         return make_plan(standings, texts, now=now, last_run=last_run, ages=ages)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
         """The plan and, with `apply`, its result; with `if_due`, apply it only once per interval."""
-        last_run = self._lifecycle.last_run()
+        last_run = self.last_run()
         plan = self.plan()
         wanted = apply or (if_due and plan.due)
         if (wanted and plan.due) or ((wanted or if_due) and plan.start_over):
-            claimed = self._lifecycle.ran(plan.at, after=last_run)
+            claimed = self.claim(plan.at, last_run)
             if wanted and not claimed:
                 hint = "Review what it did, then run it again."
                 raise ConflictError("curator-ran", "Another process has just run the curator.", hint=hint)
@@ -368,6 +368,19 @@ class Curating:
         entries = tuple(entry.id for entry in made)
         return Curation(plan, True, run if made else "", entries, proposals, tuple(notes))
 
+    def last_run(self) -> int:
+        """When the curator last ran; 0 for never, and when damage made no time of it, which has it start over."""
+        text = "".join(str(value) for (value,) in self._state.read(_LAST_RUN))
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
+
+    def claim(self, at: int, last_run: int) -> bool:
+        """Remember that the curator runs; False where another process has run since `last_run`."""
+        with self._state.write() as connection:
+            if self.last_run() != last_run:
+                return False
+            connection.execute("REPLACE INTO curator VALUES ('last_run', ?)", (str(at),))
+            return True
+
     def _known(self, snapshot: Snapshot) -> tuple[list[Standing], dict[str, Texts]]:
         """Everything the plan is made from."""
         from whet.library.bundles import read_bundles
@@ -378,7 +391,7 @@ class Curating:
             entries.setdefault(entry.path, []).append(entry)
         names = {str(card.id): card.qualified for card in snapshot.catalogue.cards}
         totals = {total.skill: total for total in self._usage.named(names)}
-        pins = self._lifecycle.pins()
+        pins = self._decisions.pins()
         bundles, _ = read_bundles(snapshot.config.bundle_directories)
         named: dict[str, list[str]] = {}
         for bundle in bundles:

@@ -1,5 +1,5 @@
 """What was decided about skills: trusted repositories and directories, disabled and blocked skills, how skills are
-listed for a model, and which bundle a project uses.
+listed for a model, what is pinned, and which bundle a project uses.
 
 Reading never creates the state database; the first decision does. A damaged one is an error, not an empty one:
 forgetting that a skill was disabled would offer it again.
@@ -162,17 +162,37 @@ class Decisions:
     def move(self, old: SkillId, new: SkillId, names: Sequence[str] = ()) -> None:
         """Keep what was decided about a skill that lies elsewhere now; `names` are those it had.
 
-        What is switched off by a name stays so for others of that name.
+        What is switched off or pinned by a name stays so for others of that name.
         """
         if self.state.existing() is None:
             return
         with self.state.write() as connection:
-            for known in (str(old), *names):
-                query = "INSERT OR IGNORE INTO disabled SELECT ?, surface, since FROM disabled WHERE name = ?"
-                connection.execute(query, (str(new), known))
-            connection.execute("DELETE FROM disabled WHERE name = ?", (str(old),))
+            for table, columns in (("disabled", "surface, since"), ("pins", "reason, since")):
+                for known in (str(old), *names):
+                    query = f"INSERT OR IGNORE INTO {table} SELECT ?, {columns} FROM {table} WHERE name = ?"  # noqa: S608  ours
+                    connection.execute(query, (str(new), known))
+                connection.execute(f"DELETE FROM {table} WHERE name = ?", (str(old),))  # noqa: S608  ours
             connection.execute("UPDATE OR REPLACE listed SET name = ? WHERE name = ?", (str(new), str(old)))
             connection.execute("UPDATE OR REPLACE blocked SET path = ? WHERE path = ?", (str(new), str(old)))
+
+    def pins(self) -> dict[str, str]:
+        """Why skills are pinned, by their ids; those that an older Whet pinned by the keys of their names."""
+        rows = self.state.read("SELECT name, reason FROM pins ORDER BY name")
+        return {text_of(name): text_of(reason) for name, reason in rows}
+
+    def pin(self, skill: str, reason: str = "") -> None:
+        """Pin a skill, given by its id. The reason replaces the old one."""
+        query = "INSERT INTO pins VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET reason = excluded.reason"
+        with self.state.write() as connection:
+            connection.execute(query, (skill, reason.encode("utf-8", "replace").decode(), self._clock()))
+
+    def unpin(self, *skills: str) -> bool:
+        """Take pins back, given by ids or keys of names; False when there was none."""
+        if self.state.existing() is None:
+            return False
+        with self.state.write() as connection:
+            query = "DELETE FROM pins WHERE name = ?"
+            return sum([connection.execute(query, (skill,)).rowcount for skill in skills]) > 0
 
     def blocked(self) -> dict[str, str]:
         """The skills of repositories that the guard keeps back, and why: by id, those of an older Whet by main file."""

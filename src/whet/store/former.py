@@ -87,13 +87,8 @@ def _adopt_distillations(path: str, target: sqlite3.Connection) -> list[str]:
     return []
 
 
-def _adopt_rejected_edits(path: str, target: sqlite3.Connection) -> list[str]:
-    query = "INSERT OR IGNORE INTO rejected_edits (skill, digest, content) VALUES (?, ?, ?)"
-    for file in sorted(_names(path)):
-        rows = _object(file, [])
-        for row in rows if isinstance(rows, list) else ():
-            if isinstance(row, dict):
-                target.execute(query, (os.path.basename(file)[:-5], str(row.get("digest")), _dump(row)))
+def _put_away(_: str, __: sqlite3.Connection) -> list[str]:
+    """Take over nothing: what the file says is not needed any more."""
     return []
 
 
@@ -130,7 +125,7 @@ _FILES: tuple[tuple[int, str, Callable[[str, sqlite3.Connection], list[str]]], .
     (11, "learning.json", _adopt_learning),
     (11, "distillations", _adopt_distillations),
     (11, "distilling", _adopt_distillations),
-    (11, "improving", _adopt_rejected_edits),
+    (11, "improving", _put_away),
 )
 """Files and directories of JSON: the first version of `state.db` that has what they say, and what takes it over."""
 

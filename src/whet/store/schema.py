@@ -332,6 +332,7 @@ STATE_MIGRATIONS = (
     ),
     # They are in `hooks.log`, which can be written when the database cannot.
     Migration(29, "learning", "DROP TABLE hook_failures;"),
+    Migration(30, "learning", "DROP TABLE rejected_edits; DROP TABLE lifecycle;"),
 )
 
 STATE = Schema(
