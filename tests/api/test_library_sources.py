@@ -87,7 +87,7 @@ def judged(library: Library) -> dict[str, tuple[str, str, str]]:
 def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, library: Library) -> None:
     for name in ("deploy", "pdf"):
         machine.skill(name)
-    shown = {"name": "mine", "default": False, "source": f"path:{machine.shelf}", "trust": "community"}
+    shown = {"name": "mine", "default": False, "source": f"path:{machine.shelf}", "trust": "directory"}
     tap = library.sources.add_tap("mine", str(machine.shelf))
     assert tap.to_json() == {**shown, "added": tap.added, "shown": str(machine.shelf), "notes": []}
     assert tap in library.sources.list_taps()
@@ -105,7 +105,7 @@ def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, librar
                 "version": "",
                 "group": "",
                 "tap": "mine",
-                "trust": "community",
+                "trust": "directory",
                 "install": "mine:pdf",
                 "source": f"path:{machine.shelf}#path=pdf",
             }
@@ -246,7 +246,7 @@ def test_installed_skills_are_audited_as_far_as_their_source_is_trusted(machine:
     assert judged(library) == {
         "made": ("agent-created", "safe", "allow"),
         "mine": local,
-        "shelved": ("community", "caution", "allow"),
+        "shelved": ("directory", "caution", "allow"),
         "theirs": ("community", "caution", "allow"),
     }, "the override holds"
     library.guard.revoke("theirs")

@@ -45,6 +45,7 @@ def test_the_table_is_the_one_of_the_manual() -> None:
     assert ROWS == {
         "trusted": ("allow", "allow", "block"),
         "community": ("allow", "block", "block"),
+        "directory": ("allow", "ask", "block"),
         "agent-created": ("allow", "allow", "ask"),
         "org": ("allow", "allow", "block"),
         "local": ("allow", "allow", "ask"),

@@ -207,30 +207,45 @@ def test_a_clone_is_what_its_remotes_are_and_not_your_own(shop: Shop) -> None:
         (clone / ".git" / "config").write_text("".join(lines))
         return [row["trust"] for row in machine.ask("install", "./clone/good", "--dry-run")["plan"]]
 
-    assert trust() == ["community"], "it may be a download"
+    assert trust() == ["directory"], "it may be a download"
     from_there = machine.ask("install", "./good", "--dry-run", cwd=clone)["plan"]
-    assert from_there[0]["trust"] == "community"
+    assert from_there[0]["trust"] == "directory"
     assert trust("https://github.com/anthropics/skills.git") == ["trusted"]
     assert trust("https://github.com/anthropics/skills.git", "git@github.com:somebody/skills.git") == ["community"]
     code, out, said = machine.says("install", "./clone", "--skill", "ports")
     assert (code, out) == (3, FOUND.splitlines()[0] + "\n")
     assert said.startswith(f"ports: {WARNED}\n")
     assert machine.ask("inspect", "./clone/setup")["inspected"][0]["reason"] == DANGEROUS
+    assert machine.says("guard", "trust", "./clone/ports")[0] == 0
+    found = [machine.ask("install", f"./clone/{name}", "--dry-run")["plan"][0]["trust"] for name in ("ports", "good")]
+    assert found == ["trusted", "community"], "a part of a clone can be trusted"
+    assert machine.says("guard", "untrust", "./clone/ports")[0] == 0
     machine.settings('trusted_sources = ["somebody/skills"]\n')
     assert trust("git@github.com:somebody/skills.git", "https://github.com/anthropics/skills") == ["trusted"]
 
 
-def test_what_is_found_in_your_own_directory_is_shown_although_it_is_let_in(shop: Shop) -> None:
+def test_a_directory_without_an_origin_is_asked_about_and_its_findings_are_shown(shop: Shop) -> None:
     machine = shop.machine
     (machine.work / "ports").mkdir()
     (machine.work / "ports" / "SKILL.md").write_text(PORTS["SKILL.md"])
-    downloaded = machine.says("install", "./ports")
-    assert (downloaded[0], downloaded[2].splitlines()[0]) == (3, f"ports: {WARNED}"), "it may be a download"
-    assert "hint: `whet show ./ports` shows it in full." in downloaded[2], "as it was typed"
+    asked = WARNED.replace("Community skills", "The policy asks you about skills from an untrusted directory")
+    asked = asked.replace(" are blocked", "")
+    unsure = machine.says("install", "./ports")
+    assert unsure == (
+        3,
+        FOUND.splitlines()[0] + "\n",
+        (
+            f"ports: {asked}\nhint: `whet show ./ports` shows it in full. If it is yours, run "
+            "`whet guard trust ./ports` first. `--override REASON` installs it anyway.\n"
+        ),
+    ), "it may be a download"
     (machine.work / "shop").mkdir()
     assert "`whet show ../ports`" in machine.says("install", "../ports", cwd=machine.work / "shop")[2]
     (machine.work / ".git").mkdir()
-    assert machine.says("install", "./ports") == downloaded, "a repository of no origin may be a download, too"
+    assert machine.says("install", "./ports") == unsure, "a repository of no origin may be a download, too"
+    machine.settings('[policy.community]\ncaution = "block"\n')
+    assert "Skills from an untrusted directory with a warning are blocked" in machine.says("install", "./ports")[2]
+    machine.settings("")
     assert machine.says("guard", "trust")[0] == 0
     code, out, said = machine.says("install", "./ports", "--yes")
     assert (code, said) == (0, "")

@@ -197,6 +197,23 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
     assert ("override", "Read it.") in [(record["action"], record["reason"]) for record in records]
 
 
+def test_the_review_names_what_the_policy_blocks(machine: Machine, tmp_path: Path) -> None:
+    shop = Repository.new(tmp_path / "shop.git")
+    head = shop.commit({"notes/SKILL.md": main("notes"), "ports/SKILL.md": PORTS})[:10]
+    found = [
+        f"leave out ports, revision {head}  caution",
+        "  warn      SKILL.md:9",
+        "    A protection of the machine is turned off. [protection-off]",
+        "    > sudo ufw disable",
+    ]
+    with Terminal(machine, "install", shop.url, "--all") as terminal:
+        code, lines = terminal.until("[Y/n] ").types("").end()
+    assert (code, lines[2:8]) == (3, [*found, "Install 1 skill? [Y/n]", f"Installed notes, revision {head}  safe"])
+    with Terminal(machine, "install", shop.url, "--skill", "ports") as terminal:
+        code, lines = terminal.end()
+    assert (code, lines[:4]) == (3, [found[0].replace("leave out", "Left out"), *found[1:]]), "nothing to ask about"
+
+
 def test_progress_is_a_line_that_goes_away(machine: Machine) -> None:
     body = tar({"notes/SKILL.md": main("notes"), "notes/references/words.txt": os.urandom(60_000).hex()})
     size = len(body) // 6 + 1

@@ -64,10 +64,10 @@ def test_a_plan_tells_everything_about_a_new_skill(world: World) -> None:
                 "powers": [],
                 "clashes": [],
                 "notes": [],
-                "trust": "community",
+                "trust": "directory",
                 "verdict": "safe",
                 "decision": "allow",
-                "why": "Community skills without a serious finding are allowed.",
+                "why": "Skills from an untrusted directory without a serious finding are allowed.",
                 "findings": [],
             }
         ],

@@ -29,6 +29,7 @@ ACTIONS: tuple[Action, ...] = ("allow", "ask", "block")
 ROWS: dict[str, tuple[Action, Action, Action]] = {
     "trusted": ("allow", "allow", "block"),
     "community": ("allow", "block", "block"),
+    "directory": ("allow", "ask", "block"),
     "agent-created": ("allow", "allow", "ask"),
     "org": ("allow", "allow", "block"),
     "local": ("allow", "allow", "ask"),
@@ -40,6 +41,7 @@ _FALLBACK = "community"
 _WHO = {
     "trusted": "Trusted skills",
     "community": "Community skills",
+    "directory": "Skills from an untrusted directory",
     "agent-created": "Skills written by an agent",
     "org": "Your organisation's skills",
     "local": "Your own skills",
@@ -164,14 +166,20 @@ def table_with(
     machine.check()
     table = default_table()
     table.machine = machine
-    for trust, verdict, action in user:
+    for trust, verdict, action in _with_directories(user):
         _row(table, trust, "config.toml")[verdict] = Cell(_action(action), "config.toml")
     for cells, source in ((project, ".whet.toml"), (machine.cells, machine.path)):
-        for trust, verdict, action in cells:
+        for trust, verdict, action in _with_directories(cells):
             row = _row(table, trust, source)
             if stricter(action, row[verdict].action):
                 row[verdict] = Cell(_action(action), source)
     return table
+
+
+def _with_directories(cells: Iterable[Setting]) -> Iterable[Setting]:
+    """The cells, after those that `directory` gets from `community`: a directory may be somebody's download."""
+    cells = tuple(cells)
+    return (*(("directory", verdict, action) for trust, verdict, action in cells if trust == _FALLBACK), *cells)
 
 
 def looser(user: Iterable[Setting], project: Iterable[Setting]) -> tuple[Setting, ...]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MAX_FILE = 1024 * 1024
 MOST_DAYS = 3650
 SCOPES = ("project", "user", "org", "external")
-TRUST = ("org", "local", "trusted", "community", "agent-created", "project", "external")
+TRUST = ("org", "local", "trusted", "directory", "community", "agent-created", "project", "external")
 """How far skills are trusted: the rows of the policy; of what is trusted, also whether it is a repository or not."""
 SANDBOX = ("required", "off")
 LEARN = ("off", "note", "propose", "write")

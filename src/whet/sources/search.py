@@ -51,7 +51,7 @@ MAX_TOTAL_BYTES = 32 * 1024 * 1024
 
 _FORMAT = 2
 _HOUR = 3600 * 1_000_000_000
-_TRUST = ("org", "local", "trusted", "agent-created", "community")
+_TRUST = ("org", "local", "trusted", "agent-created", "directory", "community")
 _VOUCHED = ("org", "local", "trusted")
 _BARE = compile_late(r"([A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?)(?:@(.+))?")
 _LISTED = 10

@@ -30,6 +30,7 @@ def test_the_table_says_where_each_cell_comes_from(whet: Whet, tmp_path: Path) -
     run = whet("guard", "policy", "show")
     assert run.stdout == (
         "trusted\tallow\tallow\tblock\ncommunity\tallow\tblock\tblock\n"
+        "directory\tallow\task\tblock\n"
         "agent-created\tallow\tallow\task\norg\tallow\tallow\tblock\nlocal\tallow\tallow\task\n"
     )
     assert run.stderr == "The policy is the default.\n"

@@ -12,7 +12,7 @@ from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import here_option, nonempty
 from whet.interfaces.cli.context import Answer
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.rendering import VERDICTS, paint_diff, render_findings
+from whet.interfaces.cli.rendering import VERDICTS, describe_source, paint_diff, render_findings
 from whet.interfaces.cli.terminal import agree, ask, can_ask, progress
 from whet.interfaces.cli.text import clean, plural, short_revision, width
 from whet.notes import Note, name_action
@@ -164,6 +164,11 @@ def _ask_agreement(plan: Plan, verb: str, override: str, context: Context) -> st
             screen.paragraph(note.message)
     for step in (*doing, *waiting):
         render_review(plan, step, screen)
+    if doing or waiting:
+        for step in plan.steps:
+            if step.state == "blocked" and not (override and step.overridable):
+                _render_head("leave out", step, screen, "bold")
+                render_findings(step.findings, step.name, screen)
     review = screen.text() if doing or waiting else ""
     if waiting:
         names = ", ".join(clean(step.name) for step in waiting)
@@ -201,7 +206,8 @@ def _ask_reason(question: str) -> str:
 def render_review(plan: Plan, step: Step, screen: Screen) -> None:
     """What happens to a skill: where, what it may do, what the guard found, a line for each file that changes."""
     _render_head(name_action(step.action), step, screen, "bold")
-    origin = f"from {_describe_source(step)}, " if step.judgement else ""
+    source = step.entry.source if step.entry else ""
+    origin = f"from {describe_source(source, step.judgement.decision.trust)}, " if step.judgement else ""
     screen.paragraph(f"{origin}{'in' if step.before else 'into'} {screen.place(plan.directory(step))}", 2)
     for power in step.powers if step.before else _describe_powers(plan, step):
         screen.paragraph(f"{'new: ' if step.before else ''}{power}", 2)
@@ -234,16 +240,6 @@ def _render_head(verb: str, step: Step, screen: Screen, *styles: Style) -> None:
         screen.line(f"{verb} {screen.paint(name, *styles)}{verdict}")
 
 
-def _describe_source(step: Step) -> str:
-    """Where a skill comes from, with the trust that it has for the policy."""
-    trust = step.judgement.decision.trust if step.judgement else ""
-    local = step.entry is not None and step.entry.source.startswith("path:")
-    if trust == "local":
-        return "a directory, trusted like your own" if local else "this machine"
-    article = "an" if trust[:1] in "aeio" else "a"
-    return f"{'a directory, trusted like ' if local else ''}{article} {trust} source"
-
-
 def _describe_powers(plan: Plan, step: Step) -> Iterator[str]:
     """What a new skill may do."""
     from whet.sources.install.plan import tools_of
@@ -274,6 +270,7 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
     if not steps:
         screen.say(*filter(None, [empty]))
     told: set[str] = set()
+    reviewed = any(step.state in ("ready", "ask") for step in steps)
     for step in steps:
         if step.state == "ready":
             _render_ready(step, screen, result)
@@ -286,7 +283,9 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
                 screen.say(f"{names}: {step.reason}")
                 screen.hint(*filter(None, [step.hint]))
             _render_clashes(step, screen)
-            if not (result.asked and step.state == "ask"):  # the review had them
+            if step.findings and not (result.asked and step.state in _DECIDED and reviewed):
+                if screen.tty:  # on a pipe, each finding has the name in front
+                    _render_head("Left out", step, screen)
                 render_findings(step.findings, step.name, screen)
     if result.asked and steps and all(step.state in _DECIDED for step in steps):
         screen.say("Nothing was changed.")

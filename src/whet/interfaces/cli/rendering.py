@@ -93,6 +93,15 @@ SEVERITIES: dict[str, Style] = {"critical": "red", "warn": "yellow", "info": "cy
 VERDICTS: dict[str, Style] = {"dangerous": "red", "caution": "yellow", "safe": "green"}
 DECISIONS: dict[str, Style] = {"block": "red", "ask": "yellow", "allow": "green"}
 _FINDING_INDENT = 4
+_DIRECTORIES = {"local": "your own directory", "directory": "an untrusted directory"}
+"""What a directory is called by its trust."""
+
+
+def describe_source(source: str, trust: str) -> str:
+    """What a source is, with the trust that it has for the policy."""
+    if source.startswith("path:"):
+        return _DIRECTORIES.get(trust, f"a directory ({trust})")
+    return "this machine" if trust == "local" else f"{'an' if trust[:1] in 'aeio' else 'a'} {trust} source"
 
 
 def render_findings(findings: Sequence[Finding], path: str, screen: Screen, *, every: bool = False) -> None:

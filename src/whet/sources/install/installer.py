@@ -278,7 +278,7 @@ class Installer:
 
         The clone of a repository is what its remotes are, the least trusted counts. A repository or directory that the
         user trusted stays so, but this does not cover clones inside it. The user's own are the directories of the
-        user's skills; everything else may be a download.
+        user's skills; any other directory may be a download.
         """
         directory = os.path.realpath(directory)
         repository = self._repository(directory)
@@ -289,10 +289,13 @@ class Installer:
         users = (root.real for root in self._config.roots if root.scope == "user")
         if not addresses and any(inside(directory, root) for root in users):
             return self.own_trust
-        if repository.identity in self._trusted:
+        around = [known for known in self._trusted if inside(directory, known)]
+        if addresses:
+            around = [known for known in around if inside(known, repository.root)]
+        if around or repository.identity in self._trusted:
             return "trusted"
         if not addresses:
-            return "trusted" if any(inside(directory, known) for known in self._trusted) else "community"
+            return "directory"
         levels = {origin_trust(address, self._config.settings.trusted_sources) for address in addresses}
         return "trusted" if levels == {"trusted"} else "community"
 

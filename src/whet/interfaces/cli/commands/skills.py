@@ -345,13 +345,15 @@ def render_source_file(text: str, screen: Screen, _options: Namespace) -> None:
 
 def render_inspection(found: Inspection, screen: Screen, _options: Namespace) -> None:
     """The list, or the skills that were looked into."""
+    from whet.interfaces.cli.rendering import describe_source
+
     for skill in found.inspected:
         _render_inspected(skill, screen)
     if not found.inspected:
         rows = [(offer.name, offer.version, offer.path, offer.description) for offer in found.skills]
         screen.table(("NAME", "VERSION", "PATH", "DESCRIPTION"), rows)
     revision = f" at revision {short_revision(found.revision)}" if found.revision else ""
-    shown = f"{clean(found.shown)}{clean(revision)}, a {found.trust} source"
+    shown = f"{clean(found.shown)}{clean(revision)}, {describe_source(found.source, found.trust)}"
     screen.say(f"{shown}: {plural(len(found.skills), 'skill')}.")
     screen.say(*(note.message for note in found.notes))
 
