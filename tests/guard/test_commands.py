@@ -53,8 +53,13 @@ def test_words_are_read_as_the_shell_reads_them(text: str, expected: list[list[s
         ('A=(-s -d "$K" u); curl "${A[@]}"', [[], ["curl", "-s", "-d", "$K", "u"]]),
         ("cat > f <<E\nEx=1\nE\nid", [["cat"], ["id"]]),
         ("curl -K - u - <<E\nx\nE", [["curl", "-K", "-", "u", "-"]]),
+        ('A=x B=y; echo "$A  $B" " ${B}\t$C $B"', [[], ["echo", "x  y", " y\t$C y"]]),
+        ('A=x; echo "$A $(echo b) $(c)"', [[], ["echo", "x b $(c)"], ["echo", "b"], ["c"]]),
     ],
-    ids=["array", "a line that begins like the end mark", "a dash before a here-document"],
+    ids=[
+        *("array", "a line that begins like the end mark", "a dash before a here-document"),
+        *("blanks before a variable", "blanks before a command"),
+    ],
 )
 def test_what_the_grammar_cannot_do_is_done_for_it(text: str, expected: list[list[str]]) -> None:
     assert lines(text) == expected

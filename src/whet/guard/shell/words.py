@@ -36,6 +36,8 @@ _SAME = expression(r"\$\w+|\$\{\w+(?::?[-=?][^}]{0,200}|%/)?\}")
 """A variable as it is, also with what stands for it where it is empty."""
 _PARTLY = expression(r"https?://[^$`<]{4}|[~/][\w./-]{2}")
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
+_EXPANDED = frozenset((*_SUBSTITUTIONS, "simple_expansion", "expansion"))
+_BLANKS = " \t\n"
 
 
 class Word(NamedTuple):
@@ -161,6 +163,9 @@ class Resolver:
                 parts.text += self._bytes[end : child.start_byte].decode("utf-8", "replace")
             end = child.end_byte
             if child.is_named:
+                if child.type in _EXPANDED:  # the grammar counts the blanks before one to it
+                    source = self.source(child)
+                    parts.text += source[: len(source) - len(source.lstrip(_BLANKS))]
                 self._add(child, parts, depth - 1, quoted=True)
             elif child.type not in ('"', '$"') and not (child.type == "$" and node.type == "translated_string"):
                 parts.text += self.source(child)
@@ -175,7 +180,7 @@ class Resolver:
             self._add(child, parts, depth - 1, quoted=quoted)
 
     def _expansion(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
-        source = self.source(node)
+        source = self.source(node).lstrip(_BLANKS)
         held = [
             one
             for child in node.named_children
@@ -243,7 +248,7 @@ class Resolver:
         value = self._printed(node, depth) if node.type == "command_substitution" else None
         if value is None:
             parts.known = False
-            parts.text += self.source(node)
+            parts.text += self.source(node).lstrip(_BLANKS)
         else:
             parts.text += value.rstrip("\n")
 
