@@ -67,6 +67,28 @@ def test_skills_to_remove_are_chosen(machine: Machine, shop: str) -> None:
     assert machine.ask("remove", code=2)["error"] == "NAME is missing."
 
 
+def test_the_skill_of_a_decision_is_chosen_among_those_it_changes(machine: Machine, shop: str) -> None:
+    machine.ask("install", shop, "--all", "--yes")
+    for verb, name, before in (
+        ("disable", "docx", NAMES),
+        ("enable", "docx", ("docx",)),
+        ("pin", "notes", NAMES),
+        ("unpin", "notes", ("notes",)),
+    ):
+        with Terminal(machine, verb) as terminal:
+            lines = terminal.until("Esc leaves").now()
+            assert (lines[0], [line[2:].split()[0] for line in lines[1:-1]]) == (
+                f"{verb.capitalize()} which skill?",
+                [*before],
+            )
+            code, lines = terminal.press(*name).until(f"filter: {name}").press(ENTER).end()
+        assert (code, lines[0].split()[0]) == (0, name)
+        assert machine.ask("skill", verb, code=2)["error"] == "NAME is missing."
+    for verb, told in (("enable", "No skill is disabled."), ("unpin", "No skill is pinned.")):
+        with Terminal(machine, verb) as terminal:
+            assert terminal.end() == (1, [f"error: {told}", "hint: `whet list --all` shows every skill."])
+
+
 def test_what_is_typed_filters_and_the_cursor_is_enough(machine: Machine, shop: str) -> None:
     with Terminal(machine, "install", shop) as terminal:
         terminal.until("Esc leaves").press("r", "e", "v").until("filter: rev")

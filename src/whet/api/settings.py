@@ -343,6 +343,11 @@ class SkillSettings:
 
     # what is offered
 
+    def disabled(self, surface: str | None = None) -> list[Card]:
+        """The skills that `disable` disabled on this surface ("": everywhere; None: on any). Files can disable more."""
+        off = {key for key, where in self._decisions.disabled() if surface in (None, where)}
+        return [card for card in self._workspace.snapshot().catalogue.cards if not off.isdisjoint(card.known_as)]
+
     def enable(self, name: str, surface: str = "") -> Switch:
         """Offer a skill again, everywhere or on one surface, such as a client.
 
@@ -433,6 +438,15 @@ class SkillSettings:
 
     # pins
 
+    def pinned(self) -> list[Card]:
+        """The skills that are pinned."""
+        pins, locked = self._decisions.pins(), self._sources().pins()
+        return [
+            card
+            for card in self._workspace.snapshot().catalogue.cards
+            if not pins.keys().isdisjoint(card.known_as) or os.path.realpath(card.directory) in locked
+        ]
+
     def pin(self, name: str, reason: str = "") -> PinChange:
         """Pin this skill: updates and the curator leave it alone until `unpin`.
 
@@ -447,7 +461,7 @@ class SkillSettings:
         pins = self._decisions.pins()
         if (key := next((key for key in card.known_as if key in pins), None)) is not None:
             return pins[key]
-        return _read_pinned(self._sources().read_pin(card.directory))
+        return _read_pinned(self._sources().pins().get(os.path.realpath(card.directory), ""))
 
     def _set_pin(self, card: Card, reason: str | None, by: Provenance = USER) -> Commit:
         """Pin a skill, or with None unpin it, and enter that into the history with why it was pinned before."""

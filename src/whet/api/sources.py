@@ -981,13 +981,14 @@ class SkillSources:
 
     # what the lock knows
 
-    def read_pin(self, directory: str) -> str:
-        """The pin that a lock has of the skill in a directory; "" if it has none."""
-        for installer in self._installers():
-            known = installer.relative(os.path.realpath(directory))
-            if pinned := next((entry.pinned for entry in installer.installed() if entry.path == known), ""):
-                return pinned
-        return ""
+    def pins(self) -> dict[str, str]:
+        """The pins that the locks have, by the real directories of the skills."""
+        return {
+            os.path.realpath(installer.directory(entry.path)): entry.pinned
+            for installer in reversed(self._installers())
+            for entry in installer.installed()
+            if entry.pinned
+        }
 
     def set_pin(self, directory: str, name: str, pinned: str) -> bool:
         """Write a pin into every lock that names the skill; returns whether that changed anything."""

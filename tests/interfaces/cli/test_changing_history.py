@@ -163,10 +163,10 @@ def test_redo_undoes_the_last_undo_or_that_of_a_change_or_a_skill(
     whet("undo")  # 5, of 2
     assert body(deploy) == "One.\n"
     assert redo("--dry-run") == (0, "One.", "Would undo change 5 (undo): deploy.")
-    assert redo() == (0, "Two.", "Undid change 5 (undo): deploy is as it was.")
-    assert redo("3") == (0, "Three.", "Undid change 4 (undo): deploy is as it was.")
+    assert redo() == (0, "Two.", "Undid change 5 (undo): deploy has the change again.")
+    assert redo("3") == (0, "Three.", "Undid change 4 (undo): deploy has the change again.")
     whet("undo", "deploy")
-    assert redo("deploy") == (0, "Three.", "Undid change 8 (undo): deploy is as it was.")
+    assert redo("deploy") == (0, "Three.", "Undid change 8 (undo): deploy has the change again.")
     whet("disable", "deploy")
     whet("undo")
     assert redo() == (0, "Three.", "Undid change 11 (enable): deploy is disabled again.")

@@ -84,9 +84,9 @@ def skill_argument(parser: Parser, text: str = "The skill.") -> None:
     parser.positional("name", "NAME", text)
 
 
-def chosen_skill_argument(parser: Parser) -> None:
-    """Take the name of a skill; `picker.choose_skill` asks for one that is left out."""
-    parser.positional("name", "NAME", "The skill; without it, you choose from a list.", optional=True)
+def chosen_skill_argument(parser: Parser, text: str = "The skill") -> None:
+    """Take the name of a skill; `picker.choose_skills` asks for one that is left out."""
+    parser.positional("name", "NAME", f"{text}; without it, you choose from a list.", optional=True)
 
 
 def names_argument(parser: Parser, default: str = "every installed skill") -> None:

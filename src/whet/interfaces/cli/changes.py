@@ -112,11 +112,13 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         switched = entry.action in SWITCHES
         if entry.after and not switched:
             screen.line(screen.place(entry.path))
+        before = undone.get(_place(entry))
         state = ("is as it was" if entry.before else "is back") if entry.after else "is gone"
+        if before and before.action == "undo" and entry.before and entry.after:
+            state = "has the change again"
         if reversal.state:
             state = f"is as it was in state {reversal.state}"
         state = f"{entry.skill} {state}."
-        before = undone.get(_place(entry))
         if switched:
             state = f"{entry.skill} {_describe_decision(entry)}."
         elif entry.before == entry.after:

@@ -21,6 +21,7 @@ from whet.interfaces.cli.text import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from whet.api import Library
     from whet.errors import AmbiguousError
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
@@ -203,20 +204,29 @@ def _pick_some(title: str, choices: Sequence[Choice], env: Mapping[str, str], *,
     raise RefusedError("not-agreed", "Nothing was chosen.", hint="Nothing was changed.")
 
 
-def choose_skill(context: Context, options: Namespace, command: str, title: str) -> str:
-    """The skill that a person chooses. Raises UsageError where nobody can be asked, and RefusedError if they leave."""
+def choose_skills(
+    context: Context,
+    options: Namespace,
+    command: str,
+    title: str,
+    find: Callable[[Library], Sequence[Card]] | None = None,
+    missing: str = "There are no skills to choose from.",
+    *,
+    many: bool = False,
+) -> list[str]:
+    """The skill that a person chooses of all, or of those that `find` finds; or `many`.
+
+    Raises UsageError where nobody can be asked, NotFoundError with what is `missing` where there is nothing to choose,
+    and RefusedError if they leave.
+    """
     if not can_ask(options):
         raise misuse(command, "NAME is missing.")
-    cards = context.library.catalogue.cards
+    cards = find(context.library) if find else context.library.catalogue.cards
     if not cards:
-        raise NotFoundError("skill-not-found", "There are no skills yet.", hint="`whet new` creates one.")
-    return cards[pick_one(title, [*map(skill_choice, cards)], context.env)].full_name
-
-
-def skill_choice(card: Card) -> Choice:
-    """The line of a skill in a list to choose from."""
-    mark = f"[{card.mark}] " if card.mark else ""
-    return Choice((card.full_name, card.scope, f"{mark}{card.description}"))
+        raise NotFoundError("skill-not-found", missing, hint="`whet list --all` shows every skill.")
+    marks = (f"[{card.mark}] " if card.mark else "" for card in cards)
+    rows = ((card.full_name, card.scope, f"{mark}{card.description}") for card, mark in zip(cards, marks, strict=True))
+    return [cards[number].full_name for number in _pick_some(title, [*map(Choice, rows)], context.env, many=many)]
 
 
 def settle(error: AmbiguousError, options: Namespace, env: Mapping[str, str]) -> bool:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.errors import NotFoundError, RefusedError
-from whet.interfaces.cli.arguments import reason_option, skill_argument
+from whet.interfaces.cli.arguments import chosen_skill_argument, reason_option, skill_argument
 from whet.interfaces.cli.commands.skills import LISTED
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.rendering import VERDICTS, render_findings
@@ -17,12 +17,23 @@ from whet.library.settings import LISTING
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whet.api import Library
     from whet.api.guard import ProjectReview
-    from whet.api.settings import ListingChange, PinChange, SettingValues, Switch, Trust, TrustedRepositories
+    from whet.api.settings import (
+        ListingChange,
+        PinChange,
+        SettingValues,
+        SkillSettings,
+        Switch,
+        Trust,
+        TrustedRepositories,
+    )
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Namespace, Parser
+    from whet.library.card import Card
     from whet.library.trust import SkillDecision
 
 
@@ -119,10 +130,43 @@ def _configure_surface(parser: Parser) -> None:
         "Clients that read its directory themselves still load it; Whet names them and says how to hide it there. "
         "Enabling or disabling a skill is in the history: `whet undo` reverses it."
     )
-    skill_argument(parser)
+    chosen_skill_argument(parser)
     parser.option(
         "--surface", metavar="S", default="", text="Only on this surface, such as mcp or cli (default: everywhere)."
     )
+
+
+def _choose(
+    context: Context, options: Namespace, verb: str, find: Callable[[Library], list[Card]], missing: str
+) -> SkillSettings:
+    """Let a person choose a skill where none is named; the settings that decide about it."""
+    if options.name is None:
+        from whet.interfaces.cli.picker import choose_skills
+
+        title = f"{verb.capitalize()} which skill?"
+        [options.name] = choose_skills(context, options, f"skill {verb}", title, find, missing)
+    return context.library.settings
+
+
+def _others(library: Library, cards: list[Card]) -> list[Card]:
+    known = {card.id for card in cards}
+    return [card for card in library.catalogue.cards if card.id not in known]
+
+
+def run_enable(context: Context, options: Namespace) -> Answer:
+    def find(library: Library) -> list[Card]:
+        return library.settings.disabled(options.surface or None)
+
+    settings = _choose(context, options, "enable", find, "No skill is disabled.")
+    return Answer(settings.enable(options.name, options.surface), render_enable)
+
+
+def run_disable(context: Context, options: Namespace) -> Answer:
+    def find(library: Library) -> list[Card]:
+        return _others(library, library.settings.disabled(options.surface))
+
+    settings = _choose(context, options, "disable", find, "There are no skills to disable.")
+    return Answer(settings.disable(options.name, options.surface), render_disable)
 
 
 def render_enable(switch: Switch, screen: Screen, _options: Namespace) -> None:
@@ -161,8 +205,16 @@ def render_list_as(listing: ListingChange, screen: Screen, _options: Namespace) 
 
 
 def configure_pin(parser: Parser) -> None:
-    skill_argument(parser)
+    chosen_skill_argument(parser)
     reason_option(parser)
+
+
+def run_pin(context: Context, options: Namespace) -> Answer:
+    def find(library: Library) -> list[Card]:
+        return _others(library, library.settings.pinned())
+
+    settings = _choose(context, options, "pin", find, "There are no skills to pin.")
+    return Answer(settings.pin(options.name, options.reason), render_pin)
 
 
 def render_pin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
@@ -170,7 +222,12 @@ def render_pin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
 
 
 def configure_unpin(parser: Parser) -> None:
-    skill_argument(parser, "The skill; it may no longer exist.")
+    chosen_skill_argument(parser, "The skill, which may no longer exist")
+
+
+def run_unpin(context: Context, options: Namespace) -> Answer:
+    settings = _choose(context, options, "unpin", lambda library: library.settings.pinned(), "No skill is pinned.")
+    return Answer(settings.unpin(options.name), render_unpin)
 
 
 def render_unpin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
@@ -217,16 +274,12 @@ COMMANDS = {
     "guard untrust": Command(
         configure_untrust, lambda c, o: Answer(c.library.settings.untrust(o.path), render_untrust)
     ),
-    "skill enable": Command(
-        _configure_surface, lambda c, o: Answer(c.library.settings.enable(o.name, o.surface), render_enable)
-    ),
-    "skill disable": Command(
-        _configure_surface, lambda c, o: Answer(c.library.settings.disable(o.name, o.surface), render_disable)
-    ),
+    "skill enable": Command(_configure_surface, run_enable),
+    "skill disable": Command(_configure_surface, run_disable),
     "prompt list-as": Command(
         configure_list_as,
         lambda c, o: Answer(c.library.settings.list_as(o.name, o.mode, here=o.here), render_list_as),
     ),
-    "skill pin": Command(configure_pin, lambda c, o: Answer(c.library.settings.pin(o.name, o.reason), render_pin)),
-    "skill unpin": Command(configure_unpin, lambda c, o: Answer(c.library.settings.unpin(o.name), render_unpin)),
+    "skill pin": Command(configure_pin, run_pin),
+    "skill unpin": Command(configure_unpin, run_unpin),
 }

@@ -289,9 +289,9 @@ def configure_show(parser: Parser) -> None:
 def run_show(context: Context, options: Namespace) -> Answer:
     """Ask for tier 2, or for tier 3."""
     if options.name is None:
-        from whet.interfaces.cli.picker import choose_skill
+        from whet.interfaces.cli.picker import choose_skills
 
-        options.name = choose_skill(context, options, "show", "Show which skill?")
+        [options.name] = choose_skills(context, options, "show", "Show which skill?")
     name, file, page = options.name, options.file, options.page
     if options.skill:
         if page > 1:

@@ -210,9 +210,9 @@ def configure_edit(parser: Parser) -> None:
 
 def run_edit(context: Context, options: Namespace) -> Answer:
     if options.name is None:
-        from whet.interfaces.cli.picker import choose_skill
+        from whet.interfaces.cli.picker import choose_skills
 
-        options.name = choose_skill(context, options, "edit", "Edit which skill?")
+        [options.name] = choose_skills(context, options, "edit", "Edit which skill?")
     body = read_text(options.body, options.body_file, "edit", "body")
     if body is None:
         from whet.interfaces.cli.editor import edit_skill
@@ -307,7 +307,18 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     from whet.sources.install.apply import check_complete
 
     if not options.names:
-        options.names = _choose_skills(context, options)
+        from whet.interfaces.cli.picker import choose_skills
+
+        scopes = ("project",) if options.here else ("project", "user")
+        options.names = choose_skills(
+            context,
+            options,
+            "remove",
+            "Remove which skills?",
+            lambda library: [card for card in library.catalogue.cards if card.scope in scopes],
+            "There are no skills to remove.",
+            many=True,
+        )
     library, ways = context.library, dict[tuple[str, bool], list[str]]()
     cards = {name: None if options.archive else _find_card(library, name, here=options.here) for name in options.names}
     installed = library.sources.installed_among(card for card in cards.values() if card)
@@ -343,21 +354,6 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     gone = tuple(RemovedSkill(plain[name], how) for (how, _), names in ways.items() for name in names if done)
     parts = [*planned, *parts]
     return Answer(Removed(tuple(parts), gone), render_removed, max(part.code for part in parts))
-
-
-def _choose_skills(context: Context, options: Namespace) -> list[str]:
-    """The skills that a person marks in a list. Raises UsageError where nobody can be asked."""
-    if not can_ask(options):
-        raise misuse("remove", "NAME is missing.")
-    from whet.interfaces.cli.picker import pick_several, skill_choice
-
-    scopes = ("project",) if options.here else ("project", "user")
-    cards = [card for card in context.library.catalogue.cards if card.scope in scopes]
-    if not cards:
-        hint = "`whet list --all` shows every skill."
-        raise NotFoundError("skill-not-found", "There are no skills to remove.", hint=hint)
-    choices = [*map(skill_choice, cards)]
-    return [cards[number].full_name for number in pick_several("Remove which skills?", choices, context.env)]
 
 
 def _needed_by(library: Library, name: str, along: list[str]) -> tuple[str, ...]:
