@@ -11,7 +11,7 @@ Reads sessions, one JSON object per line: `task`, `instance`, `instruction`, `se
 - whether the skill of one instance, in a library with one skill for each task (and those of `--among`), is the first
   hit for the instructions of the other instances of its task;
 - whether secrets planted in messages, commands and outputs come out;
-- whether the skill passes the profiles `spec` and `quality`.
+- whether the skill, without the note that marks a draft, passes the profiles `spec` and `quality`.
 
 With `--writer FILE` (skills that machines wrote for these tasks: `task`, `name`, `description`, `body`), it also lets a
 scripted model write each skill. The model answers with one of the skills for the task, good or bad as it is; what Whet
@@ -47,6 +47,7 @@ from distill_points import THRESHOLDS, read_point, shares
 from whet.guard.syntax import blocks_of, parses
 from whet.learning.distill.draft import Draft, draft, main_file
 from whet.learning.distill.names import name_problem, values_in
+from whet.learning.distill.outline import NOTE
 from whet.learning.distill.writer import write
 from whet.learning.evidence.session import evidence_of
 from whet.learning.models.scripted import Scripted
@@ -249,7 +250,8 @@ def measure(sessions: Sequence[Session], *, misses: bool = False, among: Sequenc
             "whet without skills": bare,
         }
         held = {name: shares(points, one) for name, one in texts.items()}
-        findings = validate(ValidationInput(skill.name, text, files=("SKILL.md", *skill.files)), "quality")
+        edited = text.replace(NOTE, "")
+        findings = validate(ValidationInput(skill.name, edited, files=("SKILL.md", *skill.files)), "quality")
         rows[session.task].append(
             {
                 "instance": session.instance,
