@@ -15,7 +15,7 @@ from whet.errors import InvalidError, UsageError
 from whet.guard.sandbox.levels import levels
 from whet.learning.evals import results_directory
 from whet.learning.evals.evaluation import measure
-from whet.learning.evals.results import Evaluation, Output, Result, Run, rows, scores, spread, summary
+from whet.learning.evals.results import Evaluation, Output, Result, Run, scores, spread
 from whet.learning.models.model import Budget, Budgeted, Call, Completion, ModelError
 from whet.learning.models.scripted import Scripted
 from whet.runtime.trials import TURNS, Trials
@@ -43,12 +43,12 @@ def test_a_skill_that_helps_is_seen_to_help() -> None:
     assert [(run.side, run.number, run.pass_rate) for run in runs] == [
         *(("with_skill", 1, 1.0), ("without_skill", 1, 0.5), ("with_skill", 2, 1.0), ("without_skill", 2, 0.5)),
     ]
-    assert all(run.seconds > 0 and run.tokens > 0 and run.grading_tokens > 0 and run.turns == 1 for run in runs)
+    assert all(run.output.seconds > 0 and run.output.tokens > 0 and run.grading_tokens > 0 for run in runs)
     assert scores(runs, "with_skill") == {"signed": 1.0}
-    told = summary(runs, SIDES).to_json()
-    assert told["with_skill"]["pass_rate"] == {"mean": 1.0, "stddev": 0.0, "min": 1.0, "max": 1.0}
-    assert told["delta"]["pass_rate"] == "+0.50"
-    assert [row.flags for row in rows(runs, SIDES)] == [(), ("passes-in-both",)]
+    numbers = told(runs).summary.to_json()
+    assert numbers["with_skill"]["pass_rate"] == {"mean": 1.0, "stddev": 0.0, "min": 1.0, "max": 1.0}
+    assert numbers["delta"]["pass_rate"] == "+0.50"
+    assert [row.flags for row in told(runs).expectations] == [(), ("passes-in-both",)]
 
 
 def test_each_try_is_a_conversation_of_its_own_and_sees_no_rubric() -> None:
@@ -86,9 +86,9 @@ def test_a_try_has_the_tools_of_a_run_and_what_it_leaves_is_its_output() -> None
     evals = [{"id": "x", "prompt": "x", "assertions": [{"type": "contains", "file": "out/a.txt", "value": "A"}]}]
     evals[0]["files"] = ["evals/data"]
     run, without = done(Scripted(answer), evals=evals, references__more_md=b"More.", evals__data=b"Data.")
-    assert (run.pass_rate, run.calls, run.turns) == (1.0, 7, 2)
-    assert run.output == Output("Done.", {"out/a.txt": b"A", "out.txt": b"Data."})
-    assert run.viewed == ("references/more.md", "evals/evals.json")
+    assert (run.pass_rate, run.output.calls) == (1.0, 7)
+    assert run.output[:2] == ("Done.", {"out/a.txt": b"A", "out.txt": b"Data."})
+    assert run.output.viewed == ("references/more.md", "evals/evals.json")
     assert answers[0] == "     1\tMore." and answers[1].startswith("Read failed: No such file")
     assert "Exit code" in answers[2] and "evals" not in answers[2]  # the skill cannot be written
     assert answers[3] == "Wrote 1 bytes." and answers[4].startswith("Denied: ")
@@ -110,7 +110,7 @@ def test_a_skill_that_grants_little_is_measured_with_little() -> None:
 def test_a_model_that_never_ends_is_ended() -> None:
     endless = Scripted(lambda _: Completion("", calls=(Call("1", "odd", {}),)))
     run = done(endless, evals=[{"prompt": "x", "assertions": [{"type": "contains", "value": "x"}]}])[0]
-    assert (run.turns, run.pass_rate) == (TURNS, 0.0)
+    assert (len(endless.requests), run.pass_rate) == (2 * TURNS, 0.0)
 
 
 def test_a_failed_try_has_no_score_and_a_used_up_budget_ends_all() -> None:
@@ -127,7 +127,7 @@ def test_a_failed_try_has_no_score_and_a_used_up_budget_ends_all() -> None:
     runs = done(Scripted(answer), evals=evals)
     assert [(run.pass_rate, run.error) for run in runs] == [(None, "Too slow."), (1.0, "")]
     assert scores(runs, "with_skill") == {"1": None}
-    assert [row.flags for row in rows(runs, SIDES)] == [("no-score",)]
+    assert [row.flags for row in told(runs).expectations] == [("no-score",)]
     count = 5
     short = done(Budgeted(Scripted(answer), Budget(calls=2)), evals=evals, runs=2)
     assert [bool(run.error) for run in short] == [False, False, True, True]
@@ -150,11 +150,11 @@ def made(passes: dict[Side, list[list[bool]]], item: Eval | None = None) -> list
 
 def test_expectations_that_tell_nothing_are_flagged() -> None:
     runs = made({"with_skill": [[True, False]] * 3, "without_skill": [[True, False]] * 3})
-    assert [row.flags for row in rows(runs, SIDES)] == [("passes-in-both",), ("fails-in-both",)]
+    assert [row.flags for row in told(runs).expectations] == [("passes-in-both",), ("fails-in-both",)]
     runs = made(
         {"with_skill": [[True, False], [False, False], [True, False]], "without_skill": [[False, True]] * 3},
     )
-    assert [row.flags for row in rows(runs, SIDES)] == [("high-variance",), ("worse-with-skill",)]
+    assert [row.flags for row in told(runs).expectations] == [("high-variance",), ("worse-with-skill",)]
 
 
 def test_spread() -> None:
@@ -184,7 +184,8 @@ def test_the_workspace_has_the_common_layout(tmp_path: Path) -> None:
     assert grading["summary"] == {"passed": 1, "failed": 1, "total": 2, "pass_rate": 0.5}
     assert [*grading["expectations"][0]] == ["text", "passed", "evidence", "by"]
     timing = json.loads((folder / "timing.json").read_text())
-    assert (timing["total_tokens"], timing["duration_ms"]) == (runs[3].tokens, round(runs[3].seconds * 1000))
+    output = runs[3].output
+    assert (timing["total_tokens"], timing["duration_ms"]) == (output.tokens, round(output.seconds * 1000))
     whole = json.loads((tmp_path / "out" / "iteration-1" / "benchmark.json").read_text())
     assert whole["run_summary"]["delta"]["pass_rate"] == "+0.50" and len(whole["runs"]) == 4
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from whet.learning.distill.rounds import Distillation, Help
     from whet.learning.distill.rounds import Kept as DistillationStore
     from whet.learning.evals.descriptions import Description
-    from whet.learning.evals.evaluation import Attempt, Task
-    from whet.learning.evals.results import Evaluation
+    from whet.learning.evals.evaluation import Task
+    from whet.learning.evals.results import Evaluation, Output
     from whet.learning.evals.skill_tests import OwnTests
     from whet.learning.evals.subject import SkillEvals
     from whet.learning.evidence.session import Evidence
@@ -193,7 +193,7 @@ class SkillLearning:
         known = (stores.sessions, stores.usage, stores.feedback)
         return LearningContext(self._workspace, self._editor(), *known, self._attempt)
 
-    def _attempt(self, task: Task, model: Model) -> Attempt:
+    def _attempt(self, task: Task, model: Model) -> Output:
         """Have a model do a task of a skill's evals, as a run does it."""
         from whet.runtime.trials import Trials
 

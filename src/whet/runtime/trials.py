@@ -13,7 +13,7 @@ import shutil
 import threading
 from typing import TYPE_CHECKING
 
-from whet.learning.evals.evaluation import Attempt
+from whet.learning.evals.results import Output
 from whet.learning.models.model import Budget
 from whet.prompt.message import ASKED, compose, remarks, spoken, tagged
 from whet.prompt.shell import allowed_environment
@@ -56,7 +56,7 @@ class Trials:
         self._run_on = workspace.config().settings.run_on
         self._backend = backend
 
-    def __call__(self, task: Task, model: Model) -> Attempt:
+    def __call__(self, task: Task, model: Model) -> Output:
         """Do one task. Raises ModelError, RefusedError `no-sandbox`."""
         if self._backend is None:
             self._backend = open_backend(self._run_on, self._place.home, self._place.env)
@@ -72,7 +72,7 @@ class Trials:
             finally:
                 shutil.rmtree(top, ignore_errors=True)
 
-    def _attempt(self, task: Task, model: Model, backend: Backend, top: str) -> Attempt:
+    def _attempt(self, task: Task, model: Model, backend: Backend, top: str) -> Output:
         place = self._place
         project, skill, own = (os.path.join(top, name) for name in ("task", "skill", "run"))
         for path in (project, skill, own):
@@ -110,18 +110,16 @@ class Trials:
         backend.leave(copy)
         return self._result(journal, copy, directory, end.seconds)
 
-    def _result(self, journal: Journal, copy: Workspace, directory: str, seconds: float) -> Attempt:
-        from whet.learning.evals.results import Output
-
+    def _result(self, journal: Journal, copy: Workspace, directory: str, seconds: float) -> Output:
         said = [one for one in journal.records if isinstance(one, Said) and one.role == "assistant"]
         uses = [one for one in journal.records if isinstance(one, Use)]
         looked = [str(one.given.get("file_path")) for one in journal.decisions().values() if one.tool == "Read"]
-        return Attempt(
-            Output(next((one.text for one in reversed(said) if one.text), ""), self._files(copy)),
+        return Output(
+            next((one.text for one in reversed(said) if one.text), ""),
+            self._files(copy),
             seconds,
             sum(use.tokens_in for use in uses),
             sum(use.tokens_out for use in uses),
-            len(said),
             sum(len(one.calls) for one in said),
             tuple(dict.fromkeys(path.removeprefix(f"{directory}/")[:200] for path in looked)),
         )

@@ -49,22 +49,8 @@ class Task(NamedTuple):
     """The skill whose tools it may use."""
 
 
-class Attempt(NamedTuple):
-    """What a model made of a task."""
-
-    output: Output
-    seconds: float
-    tokens_in: int
-    tokens_out: int
-    turns: int
-    calls: int
-    """Tools the model called."""
-    viewed: tuple[str, ...]
-    """Files that the model read."""
-
-
 if TYPE_CHECKING:
-    Try = Callable[[Task, Model], Attempt]
+    Try = Callable[[Task, Model], Output]
     """Has a model do a task. Raises ModelError."""
 
 
@@ -156,14 +142,13 @@ def measure(
             continue
         try:
             task = Task(item.prompt, files[item.id], given, given.skill() if given else own)
-            tried = attempt(task, model)
-            results, grading = grade(item, tried.output, grader or model, run_check)
+            output = attempt(task, model)
+            results, grading = grade(item, output, grader or model, run_check)
         except ModelError as error:
             errors.append(error)
             done.append(Run(item, side, number, Output(""), error=error.message))
         else:
-            spent = (tried.seconds, tried.tokens_in, tried.tokens_out, grading, tried.turns, tried.calls, tried.viewed)
-            done.append(Run(item, side, number, tried.output, results, "", *spent))
+            done.append(Run(item, side, number, output, results, grading_tokens=grading))
         progress(len(done), len(wanted))
     if errors and all(run.error for run in done):
         raise errors[0]

@@ -23,11 +23,22 @@ SIDES: tuple[Side, ...] = get_args(Side)
 
 
 class Output(NamedTuple):
-    """What a model made of a task."""
+    """What a model made of a task, and what it took."""
 
     answer: str
     files: Mapping[str, bytes] = {}
     """The files it wrote, by their paths."""
+    seconds: float = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    calls: int = 0
+    """Tools the model called."""
+    viewed: tuple[str, ...] = ()
+    """Files that the model read."""
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
 
     def text(self, limit: int) -> str:
         """All of it that is text, each file under its name."""
@@ -44,10 +55,6 @@ class Result(NamedTuple):
     evidence: str
     by: Literal["code", "model"] = "code"
 
-    def to_json(self) -> Json:
-        """As grading files hold it."""
-        return self._asdict()
-
 
 class Run(NamedTuple):
     """One try at one eval."""
@@ -60,20 +67,7 @@ class Run(NamedTuple):
     results: tuple[Result, ...] = ()
     error: str = ""
     """Why there is no score; empty where there is one."""
-    seconds: float = 0.0
-    tokens_in: int = 0
-    tokens_out: int = 0
     grading_tokens: int = 0
-    turns: int = 0
-    calls: int = 0
-    """Tools the model called."""
-    viewed: tuple[str, ...] = ()
-    """Files of the skill that the model looked at."""
-
-    @property
-    def tokens(self) -> int:
-        """What the task took, grading left out."""
-        return self.tokens_in + self.tokens_out
 
     @property
     def passed(self) -> int:
@@ -98,9 +92,9 @@ class Run(NamedTuple):
             "run_number": self.number,
             "result": {
                 **self.to_counts(),
-                "time_seconds": round(self.seconds, 3),
-                "tokens": self.tokens,
-                "tool_calls": self.calls,
+                "time_seconds": round(self.output.seconds, 3),
+                "tokens": self.output.tokens,
+                "tool_calls": self.output.calls,
                 "errors": 1 if self.error else 0,
             },
             "expectations": as_json(self.results),
@@ -200,15 +194,41 @@ class Evaluation(NamedTuple):
 
     @property
     def summary(self) -> Summary:
-        return summary(self.done, self.sides)
+        """Pass rate, time and tokens of each side, and the difference between the first and the second."""
+        found: dict[Side, Measures] = {}
+        for side in self.sides:
+            scored = [run for run in self.done if run.side == side and run.pass_rate is not None]
+            found[side] = Measures(
+                spread(run.pass_rate or 0.0 for run in scored),
+                spread(run.output.seconds for run in scored),
+                spread(float(run.output.tokens) for run in scored),
+            )
+        delta: dict[str, str | None] = dict.fromkeys(Measures._fields)
+        if len(self.sides) > 1:
+            for name, one, other in zip(Measures._fields, *(found[side] for side in self.sides[:2]), strict=True):
+                if one is not None and other is not None:
+                    gap = round(one.mean, 4) - round(other.mean, 4)
+                    delta[name] = f"{gap:+.{2 if name == 'pass_rate' else 1}f}"
+        return Summary(found, delta)
 
     @property
     def expectations(self) -> tuple[Row, ...]:
-        return rows(self.done, self.sides)
+        """Every expectation with its rate on each side, and what is worth a look."""
+        found = []
+        for item in {run.eval.id: run.eval for run in self.done}.values():
+            own = [run for run in self.done if run.eval.id == item.id]
+            scored = [run for run in own if run.pass_rate is not None]
+            for place, wanted in enumerate(item.expectations):
+                met = {side: [run.results[place].passed for run in scored if run.side == side] for side in self.sides}
+                rates = {side: sum(given) / len(given) if given else None for side, given in met.items()}
+                sure = all(_is_sure(given) for given in met.values())
+                flags = _flags([*rates.values()], missing=len(scored) < len(own), sure=sure)
+                found.append(Row(item.id, wanted.text, rates, flags))
+        return tuple(found)
 
     @property
     def tokens(self) -> int:
-        return sum(run.tokens + run.grading_tokens for run in self.done)
+        return sum(run.output.tokens + run.grading_tokens for run in self.done)
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -269,53 +289,20 @@ def scores(runs: Sequence[Run], side: Side) -> dict[str, float | None]:
     return found
 
 
-def summary(runs: Sequence[Run], sides: Sequence[Side]) -> Summary:
-    """Pass rate, time and tokens of each side, and the difference between the first and the second."""
-    found: dict[Side, Measures] = {}
-    for side in sides:
-        scored = [run for run in runs if run.side == side and run.pass_rate is not None]
-        found[side] = Measures(
-            spread(run.pass_rate or 0.0 for run in scored),
-            spread(run.seconds for run in scored),
-            spread(float(run.tokens) for run in scored),
-        )
-    delta: dict[str, str | None] = dict.fromkeys(Measures._fields)
-    if len(sides) > 1:
-        for name, one, other in zip(Measures._fields, found[sides[0]], found[sides[1]], strict=True):
-            if one is not None and other is not None:
-                gap = round(one.mean, 4) - round(other.mean, 4)
-                delta[name] = f"{gap:+.{2 if name == 'pass_rate' else 1}f}"
-    return Summary(found, delta)
+def _is_sure(met: Sequence[bool]) -> bool:
+    """Is an expectation met nearly always or nearly never? Few runs tell nothing about that."""
+    low, high = _UNSURE
+    return len(met) < _LEAST_RUNS or not low <= sum(met) / len(met) <= high
 
 
-def rows(runs: Sequence[Run], sides: Sequence[Side]) -> tuple[Row, ...]:
-    """Every expectation with its rate on each side, and what is worth a look."""
-    found = []
-    for item in {run.eval.id: run.eval for run in runs}.values():
-        own = {side: [run for run in runs if run.eval.id == item.id and run.side == side] for side in sides}
-        for place, wanted in enumerate(item.expectations):
-            met = {
-                side: [run.results[place].passed for run in own[side] if run.pass_rate is not None] for side in sides
-            }
-            rates = {side: sum(given) / len(given) if given else None for side, given in met.items()}
-            missing = any(run.pass_rate is None for side in sides for run in own[side])
-            found.append(Row(item.id, wanted.text, rates, _flags(sides, rates, met, missing=missing)))
-    return tuple(found)
-
-
-def _flags(
-    sides: Sequence[Side], rates: dict[Side, float | None], met: dict[Side, list[bool]], *, missing: bool
-) -> tuple[Flag, ...]:
+def _flags(rates: Sequence[float | None], *, missing: bool, sure: bool) -> tuple[Flag, ...]:
     flags: list[Flag] = ["no-score"] if missing else []
-    known = [rate for side in sides if (rate := rates[side]) is not None]
-    if len(known) == len(sides) > 1:
+    known = [rate for rate in rates if rate is not None]
+    if len(known) == len(rates) > 1:
         if min(known) == 1.0:
             flags.append("passes-in-both")
         if max(known) == 0.0:
             flags.append("fails-in-both")
         if known[0] < known[1]:
             flags.append("worse-with-skill")
-    low, high = _UNSURE
-    if any(len(met[side]) >= _LEAST_RUNS and low <= (rates[side] or 0.0) <= high for side in sides):
-        flags.append("high-variance")
-    return tuple(flags)
+    return (*flags, *(() if sure else ("high-variance",)))

@@ -62,18 +62,18 @@ def write(place: str, evaluation: Evaluation) -> None:
             folder = os.path.join(place, names[run.eval.id], run.side, *([f"run-{run.number}"] if several else []))
             make_directories(os.path.join(folder, "outputs"), durable=False)
             _write_outputs(folder, run)
-            seconds = round(run.seconds, 3)
+            output = run.output
             timing = {
-                "total_tokens": run.tokens,
-                "duration_ms": round(run.seconds * 1000),
-                "total_duration_seconds": seconds,
-                "tokens_in": run.tokens_in,
-                "tokens_out": run.tokens_out,
+                "total_tokens": output.tokens,
+                "duration_ms": round(output.seconds * 1000),
+                "total_duration_seconds": round(output.seconds, 3),
+                "tokens_in": output.tokens_in,
+                "tokens_out": output.tokens_out,
                 "grading_tokens": run.grading_tokens,
             }
             _dump(os.path.join(folder, "timing.json"), timing)
             grades = {"expectations": as_json(run.results), "summary": run.to_counts(), "error": run.error}
-            _dump(os.path.join(folder, "grading.json"), {**grades, "skill_files_viewed": list(run.viewed)})
+            _dump(os.path.join(folder, "grading.json"), {**grades, "skill_files_viewed": list(output.viewed)})
         for item in {run.eval.id: run.eval for run in runs}.values():
             told = {"eval_id": item.id, "prompt": item.prompt, "assertions": [one.text for one in item.expectations]}
             _dump(os.path.join(place, names[item.id], "eval_metadata.json"), told)
