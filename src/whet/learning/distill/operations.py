@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.authoring.main_file import Main, bump_version, main_of, version_of
+from whet.authoring.main_file import KEEP, Main, bump_version, main_of, version_of
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, RefusedError, WhetError
 from whet.learning.distill.draft import frontmatter, main_file
@@ -28,7 +28,7 @@ from whet.skill.tree import Item
 from whet.values import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from whet.authoring.journal import Journal
     from whet.learning.distill.draft import Draft
@@ -65,6 +65,8 @@ class Writing(NamedTuple):
     """Its SKILL.md, whole."""
     version: str
     """What it will have."""
+    files: Mapping[str, str]
+    """The files beside it that are written, by their paths."""
     operations: tuple[Mapping[str, Any], ...]
     before: Tree | None = None
     """The skill as it is; None for a new one."""
@@ -75,7 +77,7 @@ class Writing(NamedTuple):
     def after(self) -> Tree:
         """The skill as it will be, but for the number of its version."""
         main = main_of(self.before).path if self.before else MAIN_FILE
-        files = {path: Item(text.encode()) for path, text in written_files(self).items()}
+        files = {path: Item(text.encode()) for path, text in self.files.items()}
         return {**(self.before or {}), main: Item(self.text.encode("utf-8", "surrogateescape")), **files}
 
 
@@ -117,7 +119,7 @@ def writing_of(
         made = distillation.draft()
         text = _counted(main_file(made), 0 if "steps" in answers else 1)
         create = {"action": "create", "name": made.name, "body": text}
-        return Writing(made, "", text, FIRST_VERSION, (create, *_files(made, {})))
+        return Writing(made, "", text, FIRST_VERSION, made.files, _operations([create], made.name, made.files))
     old, count, past = main_of(tree), sessions_in(tree), past_of(journal, card.place, tree)
     trees = [found for of in past.left[-_LATEST:] if (found := _content(journal, of))]
     again = past.knows(session_label(distillation))
@@ -128,7 +130,8 @@ def writing_of(
     known = () if own else map(body_of, trees)
     body = merged(old.document.body, made.body, own=own, refused=[*refused, *known])
     body = replaced(body, made.body, [section for name in answers for section in _SECTIONS.get(name, ())])
-    text, values = replace_body(old.text, f"\n{body}"), _values(made)
+    text = replace_body(old.text, f"\n{body}")
+    values = {**frontmatter(made), "metadata.context": "fork" if made.fork else ""}
     for key, names in _KEYS.items():
         if (own and key == "description") or not answers.keys().isdisjoint(names):
             text = _set_or_removed(text, key, values[key])
@@ -136,10 +139,27 @@ def writing_of(
         text = _counted(text, 0)
     elif own and not again:
         text = _counted(text, count + 1)
-    changed = {path for path, item in tree.items() if not trees or trees[-1].get(path, item).data != item.data}
-    files = _files(made, tree, changed) if own else ()
+    left = trees[-1] if trees else {}
+    files = {
+        path: told
+        for path, told in (made.files if own else {}).items()
+        if path not in tree or (path in left and left[path].data == tree[path].data != told.encode())
+    }
+    version = version_of(old.document)
+    if files or text != old.text:
+        version = bump_version(Main(old.path, text, read_document(text)), old.document, "")[1]
+    edit = [{"action": "edit", "name": card.path, "body": text}] if text != old.text or not files else []
     remark = BEFORE if again else EDITED if edited else ""
-    return _next(card, tree, made, text, files)._replace(kept=(remark,) if remark else ())
+    operations, told = _operations(edit, card.path, files), (remark,) if remark else ()
+    return Writing(made, card.place, text, version, files, operations, tree, told)
+
+
+def _operations(
+    main: Sequence[Mapping[str, Any]], name: str, files: Mapping[str, str]
+) -> tuple[Mapping[str, Any], ...]:
+    """The operations that write the main file and then the others; only the first counts the version up."""
+    others = [{"action": "write_file", "name": name, "file_path": path, "content": files[path]} for path in files]
+    return tuple({**one, "version": KEEP} if at else one for at, one in enumerate([*main, *others]))
 
 
 BEFORE = "It has already learned from this session."
@@ -174,31 +194,6 @@ def _counted(text: str, sessions: int) -> str:
     return _set_or_removed(text, f"metadata.{COUNT}", str(sessions) if sessions else "")
 
 
-def _values(made: Draft) -> dict[str, str | list[str]]:
-    return {**frontmatter(made), "metadata.context": "fork" if made.fork else ""}
-
-
-def _next(card: Card, tree: Tree, made: Draft, text: str, files: tuple[Mapping[str, Any], ...] = ()) -> Writing:
-    """The operations for the next version."""
-    old = main_of(tree)
-    edit = {"action": "edit", "name": card.path, "body": text}
-    files = tuple({**one, "name": card.path} for one in files)
-    if files and text == old.text:
-        first = {name: value for name, value in files[0].items() if name != "version"}
-        files = (first, *files[1:])
-    operations = (edit, *files) if text != old.text or not files else files
-    changes = text != old.text or bool(files)
-    version = version_of(old.document)
-    if changes:
-        version = bump_version(Main(old.path, text, read_document(text)), old.document, "")[1]
-    return Writing(made, card.place, text, version, operations, tree)
-
-
-def written_files(writing: Writing) -> dict[str, str]:
-    """The files beside the main one that are written, by their paths."""
-    return {one["file_path"]: one["content"] for one in writing.operations if one["action"] == "write_file"}
-
-
 def _known(workspace: Workspace, name: str) -> Card | None:
     try:
         return workspace.find(name)[0]
@@ -209,20 +204,7 @@ def _known(workspace: Workspace, name: str) -> Card | None:
 def _set_or_removed(text: str, key: str, value: str | list[str]) -> str:
     if value:
         return set_value(text, key, value)
-    return remove_key(text, key) if _has(text, key) else text
-
-
-def _has(text: str, key: str) -> bool:
-    return key in read_document(text).lines
-
-
-def _files(made: Draft, tree: Tree, edited: Collection[str] = ()) -> tuple[Mapping[str, Any], ...]:
-    """The operations for files that are not there, or not so; the main file has counted the version up already."""
-    return tuple(
-        {"action": "write_file", "name": made.name, "file_path": path, "content": text, "version": "keep"}
-        for path, text in made.files.items()
-        if path not in edited and (path not in tree or tree[path].data != text.encode())
-    )
+    return remove_key(text, key) if key in read_document(text).lines else text
 
 
 class Past(NamedTuple):
