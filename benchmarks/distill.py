@@ -406,14 +406,14 @@ def compare_writers(sessions: Sequence[Session], rows: dict[str, list[dict[str, 
         evidence = evidence_of(transcript_of(session.record))
         found = rows.get(session.instance) or rows[session.task]
         row = found[number * 7 % len(found)]
-        result = write(evidence, scripted(row))
+        written, helped = write(evidence, scripted(row))
         raw = draft(evidence)._replace(name=row["name"], description=row["description"] or "", body=row["body"] or "")
         names[session.instance] = draft(evidence).name
         sides["outline"].append(broken(draft(evidence), evidence))
         sides["as the model wrote it"].append(broken(raw._replace(files={}), evidence))
-        sides["written and checked"].append(broken(draft(evidence, None, result.written), evidence))
-        refused += len(result.refused)
-        outlined += result.written is None
+        sides["written and checked"].append(broken(draft(evidence, None, written), evidence))
+        refused += len(helped.refused)
+        outlined += written is None
     told = {side: {what: sum(one[what] for one in found) for what in found[0]} for side, found in sides.items()}
     return {
         "sessions": len(sessions),

@@ -80,6 +80,20 @@ def read_value(kind: Any, value: Any, where: str) -> Any:
     return value
 
 
+def schema_of(kind: Any) -> Json:
+    """The JSON Schema of a type of named tuples, texts, numbers and tuples; fields without a default are required."""
+    from typing import get_args, get_origin, get_type_hints
+
+    if hasattr(kind, "_fields"):
+        hints = get_type_hints(kind)
+        required = [name for name in kind._fields if name not in kind._field_defaults]
+        fields = {name: schema_of(hints[name]) for name in kind._fields}
+        return {"type": "object", "properties": fields, "required": required}
+    if get_origin(kind) is tuple:
+        return {"type": "array", "items": schema_of(get_args(kind)[0])}
+    return {"type": {str: "string", bool: "boolean", int: "integer"}[kind]}
+
+
 def failure_json(answer: Json, problem: Note | None) -> Json:
     """An answer that tells all there is to tell, and that it is a failure where there is a problem."""
     if problem is None:

@@ -15,6 +15,7 @@ from whet.learning.distill.draft import draft, main_file
 from whet.learning.distill.merge import merged
 from whet.learning.distill.names import with_triggers
 from whet.learning.distill.rounds import ROUNDS, Distillation, Source, begin, checked, session_of
+from whet.learning.distill.writer import Help
 from whet.learning.distill.written import Input, Written, WrittenStep
 from whet.learning.evidence.session import evidence_of
 from whet.skill.dialects import read_skill
@@ -24,17 +25,15 @@ BEGUN = begin(release_notes())
 OFFERED = "Writes release notes and tags the release. Use when a version is due."
 STEPS = (WrittenStep("Write the notes"), WrittenStep("Set the tag", code='git tag -a "v$VERSION"', language="bash"))
 HELPED = BEGUN._replace(
-    model="scripted",
     written=Written(
-        *("tag-and-tell", "Write release notes", OFFERED, ("changelog", "release notes")),
+        *("tag-and-tell", "Write release notes", OFFERED, STEPS, ("changelog", "release notes")),
         inputs=(Input("VERSION", "the version", "4.2.0"),),
-        steps=STEPS,
     ),
-    refused=("The title was not accepted: it is empty.",),
-    tokens=77,
+    help=Help("scripted", 77, ("The title was not accepted: it is empty.",)),
     warnings=("Something to know.",),
 )
 WRITTEN = HELPED.to_json()["written"]
+HELP = HELPED.to_json()["help"]
 FIELDS = [name for _, _, fields in ROUNDS for name in fields]
 
 
@@ -244,11 +243,11 @@ def test_only_what_is_asked_is_answered() -> None:
         lambda value: {**value, "edits": {"name": ""}},
         lambda value: {**value, "edits": {"fork": "perhaps"}},
         lambda value: {**value, "edits": []},
-        lambda value: {**value, "model": 1},
+        lambda value: {**value, "help": {**HELP, "name": 1}},
         lambda value: {**value, "warnings": "none"},
-        lambda value: {**value, "tokens": "7"},
+        lambda value: {**value, "help": {**HELP, "tokens": "7"}},
         lambda value: {**value, "tries": None},
-        lambda value: {**value, "refused": [7]},
+        lambda value: {**value, "help": {**HELP, "refused": [7]}},
         lambda value: {**value, "written": {}},
         lambda value: {**value, "written": {**WRITTEN, "steps": [{}]}},
         lambda value: {**value, "written": {**WRITTEN, "name": 1}},

@@ -121,7 +121,7 @@ def test_a_new_step_may_name_what_the_session_has_not_and_says_so() -> None:
 def test_an_answer_of_the_wrong_kinds_is_no_skill() -> None:
     strange = {"name": 3, "steps": [1, {"title": None}], "inputs": "x", "triggers": [7], "pitfalls": {}}
     written, problems = check(read_written(strange), EVIDENCE)
-    assert (written, bool(problems)) == (Written(), True)
+    assert (written, bool(problems)) == (Written("", "", "", ()), True)
 
 
 def scripted(*answers: Any) -> tuple[Scripted, list[Request]]:
@@ -136,22 +136,22 @@ def scripted(*answers: Any) -> tuple[Scripted, list[Request]]:
 
 def test_what_does_not_hold_goes_back_with_the_reasons() -> None:
     model, asked = scripted(with_step(code="twine upload"), GOOD)
-    result = ask(EVIDENCE, model)
-    assert (result.refused, len(asked)) == ((), 2)
-    assert result.written == read_written(GOOD)
+    written, told = ask(EVIDENCE, model)
+    assert (told.refused, len(asked)) == ((), 2)
+    assert written == read_written(GOOD)
     assert "'twine upload' is not in the session" in asked[1].messages[-1].text
 
 
 def test_twice_at_most_and_then_what_holds_is_taken() -> None:
     model, asked = scripted(with_step(code="twine upload"))
-    result = ask(EVIDENCE, model)
-    assert (len(asked), len(result.refused), result.written) == (3, 1, read_written(GOOD))
+    written, told = ask(EVIDENCE, model)
+    assert (len(asked), len(told.refused), written) == (3, 1, read_written(GOOD))
 
 
 def test_where_nothing_holds_the_skill_is_an_outline() -> None:
     model, _ = scripted({**GOOD, "steps": [{"title": "Mail it"}]})
     state = written_by(begin(release_notes()), model)
-    assert (state.written, state.draft().outline, state.model) == (None, True, "")
+    assert (state.written, state.draft().outline, state.help) == (None, True, None)
     assert state.warnings[0].startswith("The skill is an outline: nothing that scripted wrote held. Step 1")
 
 

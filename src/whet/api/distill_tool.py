@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
 from whet.learning.distill.rounds import ROUNDS
+from whet.values import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,10 +119,10 @@ def _asked(distillation: Distillation) -> dict[str, Any]:
     at = {"round": min(distillation.at + 1, len(ROUNDS)), "of": len(ROUNDS), "done": distillation.done}
     if not distillation.done:
         question = distillation.question()
-        fields = [field.to_json() for field in question.fields]
-        return {**at, "question": {"title": question.title, "text": question.text, "fields": fields}, "hint": _ASK}
+        told = {"title": question.title, "text": question.text, "fields": as_json(question.fields)}
+        return {**at, "question": told, "hint": _ASK}
     rounds = (distillation._replace(at=number).question() for number in range(len(ROUNDS)))
-    answers = {field.name: field.to_json()["value"] for question in rounds for field in question.fields}
+    answers = {field.name: as_json(field.value) for question in rounds for field in question.fields}
     return {**at, "answers": answers, "hint": _AGREE}
 
 

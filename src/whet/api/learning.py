@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from whet.learning.context import LearningContext
     from whet.learning.curator import Archived, Curating, Curation
     from whet.learning.distill.draft import Draft
-    from whet.learning.distill.rounds import Distillation, Help
+    from whet.learning.distill.rounds import Distillation
     from whet.learning.distill.rounds import Kept as DistillationStore
+    from whet.learning.distill.writer import Help
     from whet.learning.evals.descriptions import Description
     from whet.learning.evals.evaluation import Task
     from whet.learning.evals.results import Evaluation, Output
@@ -716,7 +717,7 @@ class SkillLearning:
             if changes is None
             else changes.changes[0].similar,
             tuple(warnings),
-            distillation.help(),
+            distillation.help,
             made.outline,
             distillation.evidence,
         )

@@ -15,14 +15,13 @@ part of the value, so nobody asks it twice.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping  # noqa: TC003  `read_value` looks it up
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.learning.distill import draft as drafting
 from whet.learning.distill.names import DESCRIPTION, TRIGGERS
-from whet.learning.distill.writer import RETRIES
+from whet.learning.distill.writer import RETRIES, Help
 from whet.learning.distill.written import TRIGGER, Written, check, read_written
 from whet.learning.evidence.session import MOST_STEPS, Evidence
 from whet.store.locks import FileLock, lock_path
@@ -41,7 +40,7 @@ Value = str | bool | tuple[str, ...]
 Kind = Literal["text", "list", "lines", "yes-no"]
 """Commas separate the entries of a list. Lines are sentences; their numbers tell them apart, and a new one has none."""
 
-VERSION = 3
+VERSION = 4
 """Of the JSON; another one is refused, since the evidence in it is not that of today."""
 MARK = "whet-distillation"
 GOAL = 400
@@ -102,10 +101,6 @@ class Field(NamedTuple):
     options: tuple[str, ...] = ()
     """Of a list: what there is to choose from; other values are possible."""
 
-    def to_json(self) -> Json:
-        """The field as JSON."""
-        return fields_json(self)
-
 
 class Question(NamedTuple):
     """What one round asks."""
@@ -119,24 +114,12 @@ class Question(NamedTuple):
     """What is known, in a few lines."""
     fields: tuple[Field, ...]
 
-    def to_json(self) -> Json:
-        """The question as JSON."""
-        return fields_json(self)
-
 
 class Source(NamedTuple):
     """The session that it is about."""
 
     client: str = ""
     session: str = ""
-
-
-class Help(NamedTuple):
-    """What is told of the model that helped."""
-
-    name: str
-    tokens: int
-    refused: tuple[str, ...]
 
 
 class Distillation(NamedTuple):
@@ -150,14 +133,10 @@ class Distillation(NamedTuple):
     """Answers that are not as proposed."""
     known: str = ""
     """A skill that is for the same job already; its name is proposed, and it is improved."""
-    model: str = ""
-    """The model that wrote it; empty where none did."""
     written: Written | None = None
-    """What it wrote, as far as that holds; None for an outline."""
-    refused: tuple[str, ...] = ()
-    """What of it did not hold, a sentence each."""
-    tokens: int = 0
-    """What it cost."""
+    """What a model wrote, as far as that holds; None for an outline."""
+    help: Help | None = None
+    """The model that wrote it."""
     tries: int = 0
     """How often the agent that calls has written it."""
     warnings: tuple[str, ...] = ()
@@ -227,11 +206,7 @@ class Distillation(NamedTuple):
         tried = self._replace(tries=self.tries + 1)
         if problems and (self.tries < RETRIES or not written.steps):
             return tried, problems
-        return tried._replace(written=written, refused=problems, model=AGENT), ()
-
-    def help(self) -> Help | None:
-        """What is told of the model that wrote it; None where none did."""
-        return Help(self.model, self.tokens, self.refused) if self.model else None
+        return tried._replace(written=written, help=Help(AGENT, refused=problems)), ()
 
     def to_json(self) -> Json:
         """All of it, for `from_json`."""
@@ -281,7 +256,7 @@ class Distillation(NamedTuple):
             told = [f"Rule: {rule}" for rule in evidence.rules]
             told.append(ENDED[evidence.succeeded])
             told += [f"The skill {self.known} covers the same task; keep its name to improve it."] if self.known else []
-            told.append(f"Written by {self.model}." if self.model else "An outline; no model wrote it.")
+            told.append(f"Written by {self.help.name}." if self.help else "An outline; no model wrote it.")
             return "\n".join(told)
         if name == "when":
             return "The description is all that most models see before they load the skill."
@@ -334,25 +309,26 @@ def written_by(distillation: Distillation, model: Model, existing: str = "") -> 
     from whet.learning.models.model import Budget, Budgeted, ModelError
 
     try:
-        result = write(distillation.evidence, Budgeted(model, Budget(tokens=TOKENS)), existing)
+        written, helped = write(distillation.evidence, Budgeted(model, Budget(tokens=TOKENS)), existing)
     except ModelError as error:
         spent = error.tokens_in + error.tokens_out
         cost = f", after {spent} tokens" if spent else ""
         told = f"The skill is an outline, made without {model.name} ({error.code}{cost}): {error.message}"
         return distillation._replace(warnings=(*distillation.warnings, told))
-    if result.written is None:
-        told = f"The skill is an outline: nothing that {model.name} wrote held. {' '.join(result.refused[:3])}".rstrip()
-        return distillation._replace(tokens=result.tokens, warnings=(*distillation.warnings, told))
-    return distillation._replace(model=model.name, written=result.written, refused=result.refused, tokens=result.tokens)
+    if written is None:
+        told = f"The skill is an outline: nothing that {model.name} wrote held. {' '.join(helped.refused[:3])}".rstrip()
+        return distillation._replace(warnings=(*distillation.warnings, told))
+    return distillation._replace(written=written, help=helped)
 
 
 def without_taken_name(distillation: Distillation, taken: Collection[str]) -> Distillation:
     """The distillation without a name from a model that some other skill has: a new skill must not change that one."""
-    written = distillation.written
-    if written is None or written.name not in taken:
+    written, helped = distillation.written, distillation.help
+    if written is None or helped is None or written.name not in taken:
         return distillation
     told = f"The name was not accepted: another skill is named {written.name}."
-    return distillation._replace(written=written._replace(name=""), refused=(*distillation.refused, told))
+    helped = helped._replace(refused=(*helped.refused, told))
+    return distillation._replace(written=written._replace(name=""), help=helped)
 
 
 def checked(name: str, value: Any) -> Value:
@@ -471,7 +447,6 @@ def _bad(message: str, hint: str) -> UsageError:
 MOST = 50
 KEPT = 14 * 24 * 3600 * 1_000_000_000
 """Nanoseconds after which one that nobody went on with is forgotten."""
-_ID = re.compile(r"[0-9a-f]{8,64}")
 _PATIENCE = 30.0
 """Seconds to wait for whoever is changing one."""
 
@@ -490,7 +465,7 @@ class Kept:
         """Write a distillation down, anew or in the place of what has this id; its id."""
         import json
 
-        name, content, now = _checked(id or os.urandom(6).hex()), json.dumps(distillation.to_json()), self._clock()
+        name, content, now = id or os.urandom(6).hex(), json.dumps(distillation.to_json()), self._clock()
         with self._state.write() as connection:
             connection.execute("DELETE FROM distillations WHERE id = ?", (name,))
             query = "INSERT INTO distillations (id, time, content) VALUES (?, ?, ?)"
@@ -506,9 +481,10 @@ class Kept:
         """The distillation of this id. Raises NotFoundError `no-such-distillation`, UsageError `bad-distillation`."""
         import json
 
-        rows = self._state.read("SELECT content FROM distillations WHERE id = ?", (_checked(id),))
+        rows = self._state.read("SELECT content FROM distillations WHERE id = ?", (id,))
         if not rows:
-            raise _unknown(id)
+            hint = "It is finished or too old. Start again with the session."
+            raise NotFoundError("no-such-distillation", f"There is no distillation {id!r:.80}.", hint=hint)
         try:
             return Distillation.from_json(json.loads(rows[0][0]))
         except (ValueError, TypeError, RecursionError, UsageError) as error:
@@ -524,15 +500,4 @@ class Kept:
         """Remove one, if it is there."""
         if self._state.existing() is not None:
             with self._state.write() as connection:
-                connection.execute("DELETE FROM distillations WHERE id = ?", (_checked(id),))
-
-
-def _checked(id: str) -> str:  # noqa: A002  as above
-    if not _ID.fullmatch(id):
-        raise _unknown(id)
-    return id
-
-
-def _unknown(id: str) -> NotFoundError:  # noqa: A002  as above
-    hint = "It is finished or too old. Start again with the session."
-    return NotFoundError("no-such-distillation", f"There is no distillation {id!r:.80}.", hint=hint)
+                connection.execute("DELETE FROM distillations WHERE id = ?", (id,))

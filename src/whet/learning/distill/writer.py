@@ -1,8 +1,8 @@
 """A model writes the skill of a session; code gives it the evidence and checks what it wrote.
 
-    result = write(evidence, model)
-    result.written    # what holds, or None
-    result.refused    # what was still wrong at the end, a sentence each
+    written, help = write(evidence, model)
+    written         # what holds, or None
+    help.refused    # what was still wrong at the end, a sentence each
 
 What does not hold goes back to the model with the reasons, twice at most. The same evidence and the same checks serve
 the agent that calls `skill_distill`, which is a model with the conversation in its context.
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distill.names import DESCRIPTION, TRIGGERS
-from whet.learning.distill.written import SCHEMA, Written, check, read_written
+from whet.learning.distill.written import Written, check, read_written
 from whet.learning.models.model import Message, ModelError
 from whet.prompt.tokens import estimate
-from whet.values import as_json
+from whet.values import as_json, schema_of
 
 if TYPE_CHECKING:
     from whet.learning.evidence.session import Evidence
@@ -55,16 +55,21 @@ INSTRUCTIONS = (
 )
 
 
-class Result(NamedTuple):
-    """What came of asking a model."""
+class Help(NamedTuple):
+    """What is told of the model that wrote a skill."""
 
-    written: Written | None
-    refused: tuple[str, ...] = ()
+    name: str
     tokens: int = 0
+    """What it cost."""
+    refused: tuple[str, ...] = ()
+    """What of it did not hold, a sentence each."""
 
 
-def write(evidence: Evidence, model: Model, existing: str = "") -> Result:
-    """The skill that a model writes of a session; `existing` is the text that it is to improve. Raises ModelError."""
+def write(evidence: Evidence, model: Model, existing: str = "") -> tuple[Written | None, Help]:
+    """The skill that a model writes of a session, as far as it holds; None where no step does.
+
+    `existing` is the text that it is to improve. Raises ModelError.
+    """
     from hashlib import sha256
 
     text = view(evidence)
@@ -75,9 +80,9 @@ def write(evidence: Evidence, model: Model, existing: str = "") -> Result:
             f"\n\nImprove this skill; keep its words where the session changes nothing:\n[{mark}\n{existing}\n{mark}]"
         )
     messages = [Message("system", INSTRUCTIONS), Message("user", asked)]
-    spent = 0
+    spent, schema = 0, schema_of(Written)
     for left in range(RETRIES, -1, -1):
-        completion = model.complete(messages, schema=SCHEMA, max_tokens=ANSWER)
+        completion = model.complete(messages, schema=schema, max_tokens=ANSWER)
         spent += completion.tokens_in + completion.tokens_out
         if not isinstance(completion.value, dict):
             error = ModelError("model-bad-answer", f"{model.name} gave no answer.", hint="Try another model.")
@@ -91,7 +96,7 @@ def write(evidence: Evidence, model: Model, existing: str = "") -> Result:
             Message("assistant", json.dumps(completion.value, ensure_ascii=False, sort_keys=True)),
             Message("user", mend(problems)),
         ]
-    return Result(written if written.steps else None, problems, spent)
+    return written if written.steps else None, Help(model.name, spent, problems)
 
 
 def mend(problems: tuple[str, ...]) -> str:

@@ -24,7 +24,7 @@ from whet.skill.names import hidden, slug
 from whet.skill.terms import key_terms, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from whet.learning.evidence.session import Evidence
 
@@ -77,67 +77,43 @@ class Pitfall(NamedTuple):
 class Written(NamedTuple):
     """A skill as a model wrote it. The user's rules are no part of it: they stay word for word."""
 
-    name: str = ""
-    title: str = ""
-    description: str = ""
+    name: str
+    title: str
+    description: str
+    steps: tuple[WrittenStep, ...]
     triggers: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
-    steps: tuple[WrittenStep, ...] = ()
     pitfalls: tuple[Pitfall, ...] = ()
     checks: tuple[str, ...] = ()
 
 
-_TEXT = {"type": "string"}
-_BOOLEAN = {"type": "boolean"}
-
-
-def _rows(required: tuple[str, ...], **properties: Any) -> Mapping[str, Any]:
-    return {"type": "array", "items": {"type": "object", "properties": properties, "required": [*required]}}
-
-
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "name": _TEXT,
-        "title": _TEXT,
-        "description": _TEXT,
-        "triggers": {"type": "array", "items": _TEXT},
-        "inputs": _rows(("name", "about"), name=_TEXT, about=_TEXT, example=_TEXT),
-        "steps": _rows(("title",), title=_TEXT, text=_TEXT, code=_TEXT, language=_TEXT, check=_TEXT, new=_BOOLEAN),
-        "pitfalls": _rows(("problem", "fix"), problem=_TEXT, fix=_TEXT),
-        "checks": {"type": "array", "items": _TEXT},
-    },
-    "required": ["name", "title", "description", "steps"],
-}
-
-
 def read_written(answer: Mapping[str, Any]) -> Written:
     """What a model answered, as far as it has the right kinds."""
+    rows = {name: [row for row in _list(answer.get(name)) if isinstance(row, dict)] for name in answer}
+    name, title, description = (_line(answer.get(name)) for name in ("name", "title", "description"))
     return Written(
-        name=slug(_line(answer.get("name"))) if _line(answer.get("name")) else "",
-        title=_line(answer.get("title")).rstrip("."),
-        description=_line(answer.get("description")),
+        slug(name) if name else "",
+        title.rstrip("."),
+        description,
+        steps=tuple(_step(row) for row in rows.get("steps", ())[:_MOST]),
         triggers=tuple(dict.fromkeys(filter(None, map(_line, _list(answer.get("triggers"))))))[:TRIGGERS],
         inputs=tuple(
             Input(
                 _line(row.get("name")).strip("${}<> "), _line(row.get("about")).rstrip("."), _line(row.get("example"))
             )
-            for row in _dicts(answer.get("inputs"))
-        )[:_MOST],
-        steps=tuple(_step(row) for row in _dicts(answer.get("steps")))[:_MOST],
+            for row in rows.get("inputs", ())[:_MOST]
+        ),
         pitfalls=tuple(
             Pitfall(_line(row.get("problem")).rstrip("."), _line(row.get("fix")).rstrip("."))
-            for row in _dicts(answer.get("pitfalls"))
-        )[:_MOST],
+            for row in rows.get("pitfalls", ())[:_MOST]
+        ),
         checks=tuple(filter(None, map(_line, _list(answer.get("checks")))))[:_MOST],
     )
 
 
 def _step(row: Mapping[str, Any]) -> WrittenStep:
-    code, language = row.get("code"), _line(row.get("language")).lower()
-    text = row.get("text")
-    text = text if isinstance(text, str) else ""
-    code = code.strip("\n") if isinstance(code, str) else ""
+    text, code = (value if isinstance(value := row.get(name), str) else "" for name in ("text", "code"))
+    code, language = code.strip("\n"), _line(row.get("language")).lower()
     if (fenced := next(blocks_of(code), None)) and code.lstrip().startswith(("```", "~~~")):
         code, language = fenced.text.strip("\n"), language or fenced.language
     language = "bash" if is_shell(language) else language or ("bash" if code else "")
@@ -274,7 +250,7 @@ def check(written: Written, evidence: Evidence) -> tuple[Written, tuple[str, ...
     )
     used = "\n".join(step.code + step.text + step.title for step in steps)
     inputs = tuple(one for one in inputs if re.search(rf"\b{re.escape(one.name)}\b", used))
-    return Written(name, title, description, triggers, inputs, tuple(steps), pitfalls, checks), tuple(problems)
+    return Written(name, title, description, tuple(steps), triggers, inputs, pitfalls, checks), tuple(problems)
 
 
 def _input_problem(one: Input, ground: Ground) -> str:
@@ -327,7 +303,3 @@ def _line(value: Any) -> str:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (row for row in _list(value) if isinstance(row, dict))

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.learning.evals.checks import judge
 from whet.learning.evals.results import Output, Result
 from whet.learning.models.model import Message
+from whet.values import schema_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from whet.learning.evals.checks import Runner
     from whet.learning.evals.formats import Eval, Expectation
@@ -25,24 +26,6 @@ if TYPE_CHECKING:
 
 MAX_GRADED = 100_000
 """Characters of an output that a grader sees."""
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "results": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "number": {"type": "integer"},
-                    "evidence": {"type": "string"},
-                    "passed": {"type": "boolean"},
-                },
-                "required": ["number", "evidence", "passed"],
-            },
-        }
-    },
-    "required": ["results"],
-}
 _RULES = (
     "You grade what somebody made of a task. For each numbered expectation say whether the output meets it. As "
     "evidence, copy a passage out of the output word for word, not more than two sentences; where something should be "
@@ -67,6 +50,12 @@ class _Judged(NamedTuple):
     passed: bool
 
 
+class _Answer(NamedTuple):
+    """What the model says of all of them."""
+
+    results: tuple[_Judged, ...]
+
+
 def grade(item: Eval, output: Output, model: Model, runner: Runner) -> tuple[tuple[Result, ...], int]:
     """What is met of what is expected: checks are judged by code, sentences by the model; with the tokens that took."""
     by_model = [wanted for wanted in item.expectations if wanted.check is None]
@@ -86,27 +75,22 @@ def by_a_model(
     rows = "\n".join(f"{number}. {one.text}" for number, one in enumerate(wanted, 1))
     expected = f"\n\nExpected, in short: {item.expected}" if item.expected else ""
     asked = f"The task:\n{item.prompt}{expected}\n\nThe expectations:\n{rows}\n\n[{mark}\n{text}\n{mark}]"
-    completion = model.complete(
-        [Message("system", _RULES), Message("user", asked)], schema=SCHEMA, max_tokens=500 + 200 * len(wanted)
-    )
-    said: dict[int, _Judged] = {}
-    twice: set[int] = set()
+    messages = [Message("system", _RULES), Message("user", asked)]
+    completion = model.complete(messages, schema=schema_of(_Answer), max_tokens=500 + 200 * len(wanted))
+    said: dict[int, dict[bool, str]] = {}
     for row in completion.value["results"] if completion.value else ():
-        one = _Judged(row["number"], row["evidence"].strip()[:1_000], row["passed"])
-        if one.number in said and said[one.number].passed != one.passed:
-            twice.add(one.number)
-        said[one.number] = one
+        said.setdefault(row["number"], {})[row["passed"]] = row["evidence"].strip()[:1_000]
     found = _Found(text, [one.text for one in wanted if not one.derived])
     results = []
     for number, expectation in enumerate(wanted, 1):
-        judged = said.get(number)
-        if judged is None or number in twice:
-            why = "The grader said nothing about it." if judged is None else "The grader contradicted itself."
-            results.append(Result(expectation.text, passed=False, evidence=why, by="model"))
-            continue
-        problem = found.problem(judged.evidence) if judged.passed else ""
-        evidence = f"Not counted: {problem} {judged.evidence}".rstrip() if problem else judged.evidence
-        results.append(Result(expectation.text, judged.passed and not problem, evidence, "model"))
+        match [*said.get(number, {}).items()]:
+            case [(passed, evidence)]:
+                problem = found.problem(evidence) if passed else ""
+                evidence = f"Not counted: {problem} {evidence}".rstrip() if problem else evidence
+                results.append(Result(expectation.text, passed and not problem, evidence, "model"))
+            case verdicts:
+                why = "The grader contradicted itself." if verdicts else "The grader said nothing about it."
+                results.append(Result(expectation.text, passed=False, evidence=why, by="model"))
     return tuple(results), completion.tokens_in + completion.tokens_out
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from whet.learning.context import LearningContext
     from whet.learning.distill.draft import Draft
     from whet.learning.distill.operations import Writing
-    from whet.learning.distill.rounds import Help
+    from whet.learning.distill.writer import Help
     from whet.learning.models.model import Model
     from whet.learning.selection.worth import Verdict
     from whet.learning.transcripts.events import Transcript
@@ -412,7 +412,7 @@ def _settle(
     passed = _gate(context, writing, report.skill or "", terms.model, measure=write)
     said = " ".join(reason.message for reason in passed.reasons)
     sentence = f"It fails a check: {said}" if said else "It passes all checks."
-    report = report._replace(gate=passed, model=state.help())
+    report = report._replace(gate=passed, model=state.help)
     if {reason.code for reason in passed.reasons} & {INVALID, DANGEROUS}:
         return _left(report, "gate-refused")._replace(why=(MEANINGS["gate-refused"], sentence))
     warnings = (*state.warnings, *writing.kept)

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from whet.errors import WhetError
 from whet.learning.distill.rounds import ROUNDS
 from whet.skill.frontmatter import read_document
+from whet.values import as_json
 from whet.web.markdown import render_markdown
 from whet.web.pages import Moved, Page
 from whet.web.ui.requests import Route
@@ -63,7 +64,7 @@ def show_distillation(asked: Asked) -> Page:
     distillation = learning.distillations.read(number)
     answer: dict[str, Any] = {"id": number, "at": distillation.at, "of": len(ROUNDS), "question": None, "made": None}
     if not distillation.done:
-        return Page("distill.html", {**answer, "question": distillation.question().to_json()})
+        return Page("distill.html", {**answer, "question": as_json(distillation.question())})
     made = learning.finish_distillation(distillation, dry_run=True).to_json()
     html = render_markdown(read_document(made["text"]).body)
     return Page("distill.html", {**answer, "made": made}, {"html": Markup(html)})  # noqa: S704  cleaned by nh3
