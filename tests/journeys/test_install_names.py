@@ -246,3 +246,33 @@ def test_a_source_of_yours_that_does_not_answer_may_be_the_one_that_is_meant(mac
     answer = machine.ask("install", "pdf", code=4)
     assert (answer["code"], answer["hint"]) == ("source-silent", "To take this one, run `whet install shop:pdf`.")
     assert machine.names() == []
+
+
+@needs_git
+def test_a_file_address_below_a_repository_leads_to_the_one_that_works(machine: Machine) -> None:
+    team = Repository.new(machine.work / "team.git")
+    team.commit({f"skills/{name}/SKILL.md": text(name, "1.0.0") for name in ("pdf", "docx", "deploy")})
+    team.git("clone", "-q", str(machine.work / "team.git"), str(machine.work / "team"))
+    address = (machine.work / "team").as_uri()
+    plain = machine.work / "plain" / "notes"
+    plain.mkdir(parents=True)
+    (plain / "SKILL.md").write_text(text("notes", "1.0.0"), encoding="utf-8")
+    errors = {
+        f"{address}/skills/pdf": f"Write {address}#path=skills/pdf for this directory of the repository.",
+        plain.as_uri(): f"To use the directory, write {plain} without file://.",
+        f"{address}-no": "Check the path.",
+    }
+    for source, hint in errors.items():
+        wrong = machine.ask("install", source, code=1)
+        assert (wrong["code"], wrong["hint"]) == ("source-not-found", hint)
+    for source in (f"{address}#path=skills/pdf", str(plain)):
+        assert machine.ask("install", source, "--dry-run")["counts"] == {"ready": 1}
+
+
+def test_names_can_be_joined_with_commas(machine: Machine) -> None:
+    tap(machine, "shop", pdf="1.2.0", docx="2.0.0", deploy="1.0.0")
+    for number, chosen in enumerate((["pdf,docx"], ["docx, pdf"], ["pdf", "--skill", "docx"], [",pdf,,docx,"])):
+        plan = machine.ask("install", "./shop", "--skill", *chosen, "--dry-run")["plan"]
+        assert sorted(step["name"] for step in plan) == ["docx", "pdf"], number
+    wrong = machine.ask("install", "./shop", "--skill", "pdf,dcox", code=1)
+    assert (wrong["code"], wrong["hint"]) == ("skill-not-in-source", "Did you mean docx?")

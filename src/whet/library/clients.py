@@ -357,10 +357,12 @@ def client_named(name: str, among: Collection[str] = (), missing: str = "There i
     rows = {_plain(word): client for client in table for word in (client.name, client.title, *client.aliases)}
     if row := rows.get(_plain(name)):
         return row
-    from whet.skill.names import closest
+    from whet.skill.names import closest, is_slip
 
     names = [client.name for client in table]
-    near = closest(name, names, 3) or tuple({rows[word].name: 0 for word in closest(_plain(name), rows, 3)})
+    slips = [word for word in rows if is_slip(_plain(name), word)]
+    words = [word for word in slips if word in names] or slips or closest(_plain(name), rows, 3)
+    near = tuple(dict.fromkeys(rows[word].name for word in words))
     hint = f"Did you mean {' or '.join(near)}?" if near else f"The clients are {', '.join(names)}."
     raise NotFoundError("unknown-client", missing.format(name), hint=hint, suggestions=list(near))
 

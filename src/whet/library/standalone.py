@@ -166,9 +166,10 @@ def read_path(path: str) -> Package:
     if os.path.isdir(full):
         return read_package(os.path.realpath(full), strict=False)._replace(name=name)
     if not os.path.lexists(full):
-        remote = "Only what is on this disk can be read so; `whet install --dry-run` scans what a source has."
-        hint = remote if "://" in path else "Check the path."
-        raise NotFoundError("path-not-found", f"{full} does not exist.", hint=hint, path=path)
+        if "://" in path:
+            hint = f"`whet show {path}` scans what the source has; nothing is installed."
+            raise NotFoundError("path-not-found", f"{path} is not on this machine.", hint=hint, path=path)
+        raise NotFoundError("path-not-found", f"{full} does not exist.", hint="Check the path.", path=path)
     return _read_file(name, full)
 
 

@@ -482,6 +482,7 @@ def test_a_failure_is_one_document_with_json_and_a_line_and_a_hint_without(
                 assert whet(*verb.split(), *words, "--quiet").stderr == f"error: {told['error']}\n"
 
 
+CLAUDE = ("claude", "cluade", "calude")
 EXIT_CODES: list[tuple[list[str], int, str]] = [
     (["show", "no-such"], 1, "skill-not-found"),
     (["show", "thing", "--file", "no.md"], 1, "file-not-found"),
@@ -564,6 +565,38 @@ def test_exit_codes(whet: Callable[..., CompletedProcess[str]], subtests: pytest
         with subtests.test(shlex.join(words)):
             run = whet("--json", *words)
             assert (run.returncode, document(run)["code"]) == (exit_code, code)
+
+
+MEANT: list[tuple[list[str], str]] = [
+    *(
+        (words, "Did you mean claude-code?")
+        for words in (
+            ["connect", "cluade"],
+            ["disconnect", "cluade"],
+            ["sync", "cluade"],
+            ["sync", "--undo", "cluade"],
+            ["sync", "--list", "cluade"],
+            ["list", "--client", "cluade"],
+            ["skill", "validate", "thing", "--client", "cluade"],
+        )
+    ),
+    *(([verb, word], "Did you mean `whet list --client claude`?") for verb in ("list", "agents") for word in CLAUDE),
+    (["list", "codex"], "Did you mean `whet list --client codex`?"),
+    (["list", "all"], "Did you mean `whet list --all`?"),
+    (
+        ["scan", "https://skills.example/x"],
+        "`whet show https://skills.example/x` scans what the source has; nothing is installed.",
+    ),
+    (["install", "./source", "--skill", "brought,brot"], "Did you mean brought?"),
+]
+
+
+@pytest.mark.usefixtures("world")
+def test_a_hint_leads_to_what_was_meant(whet: Callable[..., CompletedProcess[str]], subtests: pytest.Subtests) -> None:
+    for words, hint in MEANT:
+        with subtests.test(shlex.join(words)):
+            run = whet("--json", *words)
+            assert (document(run)["hint"], run.returncode in (1, 2)) == (hint, True)
 
 
 def test_global_options_work_before_and_after_the_command(

@@ -128,6 +128,18 @@ def _days(text: str) -> int:
     raise ValueError(f"{text!r} is not a number of days from 0 to {MOST_DAYS}")
 
 
+def skill_option(parser: Parser) -> None:
+    """Take `--skill` of a command that can do with some of the skills."""
+    text = "Only this skill, or several with commas; can be repeated."
+    parser.option("--skill", metavar="S", many=True, default=[], text=text)
+
+
+def chosen_skills(options: Namespace) -> list[str]:
+    """The skills that `--skill` names."""
+    texts: list[str] = options.skill
+    return [name for text in texts for name in [*filter(None, map(str.strip, text.split(",")))] or [text]]
+
+
 def nonempty(text: str) -> str:
     """A reason that says something, as the value of an option."""
     if text.strip():

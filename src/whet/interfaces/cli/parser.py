@@ -236,10 +236,13 @@ class Parser:
 
     def _unexpected(self, word: str) -> UsageError:
         """The error for an argument too many; it may be an option, or the value of one."""
+        from whet.skill.names import is_slip
+
         message = f"{word!r} is an unexpected argument."
         for option in self.options:
-            if f"--{word}" in option.flags or word in option.known:
-                meant = f"--{word}" if f"--{word}" in option.flags else f"{option.flags[-1]} {word}"
+            value = next((known for known in option.known if known == word or is_slip(known, word)), "")
+            if value or f"--{word}" in option.flags:
+                meant = f"{option.flags[-1]} {value}" if value else f"--{word}"
                 return UsageError("usage", message, hint=f"Did you mean `{self.command} {meant}`?")
         return self._usage(message)
 

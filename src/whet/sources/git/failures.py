@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -121,14 +122,30 @@ def failure(talk: str, location: str) -> WhetError:
     line = last_line(talk)
     where = shown_location(location)
     if location.startswith("file:") and _NOT_FOUND.search(talk):
-        hint = "For a directory of a repository, write file:///REPOSITORY#path=DIRECTORY; else leave out file://."
-        return NotFoundError("source-not-found", f"{where} is not a git repository.", hint=hint, source=where)
+        return _not_a_repository(location, where)
     for words, code, error, sentence, hint in _SIGNS:
         if words.search(talk):
             return error(code, _ended(sentence.format(where=where, line=line)), hint=hint, source=where)
     said = f": {line}" if line else ""
     hint = "Run `git ls-remote` with the same address to see more."
     return FailedError("git-failed", _ended(f"git could not fetch {where}{said}"), hint=hint, source=where)
+
+
+def _not_a_repository(location: str, where: str) -> WhetError:
+    """The error for a `file:` address: the address of its repository, or the path, that reaches what is there."""
+    from urllib.request import pathname2url, url2pathname
+
+    from whet.library.repository import find_repository
+
+    path = url2pathname(location.removeprefix("file://"))
+    if not os.path.lexists(path):
+        return NotFoundError("source-not-found", f"{where} does not exist.", hint="Check the path.", source=where)
+    root = find_repository(path, home="").root
+    hint = f"To use the directory, write {path} without file://."
+    if root != path:
+        below = os.path.relpath(path, root).replace(os.sep, "/")
+        hint = f"Write file://{pathname2url(root)}#path={below} for this directory of the repository."
+    return NotFoundError("source-not-found", f"{where} is not a git repository.", hint=hint, source=where)
 
 
 def last_line(talk: str) -> str:

@@ -192,10 +192,11 @@ def handler(state: StateDatabase) -> Handler:
 
 def synced(state: StateDatabase, clients: Collection[str] = ()) -> tuple[Synced, ...]:
     """Everything that sync made, at home and in any project, and how it is now."""
+    wanted = named(clients)
     return tuple(
         Synced(made.client, made.name, made.path, made.how, made.root, _now(made))
         for made in read_record(state).made.values()
-        if not made.away and (not clients or made.client in named(clients))
+        if not made.away and (not wanted or made.client in wanted)
     )
 
 

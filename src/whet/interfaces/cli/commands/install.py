@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from whet.authoring.journal import short_run
 from whet.errors import WhetError
-from whet.interfaces.cli.arguments import age_option, here_option, misuse, names_argument, skill_argument
+from whet.interfaces.cli.arguments import (
+    age_option,
+    chosen_skills,
+    here_option,
+    misuse,
+    names_argument,
+    skill_argument,
+    skill_option,
+)
 from whet.interfaces.cli.changes import hint_clients
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import asks, plan_options, run_plan
@@ -44,9 +52,7 @@ def configure_install(parser: Parser) -> None:
         "machine's history or from its source at the recorded revision."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
-    parser.option(
-        "--skill", metavar="S", many=True, default=[], text="Only this skill, or several with commas; can be repeated."
-    )
+    skill_option(parser)
     parser.option("--all", text="Install every skill in the source.")
     parser.option("--frozen", text="Make the skills exactly what the lock says, or fail, as `whet ci` does.")
     parser.option("--force", text="Without SOURCE: also restore skills that you edited; the history keeps your edits.")
@@ -62,9 +68,12 @@ def run_install(context: Context, options: Namespace) -> Answer:
         if not options.sources:
             restored = sources.plan_restore(here=options.here, force=options.force, frozen=options.frozen)
             return _compare(restored) if options.frozen and options.dry_run else restored
-        skills = [name for names in options.skill for name in names.split(",")]
         found = sources.plan_install(
-            *options.sources, skills=skills, every=options.all, here=options.here, min_age=options.min_age
+            *options.sources,
+            skills=chosen_skills(options),
+            every=options.all,
+            here=options.here,
+            min_age=options.min_age,
         )
         decided = options.yes or options.override or options.dry_run or asks(options)
         return found if decided else hold_unanswered(found)

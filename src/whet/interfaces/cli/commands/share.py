@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
-from whet.interfaces.cli.arguments import here_option, misuse
+from whet.interfaces.cli.arguments import chosen_skills, here_option, misuse, skill_option
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import clean, plural, short_revision
@@ -38,7 +38,7 @@ def configure_sync(parser: Parser) -> None:
     )
     text = "The clients, such as claude-code, codex, cursor, gemini (default: all installed clients)."
     parser.positional("clients", "CLIENT", text, many=True, optional=True)
-    parser.option("--skill", metavar="S", many=True, default=[], text="Only this skill; can be repeated.")
+    skill_option(parser)
     parser.option("--copy", text="Make copies instead of links; the next sync updates them.")
     parser.option("--force", text="Include clients that read .agents/skills themselves.")
     parser.option("--dry-run", text="Only show what would be done.")
@@ -61,7 +61,7 @@ def run_sync(context: Context, options: Namespace) -> Answer:
         *options.clients,
         how="copy" if options.copy else "link",
         here=options.here,
-        names=options.skill,
+        names=chosen_skills(options),
         force=options.force,
     )
     if options.dry_run:

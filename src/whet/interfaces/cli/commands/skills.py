@@ -281,7 +281,8 @@ def configure_show(parser: Parser) -> None:
     )
     text = "The skill, or a source such as owner/repository; without it, you choose from a list of skills."
     parser.positional("name", "NAME|SOURCE", text, optional=True)
-    parser.option("--skill", metavar="S", many=True, default=[], text="Only this skill of SOURCE; can be repeated.")
+    text = "Only this skill of SOURCE, or several with commas; can be repeated."
+    parser.option("--skill", metavar="S", many=True, default=[], text=text)
     parser.option("--file", metavar="P", text="Show this file of the skill, such as references/guide.md.")
     parser.option("--page", metavar="N", read=number, default=1, text="The page of a long text.")
 
@@ -324,10 +325,11 @@ def _may_be_source(text: str) -> bool:
 
 def inspect_source(context: Context, options: Namespace) -> Answer:
     """What a source has, or some of its skills in full."""
+    from whet.interfaces.cli.arguments import chosen_skills
     from whet.interfaces.cli.terminal import progress
 
     with progress(context, options) as library:
-        found = library.sources.inspect(options.name, options.skill)
+        found = library.sources.inspect(options.name, chosen_skills(options))
     if options.file is None:
         return Answer(found, render_inspection)
     if len(found.inspected) != 1:
