@@ -27,17 +27,21 @@ def config(tmp_path: Path, text: str) -> None:
 
 
 def test_the_table_says_where_each_cell_comes_from(whet: Whet, tmp_path: Path) -> None:
-    run = whet("guard", "policy", "show")
+    run = whet("guard", "policy")
     assert run.stdout == (
         "trusted\tallow\tallow\tblock\ncommunity\tallow\tblock\tblock\n"
         "directory\tallow\task\tblock\n"
         "agent-created\tallow\tallow\task\norg\tallow\tallow\tblock\nlocal\tallow\tallow\task\n"
     )
-    assert run.stderr == "The policy is the default.\n"
+    hints = (
+        "hint: `whet guard policy explain NAME` explains the decision about a skill.\n"
+        "hint: Change the policy under [policy] in config.toml; `whet settings` shows where that file is.\n"
+    )
+    assert run.stderr == f"This is the default policy.\n{hints}"
     config(tmp_path, '[policy.community]\ncaution = "ask"\n')
     run = whet("guard", "policy", "show")
     assert "community\tallow\task (config.toml)\tblock\n" in run.stdout
-    assert run.stderr == "The policy is changed by config.toml.\n"
+    assert run.stderr == f"config.toml changes the default policy.\n{hints}"
     rows = {row["trust"]: row for row in answer(whet("guard", "policy", "show", "--json"))["policy"]}
     assert rows["community"]["caution"] == {"action": "ask", "source": "config.toml"}
 

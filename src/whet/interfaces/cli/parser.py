@@ -126,7 +126,7 @@ class Parser:
         choices: tuple[str, ...] = (),
         read: Callable[[str], Any] | None = None,
     ) -> None:
-        """Take an argument; only the last one may be optional or `many`."""
+        """Take an argument; what comes after an optional one must be optional, and only the last one may be `many`."""
         self.positionals.append(Positional(name, metavar, text, many, optional, choices, read))
 
     def words_behind(self, name: str, metavar: str, text: str) -> None:

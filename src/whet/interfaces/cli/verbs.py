@@ -348,7 +348,8 @@ def read_command(arguments: list[str]) -> tuple[str, list[str], str]:
         for spelling in (f"{group} {second}", f"{group} {meant}", plain):
             if spelling in _SPELLINGS:
                 return _meant(spelling, others)
-    if first in _SPELLINGS and not (first in GROUPS and first not in VERBS and {"--help", "-h"} & {*rest}):
+    only_group = first in GROUPS and first not in VERBS and (not rest or {"--help", "-h"} & {*rest})
+    if first in _SPELLINGS and not only_group:
         return _meant(first, rest)
     if first not in GROUPS:
         raise unknown_command(first)

@@ -370,7 +370,7 @@ def configure_policy(parser: Parser) -> None:
         "is recorded, and ends when the skill changes.\n\n`explain` without other arguments shows, line by line, the "
         "policy that an administrator set for this machine; no setting and no override can loosen it."
     )
-    parser.positional("action", "ACTION", "What to do.", choices=_POLICY_ACTIONS)
+    parser.positional("action", "ACTION", "What to do (default: show).", optional=True, choices=_POLICY_ACTIONS)
     parser.positional("name", "NAME", "The skill.", optional=True)
     parser.option("--trust", metavar="T", default="", text="With explain: a trust level from the table.")
     parser.option("--verdict", metavar="V", default="", text="With explain: safe, caution or dangerous.")
@@ -378,6 +378,7 @@ def configure_policy(parser: Parser) -> None:
 
 
 def run_policy(context: Context, options: Namespace) -> Answer:
+    options.action = options.action or "show"
     _check_policy(options)
     guard = context.library.guard
     if options.action == "show":
@@ -424,8 +425,12 @@ def render_policy(policy: PolicyView, screen: Screen, _options: Namespace) -> No
             cells.append(f"{cell.action}{mark}")
         rows.append((trust, *cells))
     screen.grid(("TRUST", "SAFE", "CAUTION", "DANGEROUS"), rows)
-    source = f"changed by {' and '.join(notes)}" if notes else "the default"
-    screen.say(f"The policy is {source}.")
+    changed = f"{' and '.join(notes)} {'changes' if len(notes) == 1 else 'change'} the default policy."
+    screen.say(changed if notes else "This is the default policy.")
+    screen.hint(
+        "`whet guard policy explain NAME` explains the decision about a skill.",
+        "Change the policy under [policy] in config.toml; `whet settings` shows where that file is.",
+    )
 
 
 def render_machine(view: MachineView, screen: Screen, _options: Namespace) -> None:
