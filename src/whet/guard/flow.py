@@ -20,6 +20,7 @@ from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.patterns import line_of, shorten
 from whet.guard.prose.exfiltration import ORDERED
 from whet.guard.rules import every, severity_of
+from whet.guard.taint.commands import Given
 from whet.guard.taint.shipped import Shipped
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from whet.guard.documents import Document
     from whet.guard.finding import Fact, Seen
-    from whet.guard.taint.commands import Given
 
 _FILE = expression(
     r"[\w-]{2,60}\.(?:txt|json|log|dat|tmp|cache|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|sh|py|js|exe|yaml|yml|toml|md)\b",
@@ -200,15 +200,16 @@ def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
         from whet.guard.shell.checker import check
 
         paths = {document.path: _paths(document.text) for document in scripts}
+        data = Shipped(open_ones, "")
         for document in scripts:
             before = _settings(document, open_ones) + _others(document, scripts, paths)
-            if before:
-                yield from _new(document, before + document.text, before.count("\n"), check)
+            texts = data.texts if data.is_named(document.text) else {}
+            if before or texts:
+                yield from _new(document, before + document.text, before.count("\n"), check, Given(texts=texts))
     yield from _assembled(open_ones)
     shipped = Shipped(open_ones, "javascript")
     for document in [one for one in open_ones if one.kind == "javascript" and shipped.is_named(one.text)][:_MOST]:
         from whet.guard.javascript.checker import check as check_javascript
-        from whet.guard.taint.commands import Given
 
         yield from _new(document, document.text, 0, check_javascript, Given(shipped=shipped))
 
@@ -222,7 +223,6 @@ def _left_behind(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     if not named:
         return
     from whet.guard.shell.checker import leave
-    from whet.guard.taint.commands import Given
 
     files = {path: marks for text in scripts[:_MOST] if len(text) <= _LARGEST for path, marks in leave(text).items()}
     for document in named if files else ():

@@ -28,7 +28,7 @@ from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from whet.guard.finding import Fact
     from whet.guard.shell.flow import Step
@@ -45,11 +45,11 @@ _ACTIONS = expression(r"\$\{\{\s{0,4}(?:secrets|env|vars)\.(\w{1,80})\s{0,4}\}\}
 _DATE = expression(r"\bdate\s{1,4}(?:-u\s{1,4})?\+?[\"']?\+?%")
 
 
-def check(text: str) -> Seen:
+def check(text: str, given: Given | None = None) -> Seen:
     """What a script does that matters: hits of rules, and facts for the flow over the package."""
     text = _ACTIONS.sub(r"${\1}", dedent(text) if text[:1] in " \t\n" else text)
     reader = _Reader()
-    seen = reader.judged(text, 1, _DEPTH)
+    seen = reader.judged(text, 1, _DEPTH, texts=given.texts if given else None)
     if console := from_console(text):
         # It may be a transcript, or a script that looks like one: what it is in either way counts.
         other = reader.judged(console, 1, _DEPTH)
@@ -130,10 +130,12 @@ class _Reader:
         self._known: dict[str, tuple[Hit, ...]] = {}
         self._left = _BUDGET
 
-    def judged(self, text: str, line: int, depth: int, outer: Scene | None = None) -> Seen:
+    def judged(
+        self, text: str, line: int, depth: int, outer: Scene | None = None, texts: Mapping[str, str] | None = None
+    ) -> Seen:
         """Hits and facts of a script that begins on a line of the text; `outer` is the one it stands in."""
         self._known[text] = ()
-        seen = self.judge(Scene(text, line, outer), depth)
+        seen = self.judge(Scene(text, line, outer, texts=texts), depth)
         self._known[text] = seen.hits
         return seen
 
@@ -235,7 +237,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
     if INTERPRETERS.get(step.name) == "shell" and step.before and not step.fetched:
         stages = [[one.name, *one.texts] for one in step.before if all(word.known for word in one.argv)]
         first = step.before[0]
-        if len(stages) == len(step.before) and (text := printed(stages)):
+        if len(stages) == len(step.before) and (text := printed(stages, scene.script.known.files)):
             yield Inner("shell", text, True, step.command.line)
         elif len(step.before) == 1 and first.command.heredoc and first.name in ("cat", ""):
             yield Inner("shell", first.command.heredoc, True, first.command.line + 1)
@@ -247,7 +249,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
         and INTERPRETERS.get(step.name) is None
     ):
         stages = [[one.name, *one.texts] for one in (*step.before, step) if all(word.known for word in one.argv)]
-        if len(stages) == len(step.before) + 1 and (text := printed(stages)):
+        if len(stages) == len(step.before) + 1 and (text := printed(stages, scene.script.known.files)):
             yield Inner("shell", text, True, step.command.line)
     yield from _run_files(scene, step)
     if step.argv and any(">" in one.operator for one in step.command.redirections):
@@ -268,7 +270,8 @@ def _run_files(scene: Scene, step: Step) -> Iterator[Inner]:
     for path in paths:
         origins = scene.writers.get(bare_path(path), [])[:8]
         text = "\n".join(filter(None, map(scene.content, origins)))
-        if text.strip():
+        text = text or scene.script.known.files.get(bare_path(path), "")
+        if text.strip() and origins:
             line = origins[0].command.line + (origins[0].command.heredoc is not None)
             shebang = _SHEBANG.match(text)
             yield Inner(INTERPRETERS.get(shebang[1], language) if shebang else language, text, True, line)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.shell.tree import Walk
+from whet.guard.shell.words import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from whet.guard.shell.command import Command
 
@@ -30,19 +31,20 @@ class Script(NamedTuple):
     """What a text would run."""
 
     commands: tuple[Command, ...]
-    stopped: str = ""
+    stopped: str
     """Why it was not read to the end, for a text too long or too tangled."""
-    functions: frozenset[str] = frozenset()
-    variables: Mapping[str, str] = {}
-    """The constants that were assigned, as they are at the end."""
+    functions: frozenset[str]
+    known: Known
+    """What was made known, as it is at the end."""
 
 
-def parse(text: str, variables: Mapping[str, str] | None = None, *, splice: bool = False) -> Script:
-    """Read a script; `variables` are constants that it inherits. Never fails: see `stopped`.
+def parse(text: str, known: Known | None = None, *, splice: bool = False) -> Script:
+    """Read a script; what it makes known is added to what is. Never fails: see `stopped`.
 
     With `splice`, the constant scripts of `eval` and `sh -c` are read as a part of it.
     """
-    walk = Walk(dict(variables or {}), splice=splice)
+    known = Known.within() if known is None else known
+    walk = Walk(known, splice=splice)
     clean = text.replace("\r\n", "\n")
     clean = clean.replace("\0", " ").replace("\r", "\n" if "\n" not in clean else " ")
     prepared, spliced = _spliced(_unbraced(clean))
@@ -57,7 +59,7 @@ def parse(text: str, variables: Mapping[str, str] | None = None, *, splice: bool
             _by_line(walk, piece, line, broken)
         line += piece.count(b"\n")
     commands = tuple(_moved(walk.commands, spliced)) if spliced else tuple(walk.commands)
-    return Script(commands, walk.stopped, frozenset(walk.functions), walk.variables)
+    return Script(commands, walk.stopped, frozenset(walk.functions), known)
 
 
 def _by_line(walk: Walk, piece: bytes, line: int, broken: set[int]) -> None:

@@ -7,13 +7,14 @@ output is a constant too. Nothing is executed: each tool is a few lines of Pytho
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.taint.fold import from_base64
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _ESCAPE = expression(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
@@ -28,13 +29,13 @@ def unescape(text: str) -> str:
     return _ESCAPE.sub(_escape, text) if "\\" in text else text
 
 
-def printed(stages: Sequence[Sequence[str]]) -> str | None:
-    """What a pipeline of constant commands writes, or `None` where that is not known."""
+def printed(stages: Sequence[Sequence[str]], files: Mapping[str, str]) -> str | None:
+    """What a pipeline of constant commands writes, or `None` where that is not known; `files` have a known content."""
     text: str | None = None
     for number, argv in enumerate(stages):
         if not argv:
             return None
-        text = _first(argv) if number == 0 else _later(argv, text or "")
+        text = _first(argv, files) if number == 0 else _later(argv, text or "")
         if text is None or len(text) > _MOST:
             return None
     return text
@@ -57,8 +58,24 @@ def decodes(argv: Sequence[str]) -> bool:
     return name in ("rev", "uudecode", "gunzip", "zcat", "unxz", "bunzip2")
 
 
-def _first(argv: Sequence[str]) -> str | None:
+def read_file(path: str, files: Mapping[str, str]) -> str | None:
+    """What a file holds, or all that a pattern names; where a path begins with what is not known, its end counts."""
+    if path in files:
+        return files[path]
+    name = path.removeprefix("./")
+    if re.search(r"[$`]", name):
+        name = re.split(r"[$`][^/]{0,200}/", name)[-1].lstrip("./")
+    if not name or re.search(r"[$`]", name):
+        return None
+    found = [one for one in sorted(files) if fnmatchcase(one, name) or fnmatchcase(one, f"*/{name}")]
+    return "".join(files[one] for one in found) if found else None
+
+
+def _first(argv: Sequence[str], files: Mapping[str, str]) -> str | None:
     name = argv[0].rpartition("/")[2]
+    if name == "cat" and files:
+        texts = [read_file(path, files) for path in argv[1:] if not re.fullmatch(r"-[A-Za-z]{1,8}", path)]
+        return "".join(text or "" for text in texts) if texts and None not in texts else None
     if name == "echo":
         options, words = _echo_options(argv[1:])
         text = " ".join(words)

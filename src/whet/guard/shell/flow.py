@@ -20,6 +20,7 @@ from whet.guard.shell.clients import fetches, printing, programs, sends, table
 from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, unescape
+from whet.guard.shell.words import Known, Word
 from whet.guard.shell.wrappers import inner, name_of, peel, texts_of
 from whet.guard.taint.call import Call
 from whet.guard.taint.judges import Judges
@@ -28,11 +29,10 @@ from whet.guard.taint.secret import secret_key
 from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from whet.guard.places import Place
     from whet.guard.shell.commands import Script
-    from whet.guard.shell.words import Word
     from whet.guard.taint.commands import Given
 
 _VARIABLE = expression(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
@@ -201,10 +201,19 @@ class Scene(Judges):
     language = "shell"
     typed = True
 
-    def __init__(self, text: str, line: int, outer: Scene | None = None, given: Given | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        line: int,
+        outer: Scene | None = None,
+        given: Given | None = None,
+        texts: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(0, lambda _text, _level: Seen())
-        constants = outer.script.variables if outer is not None else {}
-        self.script: Script = parse(text, constants, splice=True)
+        known = Known.within(outer.script.known if outer is not None else None)
+        known.files.update(texts or {})
+        self._outer = frozenset(known.variables)
+        self.script: Script = parse(text, known, splice=True)
         self.first = line
         self.variables: dict[str, list[Step]] = {}
         """The steps whose output each variable may hold."""
@@ -213,7 +222,6 @@ class Scene(Judges):
         self.steps = [Step(number, command) for number, command in enumerate(self.script.commands)]
         self.step = _origin(())
         """The one that is judged."""
-        self._outer = frozenset(constants)
         self._asked: set[str] = set()
         """The variables and files that steps have asked for so far."""
         self._again = False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.options import codes
 from whet.guard.shell.command import Command, Redirection, Scope
+from whet.guard.shell.constant import printed
 from whet.guard.shell.words import Resolver, Word, substitutions
 from whet.guard.shell.wrappers import SHELLS, name_of, texts_of, unwrapped
 from whet.guard.syntax import MASK, parse_code
@@ -17,12 +18,19 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from whet.guard.shell.words import Known
+
 _MOST_NODES = 120_000
 _MOST_COMMANDS = 8_000
 _MOST_BROKEN = 300
 _SHOWN = 400
 _MOST_SPLICED = 60_000
 _PRICE = 200
+_MOST_FILES = 64
+_LONGEST_FILE = 16_384
+_WRITES = frozenset((">", ">>", ">|"))
+_READERS = frozenset(("cat", "chmod", "echo", "printf", "eval", "source", ".", "test", "[", *SHELLS))
+"""Programs that leave the files they name as they are."""
 _SEPARATOR = expression(r"[;&|\n]")
 _LINE_END = expression(r"(?<!\\)\n")
 
@@ -53,26 +61,24 @@ _WORDS = frozenset(
 class Walk:
     """One pass over the trees of a script."""
 
-    def __init__(self, variables: dict[str, str], *, splice: bool = False) -> None:
+    def __init__(self, known: Known, *, splice: bool = False) -> None:
         self.commands: list[Command] = []
         self.functions: set[str] = set()
         self.stopped = ""
-        self.variables = variables
+        self._known = known
         self._nodes = 0
         self._pipelines = 0
         self._line = 1
         self._marked = 0
         self._broken_lines: set[int] = set()
-        self._lists: dict[str, tuple[Word, ...]] = {}
-        self._partly: dict[str, str] = {}
-        self._words = Resolver(b"", variables, self._lists, self._partly)
+        self._words = Resolver(b"", known)
         self._splices = _MOST_SPLICED if splice else 0
         """Characters of constant scripts, of `eval` and `sh -c`, that are still read as a part of this one."""
 
     def read(self, text: bytes, line: int) -> set[int]:
         """Walk the tree of a text that begins on a line of the script; answers the lines that have errors."""
         self._line = line
-        self._words = Resolver(text, self.variables, self._lists, self._partly)
+        self._words = Resolver(text, self._known)
         self._broken_lines = set()
         self._walk(_parse(text), Scope())
         return self._broken_lines
@@ -196,7 +202,7 @@ class Walk:
         if name == "eval":
             given = words[1:]
             if len(given) == 1 and given[0].source.strip('"') in (f"${one}" for one in given[0].names):
-                given = self._lists.get(given[0].names[0], given)
+                given = self._known.lists.get(given[0].names[0], given)
                 return "\n".join(word.text for word in given if word.known)
         elif name in SHELLS:
             given = tuple(words[one.at + 1] for one in codes(name, texts_of(words[1:])))
@@ -208,7 +214,7 @@ class Walk:
         """Read a script as if its commands were written at the place that runs it."""
         outer = self._words, self._line, self._broken_lines
         text = script.encode("utf-8", "replace")
-        self._words, self._line = Resolver(text, self.variables, self._lists, self._partly), line
+        self._words, self._line = Resolver(text, self._known), line
         self._walk(_parse(text), scope.within("eval"))
         self._words, self._line, self._broken_lines = outer
 
@@ -290,7 +296,7 @@ class Walk:
         names = tuple(one for word in values for one in word.names)
         word = Word(" ".join(word.text for word in values), known, "", names, any(w.substituted for w in values))
         self._words.assign(name, word)
-        self._lists[name] = tuple(values)
+        self._known.lists[name] = tuple(values)
         titled = self._titled(node, scope)
         self.commands.append(self._made(node, titled, assignments=((name, word),)))
         for inside in (one for child in node.named_children if child.type in _WORDS for one in substitutions(child)):
@@ -325,7 +331,7 @@ class Walk:
         assignments: Sequence[tuple[str, Word]] = (),
         redirections: Sequence[Redirection] = (),
     ) -> Command:
-        return Command(
+        made = Command(
             (*argv, *scope.words) if argv else (),
             tuple(assignments),
             (*redirections, *scope.redirections),
@@ -338,13 +344,32 @@ class Walk:
             scope.slot,
             scope.function,
         )
+        self._note_files(made)
+        return made
+
+    def _note_files(self, command: Command) -> None:
+        """Remember what a command writes to a file, where that is constant; forget what it may write otherwise."""
+        files, words = self._known.files, texts_of(command.argv)
+        if files and words and name_of(command.argv) not in _READERS:
+            for path in [path for path in files if any(path.rpartition("/")[2] in word for word in words)]:
+                del files[path]
+        for one in command.redirections:
+            if one.operator not in _WRITES or one.descriptor not in ("", "1") or not one.target.text:
+                continue
+            text = command.heredoc if words == ("cat",) else printed([words], files)
+            path = one.target.text.removeprefix("./")
+            before = files.pop(path, "")
+            if text is None or command.pipes or not all(word.known for word in command.argv):
+                continue
+            if len(files) < _MOST_FILES:
+                files[path] = (before + text if one.operator == ">>" else text)[:_LONGEST_FILE]
 
     def _assignment(self, node: Node, *, remember: bool) -> tuple[str, Word]:
         children = node.children
         name = self._words.source(children[0]) if children else ""
         word = self._words.word(children[-1]) if len(children) > 2 else Word("")
         if children and children[-1].type == "array":
-            self._lists[name] = self._words.listed(children[-1])
+            self._known.lists[name] = self._words.listed(children[-1])
         if remember:
             self._words.assign(name, word, append=any(child.type == "+=" for child in children))
         return name, word

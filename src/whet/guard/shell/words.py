@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
-from whet.guard.shell.constant import printed, unescape
+from whet.guard.shell.constant import printed, read_file, unescape
 from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
@@ -69,20 +69,32 @@ class _Parts:
         self.names: list[str] = []
 
 
+class Known(NamedTuple):
+    """What a script has made known so far."""
+
+    variables: dict[str, str]
+    """The constants that were assigned."""
+    files: dict[str, str]
+    """What was written to files, or the package has in them, as far as it is constant."""
+    lists: dict[str, tuple[Word, ...]]
+    """The words of arrays, and those that a loop goes through."""
+    partly: dict[str, str]
+    """Addresses and paths that are known in part."""
+
+    @classmethod
+    def within(cls, outer: Known | None = None) -> Known:
+        """What a script starts with that stands in another."""
+        return cls(dict(outer.variables), dict(outer.files), {}, {}) if outer is not None else cls({}, {}, {}, {})
+
+
 class Resolver:
-    """Resolves the words of one script; `variables` are the constants assigned so far."""
+    """Resolves the words of one text with what is known."""
 
-    __slots__ = ("_bytes", "lists", "partly", "variables")
+    __slots__ = ("_bytes", "_known")
 
-    def __init__(
-        self, text: bytes, variables: dict[str, str], lists: dict[str, tuple[Word, ...]], partly: dict[str, str]
-    ) -> None:
+    def __init__(self, text: bytes, known: Known) -> None:
         self._bytes = text
-        self.variables = variables
-        self.lists = lists
-        """The words of arrays, and those that a loop goes through."""
-        self.partly = partly
-        """Addresses and paths that are known in part."""
+        self._known = known
 
     def source(self, node: Node) -> str:
         """What is written there."""
@@ -97,8 +109,8 @@ class Resolver:
         source = self.source(node)
         if node.type == "word" and _SPECIAL.isdisjoint(source):
             return [Word(source, True, source)]
-        if self.lists and (found := _WHOLE_ARRAY.match(source)) and found[1] in self.lists:
-            return list(self.lists[found[1]])
+        if self._known.lists and (found := _WHOLE_ARRAY.match(source)) and found[1] in self._known.lists:
+            return list(self._known.lists[found[1]])
         parts = _Parts()
         self._add(node, parts, _DEPTH, quoted=False)
         text = parts.text[:_LONGEST]
@@ -120,12 +132,12 @@ class Resolver:
     def assign(self, name: str, word: Word, *, append: bool = False) -> None:
         """Remember a constant, or forget what a name was."""
         if word.known and len(word.text) <= _LONGEST // 4:
-            before = self.variables.get(name, "") if append else ""
-            self.variables[name] = (before + word.text)[: _LONGEST // 4]
+            before = self._known.variables.get(name, "") if append else ""
+            self._known.variables[name] = (before + word.text)[: _LONGEST // 4]
         elif not append:
-            self.variables.pop(name, None)
+            self._known.variables.pop(name, None)
             if _PARTLY.match(word.text) and len(word.text) < _LONGEST // 16:
-                self.partly[name] = word.text
+                self._known.partly[name] = word.text
 
     def _add(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
         if depth <= 0 or len(parts.text) > _LONGEST:
@@ -192,19 +204,19 @@ class Resolver:
             parts.names.append(name)
             if source.startswith("${!"):
                 parts.names += (
-                    re.findall(r"[A-Za-z_]\w{0,60}", self.variables[name])[:20]
-                    if name in self.variables
+                    re.findall(r"[A-Za-z_]\w{0,60}", self._known.variables[name])[:20]
+                    if name in self._known.variables
                     else [f"!{name}"]
                 )
         if name == "IFS" and source in ("$IFS", "${IFS}"):
             parts.text += " " if quoted else _CUT
             return
         value = self._value(node, name, source, depth)
-        if name in _SYMBOLS and name not in self.variables and _SAME.fullmatch(source):
+        if name in _SYMBOLS and name not in self._known.variables and _SAME.fullmatch(source):
             parts.text += f"${name}"
-        elif value is None and name in self.partly and source in (f"${name}", f"${{{name}}}"):
+        elif value is None and name in self._known.partly and source in (f"${name}", f"${{{name}}}"):
             parts.known = False
-            parts.text += self.partly[name]
+            parts.text += self._known.partly[name]
         elif value is None:
             parts.known = False
             parts.substituted = parts.substituted or "$(" in source or "`" in source
@@ -215,7 +227,7 @@ class Resolver:
             parts.text += _CUT.join(value.split())
 
     def _value(self, node: Node, name: str, source: str, depth: int) -> str | None:
-        value = self.variables.get(name)
+        value = self._known.variables.get(name)
         if source in ("$" + name, "${" + name + "}"):
             return value
         kinds = [child.type for child in node.children]
@@ -254,8 +266,12 @@ class Resolver:
 
     def _printed(self, node: Node, depth: int) -> str | None:
         inner = node.named_children
-        if len(inner) != 1 or inner[0].type not in ("command", "pipeline"):
+        if len(inner) != 1 or inner[0].type not in ("command", "pipeline", "file_redirect"):
             return None
+        if inner[0].type == "file_redirect":
+            parts = _Parts()
+            self._add(inner[0].named_children[-1], parts, depth - 1, quoted=False)
+            return read_file(parts.text, self._known.files)
         commands = [inner[0]] if inner[0].type == "command" else inner[0].named_children
         stages: list[list[str]] = []
         for command in commands[:6]:
@@ -265,11 +281,11 @@ class Resolver:
                     return None
                 parts = _Parts()
                 self._add(child, parts, depth - 1, quoted=False)
-                if not parts.known:
+                if not (parts.known or (stage[:1] == ["cat"] and self._known.files)):
                     return None
                 stage.append(parts.text.replace(_CUT, " "))
             stages.append(stage)
-        return printed(stages)
+        return printed(stages, self._known.files)
 
 
 def substitutions(node: Node) -> list[Node]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LARGEST = 64 * 1024
 _LISTING = expression(
     r"\b(?:iterdir|glob|listdir|scandir|rglob|walk|readdir(?:Sync)?)\b|\}\.(?:json|txt|ya?ml|csv|dat)\b"
-    r"|\+\s{0,4}[\"'`]\.(?:json|txt|ya?ml|csv|dat)\b"
+    r"|\+\s{0,4}[\"'`]\.(?:json|txt|ya?ml|csv|dat)\b|[\w\"}]/\*(?:\.\w|[\s\"');|])"
 )
 """What lists files, or puts the name of one together."""
 
