@@ -87,21 +87,3 @@ def test_nothing_goes_into_the_traces_of_a_program_that_instruments_its_agents()
     finally:
         Agent.instrument_all(False)
     assert provider.get_tracer.return_value.method_calls == []
-
-
-def test_every_code_of_a_model_error_is_in_the_table() -> None:
-    import ast
-    from pathlib import Path
-
-    from whet.learning import models
-    from whet.learning.models.model import CODES
-
-    found: set[str] = set()
-    for path in Path(models.__path__[0]).glob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        found.update(
-            node.value
-            for node in ast.walk(ast.parse(text))
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("model-")
-        )
-    assert found - {"model-key-missing"} == set(CODES)

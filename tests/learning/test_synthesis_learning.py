@@ -185,7 +185,7 @@ def test_a_dry_run_changes_nothing_at_all(library: Library) -> None:
 
 def saved(path: Path, transcript: Transcript) -> str:
     """A transcript as a file."""
-    recorder = Recorder(client="claude-code", session=transcript.session, project=transcript.project)
+    recorder = Recorder(str(path), client="claude-code", session=transcript.session, project=transcript.project)
     for event in transcript.events:
         if event.kind == "call":
             recorder.call(event.tool, event.given, event.id)
@@ -193,7 +193,6 @@ def saved(path: Path, transcript: Transcript) -> str:
             recorder.result(event.text, event.id, failed=event.failed)
         else:
             {"user": recorder.user, "assistant": recorder.assistant, "note": recorder.note}[event.kind](event.text)
-    recorder.save(str(path))
     return str(path)
 
 

@@ -27,18 +27,6 @@ Role = Literal["system", "user", "assistant", "tool"]
 MAX_TOKENS = 2000
 """Tokens of an answer, the model's thinking included, where the caller does not say."""
 
-CODES = (
-    "model-bad-answer",
-    "model-budget",
-    "model-not-recorded",
-    "model-refused",
-    "model-rejected",
-    "model-timeout",
-    "model-too-long",
-    "model-unavailable",
-)
-"""Every code that a `ModelError` carries."""
-
 
 class ModelError(FailedError):
     """A model gave no answer that can be used. The work it was asked for can always be done without it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.guard.secrets.hide import BINARY, Known, hide_secrets
 from whet.guard.secrets.places import names_secret
@@ -18,7 +18,7 @@ from whet.learning.tables import pattern_of
 from whet.learning.transcripts import events as bounds
 from whet.learning.transcripts.events import NOTHING, Event, Kind, Transcript
 from whet.learning.transcripts.tools import canonical, languages_of
-from whet.learning.transcripts.values import clean_text
+from whet.learning.transcripts.values import arguments, clean_text
 from whet.learning.transcripts.wrappers import spoken
 from whet.notes import Note
 
@@ -41,19 +41,13 @@ _JSON = 200_000
 """Characters of a result that is still looked into as JSON."""
 
 
-class Outcome(NamedTuple):
-    """What a tool call gave."""
+def outcome(text: str, *, failed: bool | None = None) -> tuple[str, bool, int | None]:
+    """The output without its wrapping, whether it is a failure, and its exit code, where one is told.
 
-    text: str
-    failed: bool
-    code: int | None = None
-    """The exit code, where one is told."""
-
-
-def outcome(text: str, *, failed: bool | None = None) -> Outcome:
-    """The output without its wrapping, and whether it is a failure; what the client says itself counts first."""
-    value = _object(text)
-    if value is not None:
+    What the client says itself, `failed`, counts first.
+    """
+    value = arguments(text) if text.startswith("{") and len(text) <= _JSON else {"input": text}
+    if value != {"input": text}:  # it does not only begin like JSON
         return _told(value, text, failed)
     said = None
     if found := _HEADER.match(text):
@@ -63,22 +57,10 @@ def outcome(text: str, *, failed: bool | None = None) -> Outcome:
     code = None if said is None else int(said)
     if failed is None and code is None:
         failed = pattern_of("failure").match(text) is not None
-    return Outcome(text, bool(failed or code), code)
+    return text, bool(failed or code), code
 
 
-def _object(text: str) -> Mapping[str, Any] | None:
-    if not text.startswith("{") or len(text) > _JSON:
-        return None
-    import json
-
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):  # output that only begins like JSON
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _told(value: Mapping[str, Any], text: str, failed: bool | None) -> Outcome:
+def _told(value: Mapping[str, Any], text: str, failed: bool | None) -> tuple[str, bool, int | None]:
     """What a result in JSON says of itself: an exit code, an error, no success; its output alone where it has one."""
     metadata = value.get("metadata")
     code = value.get("exit_code", metadata.get("exit_code") if isinstance(metadata, dict) else None)
@@ -95,7 +77,7 @@ def _told(value: Mapping[str, Any], text: str, failed: bool | None) -> Outcome:
         is_error = value.get("is_error") is True or value.get("success") is False or (bool(error) and code is None)
         failed = code not in {None, 0, "0"} if isinstance(code, int | str) else is_error
     number = re.fullmatch(r"-?[0-9]{1,10}", str(code))
-    return Outcome(text, failed, int(number[0]) if number else None)
+    return text, failed, int(number[0]) if number else None
 
 
 _HEAD, _TAIL = 20_000, 12_000
@@ -191,9 +173,9 @@ class Collector:
         self._open = "" if id_ == self._open else self._open
         tool = self._tools.get(id_, "") or self.name(canonical(tool, {})[0])
         failed, code = self._ends.pop(id_, (failed, code))
-        told = outcome(clean_text(text), failed=failed if code is None else bool(failed or code))
-        code = told.code if code is None else code
-        self._add(Event("result", self.text(told.text), time, tool, id_, failed=told.failed, code=code))
+        text, failed, told = outcome(clean_text(text), failed=failed if code is None else bool(failed or code))
+        code = told if code is None else code
+        self._add(Event("result", self.text(text), time, tool, id_, failed=failed, code=code))
 
     def ended(self, id_: str, failed: bool, code: int | None) -> None:
         """How a call ended, where the client notes that elsewhere than in its result, which is still to come."""
@@ -206,8 +188,8 @@ class Collector:
         if event.kind == "call":
             self._call(event.tool, dict(event.given), event.id, event.time)
         elif event.kind == "result":
-            tool = self.name(event.tool)
-            text, id_ = self.text(event.text), self.name(event.id) or self._open
+            tool, text, id_ = self.name(event.tool), self.text(event.text), self.name(event.id) or self._open
+            self._open = "" if id_ == self._open else self._open
             self._add(Event("result", text, event.time, tool, id_, failed=event.failed, code=event.code))
         else:
             self.said(event.kind, event.text, event.time, event.about)
@@ -344,27 +326,21 @@ class Collector:
         return f"{text[:start]}\n[{gap:,} characters left out]\n{text[len(text) - end :]}"
 
     def _add(self, event: Event) -> None:
-        self._store(event)
+        """Keep the event: in the first half while there is room, then among the last."""
+        half = bounds.CHARACTERS // 2
+        self.added += 1
+        self._full = self._full or len(self._first) >= bounds.EVENTS // 2 or self._sizes[0] + _size(event) > half
+        (self._last if self._full else self._first).append(event)
+        self._sizes[self._full] += _size(event)
+        while len(self._last) > bounds.EVENTS - bounds.EVENTS // 2 or (self._sizes[1] > half and len(self._last) > 1):
+            self._sizes[1] -= _size(self._last.popleft())
+            self.counts["events"] += 1
         if self._noted:
             self._noted(event)
 
-    def _store(self, event: Event) -> None:
-        """Keep the event: in the first half while there is room, then among the last."""
-        size = len(event.text) + sum(len(str(value)) for value in event.given.values())
-        half = bounds.CHARACTERS // 2
-        self.added += 1
-        if not self._full:
-            self._full = len(self._first) >= bounds.EVENTS // 2 or self._sizes[0] + size > half
-        if not self._full:
-            self._first.append(event)
-            self._sizes[0] += size
-            return
-        self._last.append(event)
-        self._sizes[1] += size
-        while len(self._last) > bounds.EVENTS - bounds.EVENTS // 2 or (self._sizes[1] > half and len(self._last) > 1):
-            gone = self._last.popleft()
-            self._sizes[1] -= len(gone.text) + sum(len(str(value)) for value in gone.given.values())
-            self.counts["events"] += 1
+
+def _size(event: Event) -> int:
+    return len(event.text) + sum(len(str(value)) for value in event.given.values())
 
 
 def _mark(text: str) -> int:

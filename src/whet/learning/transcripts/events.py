@@ -59,7 +59,7 @@ class Transcript(NamedTuple):
     """A session, whole, and what had to be left out of it."""
 
     client: str
-    """`claude-code`, `codex`, `gemini` or another client of `reader.FORMATS`, `markdown`, or what the caller says."""
+    """`claude-code`, `codex` or another client of `formats.toml`, `markdown`, or what the caller says."""
     session: str
     """The client's own name for it, or ""."""
     project: str

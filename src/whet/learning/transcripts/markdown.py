@@ -6,7 +6,7 @@ A heading counts only where it is nothing but such a name, and never in a fenced
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.learning.tables import NAMES, meanings
 from whet.learning.transcripts.values import arguments
@@ -24,18 +24,10 @@ _FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
 _BLOCK = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]{0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 
 
-class Section(NamedTuple):
-    """What one side said."""
-
-    side: str
-    tool: str
-    text: str
-
-
 def read(text: str, into: Collector) -> bool:
     """Take over a transcript; False where the text is none, since nobody or only one side speaks."""
     sections = list(_sections(text))
-    sides = {section.side for section in sections if section.text.strip() or section.tool}
+    sides = {side for side, tool, said in sections if said.strip() or tool}
     if "user" not in sides or not sides & {"assistant", "call"}:
         return False
     for side, tool, said in sections:
@@ -64,7 +56,8 @@ def _inner(text: str) -> str:
     return "\n".join(blocks) if blocks else text
 
 
-def _sections(text: str) -> Iterator[Section]:
+def _sections(text: str) -> Iterator[tuple[str, str, str]]:
+    """Whose turn it is, the tool of a call, and what is said."""
     side = tool = fence = ""
     kept: list[str] = []
     for line in text.splitlines():
@@ -78,8 +71,8 @@ def _sections(text: str) -> Iterator[Section]:
             kept.append(line)
             continue
         if side:
-            yield Section(side, tool, "\n".join(kept))
+            yield side, tool, "\n".join(kept)
         side, rest = _SIDES[heading["name"].lower()], heading["rest"] or ""
         tool, kept = (rest.strip(" `*")[:80], []) if side == "call" else ("", [rest])
     if side:
-        yield Section(side, tool, "\n".join(kept))
+        yield side, tool, "\n".join(kept)

@@ -6,7 +6,6 @@ hidden before anything is written.
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -42,7 +41,9 @@ class Recorder:
         self._clock = clock
         self._path = path
         if path:
-            _write(path, [self._header()], "w")
+            made = self._into.transcript()
+            header = {MARK: _VERSION, "client": made.client, "session": made.session, "project": made.project}
+            self._write(header, "w")
 
     def user(self, text: str) -> None:
         """What the user said; what a client wrapped around it becomes notes."""
@@ -68,37 +69,18 @@ class Recorder:
         """Everything so far."""
         return self._into.transcript()
 
-    def save(self, path: str) -> None:
-        """Write everything so far to a file, which is replaced as a whole."""
+    def _append(self, event: Event) -> None:
+        """Write down an event that is new, without what it does not have."""
+        fields = {**event._asdict(), "given": dict(event.given)}
+        self._write({key: value for key, value in fields.items() if value or (key == "code" and value == 0)}, "a")
+
+    def _write(self, record: Mapping[str, Any], mode: str) -> None:
+        import json
+
         from whet.store.failures import os_failures
 
-        new = f"{path}.new"
-        _write(new, [self._header(), *map(_line, self._into.transcript().events)], "w")
-        with os_failures(path):
-            os.replace(new, path)
-
-    def _append(self, event: Event) -> None:
-        """Write down an event that is new."""
-        _write(self._path, [_line(event)], "a")
-
-    def _header(self) -> Mapping[str, Any]:
-        made = self._into.transcript()
-        return {MARK: _VERSION, "client": made.client, "session": made.session, "project": made.project}
-
-
-def _line(event: Event) -> Mapping[str, Any]:
-    """An event without what it does not have."""
-    fields = {**event._asdict(), "given": dict(event.given)}
-    return {key: value for key, value in fields.items() if value or (key == "code" and value == 0)}
-
-
-def _write(path: str, records: Iterable[Mapping[str, Any]], mode: str) -> None:
-    import json
-
-    from whet.store.failures import os_failures
-
-    with os_failures(path), open(path, mode, encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        with os_failures(self._path), open(self._path, mode, encoding="utf-8", newline="\n") as file:
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
