@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -197,10 +196,9 @@ def test_a_conversation_ends_with_a_proposal_and_a_step(machine: Machine) -> Non
             else:
                 (session.recorder.user if event.kind == "user" else session.recorder.assistant)(event.text)
         report = session.finish()
-        session.recorder.save(str(machine.work / "kept.jsonl"))
+        step = session.recorder.transcript().events[-2]
     assert (report.captured, report.skill, report.staged) == (True, NOTES, True)
-    rows = [json.loads(line) for line in (machine.work / "kept.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert (rows[-2]["tool"], rows[-2]["given"]) == (
+    assert (step.tool, step.given) == (
         "skill_create",
         {"action": "create", "skill": NOTES, "proposal": report.proposal},
     )

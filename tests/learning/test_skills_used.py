@@ -9,12 +9,13 @@ import pytest
 from learning.episodes import Part, bash, calls, note, read, says, session, user
 from whet.api import Library
 from whet.learning.evidence.loads import Load, loads_of, skills_of, with_skill
-from whet.learning.selection.learn import Report, learn
+from whet.learning.selection.learn import learn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from whet.learning.selection.worth import Report
     from whet.learning.transcripts.events import Transcript
 
 FLAKY = """---

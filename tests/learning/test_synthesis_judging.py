@@ -6,10 +6,10 @@ import pytest
 
 from learning.outlines import HARD, NOT, TABLE, Outline
 from whet.learning.evidence.session import evidence_of
-from whet.learning.selection.worth import CODES, Verdict, judge
+from whet.learning.selection.worth import CODES, Report, judge
 
 
-def verdict(outline: Outline) -> Verdict:
+def verdict(outline: Outline) -> Report:
     return judge(evidence_of(outline.transcript), outline.transcript)
 
 
@@ -28,7 +28,7 @@ def test_the_table_is_large_and_covers_every_rule() -> None:
 @pytest.mark.parametrize("outline", TABLE, ids=lambda outline: outline.name)
 def test_a_verdict_says_why_and_names_events_that_exist(outline: Outline) -> None:
     found = verdict(outline)
-    assert found.capture == (outline.code == "hard")
+    assert found.captured == (outline.code == "hard")
     assert found.why[0] == CODES[outline.code]
     assert all(0 <= at < len(outline.transcript.events) for at in found.evidence)
-    assert bool(found.evidence) or not found.capture
+    assert bool(found.evidence) or not found.captured

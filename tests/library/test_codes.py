@@ -13,7 +13,7 @@ import pytest
 
 import whet
 from whet import errors
-from whet.learning.models import model as models
+from whet.learning.models import failures
 from whet.skill import archive, paths
 from whet.sources.publish import prepare
 from whet.store.failures import sqlite_failure
@@ -101,7 +101,9 @@ def computed() -> Iterator[tuple[str, str]]:
     yield from ((code, "ConflictError") for code in STEPS)
     # What keeps a skill of a registry from being offered is what it is refused with.
     yield from ((code, "InvalidError") for code, severity in said("sources/registries/") if severity == "error")
-    yield from ((code, "FailedError") for code in models.CODES)
+    yield from ((code, "FailedError") for _, code, *_ in failures._KINDS)
+    for _, _, arguments in calls("ModelError"):
+        yield from ((code, "FailedError") for code in filter(None, map(literal, arguments[:1])))
     # What hides a skill is what it is refused with.
     yield from ((code, "RefusedError") for code, _ in said("library/visibility.py"))
     for number in range(1, 30):

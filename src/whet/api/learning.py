@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from whet.learning.evidence.session import Evidence
     from whet.learning.improvement.improve import Improvement
     from whet.learning.models.model import Model
-    from whet.learning.selection.learn import Lessons, Report
+    from whet.learning.selection.learn import Lessons
     from whet.learning.selection.recent import RecentSession
+    from whet.learning.selection.worth import Report
     from whet.learning.sessions import Seen, Sessions
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder
@@ -752,7 +753,7 @@ class SkillLearning:
         that hooks reported does not wait; `code` says so. `write` and `model` are those of `learn`. A failure is an
         `error` in the report.
         """
-        from whet.learning.selection.learn import Report
+        from whet.learning.selection.worth import Report
 
         level = self._workspace.config().settings.learn
         if level in ("off", "note"):

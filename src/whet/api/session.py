@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from whet.authoring.editor import SkillEditor
     from whet.authoring.results import Changes
     from whet.learning.models.model import Model
-    from whet.learning.selection.learn import Report
+    from whet.learning.selection.worth import Report
     from whet.learning.transcripts.recorder import Recorder
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue

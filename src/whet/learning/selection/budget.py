@@ -16,7 +16,7 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from whet.learning.selection.learn import Report
+    from whet.learning.selection.worth import Report
     from whet.notes import Note
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase

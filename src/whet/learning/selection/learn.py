@@ -28,14 +28,13 @@ from whet.learning.distill.relatives import (
 )
 from whet.learning.distill.rounds import Distillation, Source, session_of, written_by
 from whet.learning.evals.formats import find_file
-from whet.learning.evals.gate import DANGEROUS, INVALID, Reason, examine
-from whet.learning.evals.gate import Verdict as GateVerdict
+from whet.learning.evals.gate import DANGEROUS, INVALID, Reason, Verdict, examine
 from whet.learning.evals.gate import judge as judge_change
 from whet.learning.evidence.loads import short_name, with_skill
 from whet.learning.evidence.session import evidence_of
 from whet.learning.selection.budget import ALLOWANCE, Allowance, State
 from whet.learning.selection.consent import offered
-from whet.learning.selection.worth import judge
+from whet.learning.selection.worth import Report, judge
 from whet.learning.sessions import Seen
 from whet.learning.transcripts.places import Kept, find_session
 from whet.learning.transcripts.recorder import Recorder
@@ -54,9 +53,7 @@ if TYPE_CHECKING:
     from whet.learning.context import LearningContext
     from whet.learning.distill.draft import Draft
     from whet.learning.distill.operations import Writing
-    from whet.learning.distill.writer import Help
     from whet.learning.models.model import Model
-    from whet.learning.selection.worth import Verdict
     from whet.learning.transcripts.events import Transcript
 
     Told = str | Seen | Transcript | Recorder | Sequence[Any]
@@ -119,10 +116,13 @@ def learn_from(
         state.decided((one.decided, one.state) for one in own_proposals(context))
     chosen = list(sources) or list(reversed(offered(context)))
     told: list[Report] = []
-    stopped, gone = "", 0
+    stopped, why, gone = "", "", 0
+    named = bool(sources) and asked
     for number, source in enumerate(chosen):
-        named = bool(sources) and asked
-        stopped = _stop(state, named=named) if limit is None or number < limit else "limit"
+        if limit is not None and number >= limit:
+            stopped, why = "limit", "More sessions are waiting than the limit allows."
+        elif not named:
+            stopped, why = _held_back(state)
         if stopped:
             break
         lock = FileLock(lock_path(context.workspace.place.state, "learning", "session"), timeout=_PATIENCE)
@@ -144,7 +144,6 @@ def learn_from(
             if isinstance(source, Recorder) and report.captured:
                 _note_step(source, report)
         told.append(report)
-    why = _why(stopped, state) if stopped else ""
     left, used = len(chosen) - len(told) - gone, state.used()
     return Lessons(tuple(told), left, used, stopped, why, (state.problem,) if state.problem else ())
 
@@ -181,24 +180,15 @@ def _waits(context: LearningContext, seen: Seen) -> bool:
     return any((one.client, one.id) == (seen.client, seen.id) for one in context.sessions.waiting())
 
 
-def _stop(state: State, *, named: bool) -> str:
-    """Why nothing more is learned now, or ""."""
-    if named:
-        return ""
-    if state.until():
-        return "breaker"
-    left = state.left()
-    return "" if left.sessions and left.skills else "allowance"
-
-
-def _why(stopped: str, state: State) -> str:
-    if stopped == "breaker":
-        return f"{state.read().reason} Learning continues at {iso(state.until())}."
-    if stopped == "limit":
-        return "More sessions are waiting than the limit allows."
+def _held_back(state: State) -> tuple[str, str]:
+    """What holds learning back now, and a sentence about it; "" and "" where nothing does."""
+    if until := state.until():
+        return "breaker", f"{state.read().reason} Learning continues at {iso(until)}."
     used, most = state.used(), ALLOWANCE
+    if used.sessions < most.sessions and used.skills < most.skills:
+        return "", ""
     spent = f"Today {used.sessions} of {most.sessions} sessions and {used.skills} of {most.skills} skills are used up."
-    return f"{spent} You can still name a session to learn from it."
+    return "allowance", f"{spent} You can still name a session to learn from it."
 
 
 def _failure(context: LearningContext, source: Told, error: WhetError, state: State | None) -> Report:
@@ -237,40 +227,6 @@ class Terms(NamedTuple):
     """What writes the skill, and does its evals; held to what may be spent."""
 
 
-class Report(NamedTuple):
-    """What became of one session. None is for what there is nothing to say about."""
-
-    captured: bool
-    code: str
-    why: tuple[str, ...]
-    """Sentences; the first is what decided."""
-    evidence: tuple[int, ...] = ()
-    """Numbers of the events that it rests on."""
-    session: str | None = None
-    action: str | None = None
-    """`create` or `improve`."""
-    skill: str | None = None
-    gate: GateVerdict | None = None
-    model: Help | None = None
-    preview: str | None = None
-    """Of a dry run: the text that would be written."""
-    version: str | None = None
-    place: str | None = None
-    """The directory of the skill."""
-    staged: bool | None = None
-    """Whether it waits as a proposal; False where it is written."""
-    proposal: int | None = None
-    entries: tuple[int, ...] | None = None
-    """What the history got."""
-    error: str | None = None
-    hint: str | None = None
-    warnings: tuple[str, ...] | None = None
-
-    def to_json(self) -> Json:
-        """The report as JSON."""
-        return {name: as_json(value) for name, value in self._asdict().items() if value is not None}
-
-
 def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Report:  # noqa: B008  a value
     """Learn from one session; what was captured, or why nothing was.
 
@@ -281,11 +237,10 @@ def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Rep
     client, session = transcript.client, transcript.session
     label = f"{client}:{session}" if session else source if isinstance(source, str) else client
     evidence = evidence_of(transcript)
-    verdict = judge(evidence, transcript)
-    report = Report(verdict.capture, verdict.code, verdict.why, verdict.evidence, label)
-    if verdict.capture:
-        whole = Lesson(Distillation(evidence, Source(client, session)), verdict)
-        report = _capture(context, _with_skill(context, whole, transcript) or whole, terms, report)
+    report = judge(evidence, transcript)._replace(session=label)
+    if report.captured:
+        whole = Lesson(Distillation(evidence, Source(client, session)), report)
+        report = _capture(context, _with_skill(context, whole, transcript) or whole, terms)
     if not terms.dry_run and report.code != "waiting" and session:
         context.sessions.learned(client, session)
     return report
@@ -339,7 +294,7 @@ class Lesson(NamedTuple):
     """What there is to learn, and the skill that it belongs to, where that is one which the session used."""
 
     begun: Distillation
-    verdict: Verdict
+    report: Report
     near: Relative | None = None
 
 
@@ -356,25 +311,24 @@ def _with_skill(context: LearningContext, whole: Lesson, transcript: Transcript)
             continue
         part = with_skill(transcript, name)
         evidence = evidence_of(part)
-        verdict = judge(evidence, part)
+        report = judge(evidence, part)._replace(session=whole.report.session)
         texts = texts_of(context.workspace.read(card))
-        bearing = bearing_of(texts, evidence, part) if verdict.capture else 0
+        bearing = bearing_of(texts, evidence, part) if report.captured else 0
         if bearing:
             begun = Distillation(concerning(evidence, texts), whole.begun.source)
             near = Relative(card, own=True, used=slug(card.name) != begun.draft().name)
-            found.append((bearing, Lesson(begun, verdict, near)))
+            found.append((bearing, Lesson(begun, report, near)))
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
-def _capture(context: LearningContext, lesson: Lesson, terms: Terms, report: Report) -> Report:
+def _capture(context: LearningContext, lesson: Lesson, terms: Terms) -> Report:
     """What becomes of a session that is worth it: a better version of the skill that is there, or a new one.
 
     A skill that was only used gains what it lacks and keeps the rest.
     """
-    begun, verdict, near = lesson
+    begun, report, near = lesson
     made = begun.draft()
     near = near or relative_of(context, made)
-    report = report._replace(why=verdict.why, evidence=verdict.evidence)
     journal, existing = context.editor.journal, ""
     if near is not None:
         report = report._replace(action="improve", skill=near.card.full_name)
@@ -393,19 +347,17 @@ def _capture(context: LearningContext, lesson: Lesson, terms: Terms, report: Rep
         name = _free(context, begun.draft().name)
         begun = begun._replace(edits={**begun.edits, "name": name})
         report = report._replace(action="create", skill=name)
-        return _settle(context, begun, writing_of(context.workspace, journal, begun), verdict, terms, report)
+        return _settle(context, begun, writing_of(context.workspace, journal, begun), terms, report)
     refused = _refused_bodies(context, near.card.place)
     writing = writing_of(context.workspace, journal, begun, card=near.card, gains=near.used, refused=refused)
     if writing.before is None:
         raise NotFoundError("skill-gone", f"{near.card.path} no longer exists.", hint="Try again.")
     if body_of(writing.before).strip() == body_of(writing.after).strip():
         return _left(report, "nothing-new")
-    return _settle(context, begun, writing, verdict, terms, report)
+    return _settle(context, begun, writing, terms, report)
 
 
-def _settle(
-    context: LearningContext, state: Distillation, writing: Writing, verdict: Verdict, terms: Terms, report: Report
-) -> Report:
+def _settle(context: LearningContext, state: Distillation, writing: Writing, terms: Terms, report: Report) -> Report:
     """What the gate lets become of it: written, proposed, or nothing. What a person made is only proposed for."""
     write = terms.write and not terms.dry_run
     write = write and (not writing.path or maker(context.editor.journal, writing.path) == "agent")
@@ -421,7 +373,7 @@ def _settle(
     seen = digest(writing.before)
     made = context.editor.apply(
         list(writing.operations),
-        Provenance("agent", "background", hide_secrets(f"{_reason(state, verdict)} {sentence}")[0]),
+        Provenance("agent", "background", hide_secrets(f"{_reason(state, report)} {sentence}")[0]),
         stage=not (write and passed.accepted),
         viewed=lambda where, what: (os.path.realpath(where), what) == (writing.path, seen),
     )
@@ -447,29 +399,29 @@ def _free(context: LearningContext, name: str) -> str:
     return found
 
 
-def _reason(state: Distillation, verdict: Verdict) -> str:
+def _reason(state: Distillation, report: Report) -> str:
     """Where it comes from and why, for the history and for whoever decides."""
-    numbers = ", ".join(map(str, verdict.evidence[:_EVIDENCE]))
-    more = ", …" if len(verdict.evidence) > _EVIDENCE else ""
+    numbers = ", ".join(map(str, report.evidence[:_EVIDENCE]))
+    more = ", …" if len(report.evidence) > _EVIDENCE else ""
     events = f", events {numbers}{more}" if numbers else ""
-    return f"{LEARNED}{session_label(state)}{events}. {' '.join(verdict.why[1:])}".strip()
+    return f"{LEARNED}{session_label(state)}{events}. {' '.join(report.why[1:])}".strip()
 
 
-def _gate(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> GateVerdict:
+def _gate(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> Verdict:
     """What the gate says of a change. To `measure` takes the skill's evals, where it has some, and a model.
 
     Without a model, evals that there are cannot be met: then it is a no.
     """
     before, after = writing.before, writing.after
     if not measure or before is None or not find_file(before):
-        return GateVerdict(examine(before, after, name))
+        return Verdict(examine(before, after, name))
     from whet.learning.evals.evaluation import scorer
 
     try:
         score = None if model is None else scorer(context.workspace, name, model, context.attempt)
         return judge_change(before, after, name, score)
     except WhetError as error:
-        return GateVerdict((Reason("gate-no-score", f"Its evals could not run: {error.message}"),))
+        return Verdict((Reason("gate-no-score", f"Its evals could not run: {error.message}"),))
 
 
 def own_proposals(context: LearningContext, state: str = "") -> list[Proposal]:

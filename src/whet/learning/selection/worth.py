@@ -15,10 +15,13 @@ from whet.learning.evidence.recoveries import MACHINE
 from whet.learning.evidence.shell import only_looks, programs
 from whet.learning.evidence.tool_calls import acts, working
 from whet.learning.signals import HARD_TOOLS
+from whet.values import Json, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whet.learning.distill.writer import Help
+    from whet.learning.evals.gate import Verdict
     from whet.learning.evidence.recoveries import Recovery
     from whet.learning.evidence.session import Evidence, Step
     from whet.learning.transcripts.events import Event, Transcript
@@ -52,18 +55,41 @@ _SAYS_SECRET = re.compile(r"\b(?:echo|printf|cat\s*<<)[^|;&]{0,400}\[secret")
 _SHARE = 0.5
 
 
-class Verdict(NamedTuple):
-    """Whether to capture a session."""
+class Report(NamedTuple):
+    """What became of one session. None is for what there is nothing to say about."""
 
-    capture: bool
+    captured: bool
+    code: str
     why: tuple[str, ...]
     """Sentences; the first is what decided."""
-    code: str = HARD
     evidence: tuple[int, ...] = ()
     """Numbers of the events that it rests on."""
+    session: str | None = None
+    action: str | None = None
+    """`create` or `improve`."""
+    skill: str | None = None
+    gate: Verdict | None = None
+    model: Help | None = None
+    preview: str | None = None
+    """Of a dry run: the text that would be written."""
+    version: str | None = None
+    place: str | None = None
+    """The directory of the skill."""
+    staged: bool | None = None
+    """Whether it waits as a proposal; False where it is written."""
+    proposal: int | None = None
+    entries: tuple[int, ...] | None = None
+    """What the history got."""
+    error: str | None = None
+    hint: str | None = None
+    warnings: tuple[str, ...] | None = None
+
+    def to_json(self) -> Json:
+        """The report as JSON."""
+        return {name: as_json(value) for name, value in self._asdict().items() if value is not None}
 
 
-def judge(evidence: Evidence, transcript: Transcript) -> Verdict:
+def judge(evidence: Evidence, transcript: Transcript) -> Report:
     """Is this session worth a skill?"""
     events = transcript.events
     errors = [one for one in evidence.recoveries if _taught(one)]
@@ -92,7 +118,7 @@ def judge(evidence: Evidence, transcript: Transcript) -> Verdict:
     )
     code = next((code for code, holds in refusals if holds), HARD)
     signs = [f"Signs: {', '.join(evidence.signals)}."] if code == "unresolved" and evidence.signals else []
-    return Verdict(code == HARD, (CODES[code], *(why if code == HARD else signs)), code, tuple(sorted(set(where))))
+    return Report(code == HARD, code, (CODES[code], *(why if code == HARD else signs)), tuple(sorted(set(where))))
 
 
 def _taught(error: Recovery) -> bool:
