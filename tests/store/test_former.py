@@ -120,7 +120,7 @@ def test_every_fact_is_there_afterwards(state: Path) -> None:
     assert json.loads(kept) == waiting
     learning = json.loads((state / FORMER / "learning.json").read_text())
     kept = State(database, system_clock).read()
-    assert (set(learning), {"date": kept.date, **kept.used._asdict()}) == ({"day"}, learning["day"])
+    assert (set(learning), kept.day._asdict()) == ({"day"}, learning["day"])
     assert {seen.id for seen in Sessions(database, system_clock).all()} == {"s1", "s2"}
     database.close()
 

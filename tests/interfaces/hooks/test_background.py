@@ -196,7 +196,7 @@ def test_what_fails_is_told_by_the_doctor_and_stops_it_in_the_end(machine: Machi
     assert learn_waiting(str(machine.state), broken, machine.env, machine.clock) == 3
     assert not is_due(machine.hooks.sessions, str(machine.state), machine.env, machine.clock)
     kept = State(StateDatabase(str(machine.state)), machine.clock).read()
-    assert kept.reason.startswith("3 failures in a row, the last: ")
+    assert kept.breaker.reason.startswith("3 failures in a row, the last: ")
     failed, stopped = machine.hooks.sessions.examine()
     assert (failed.code, stopped.code) == ("learning-failed", "learning-stopped")
     assert failed.message.startswith("Learning from sessions of claude-code failed 3 times, last at 2027-01-15T")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.store.clock import iso
+from whet.values import as_json, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,12 +47,18 @@ class Allowance(NamedTuple):
 ALLOWANCE = Allowance()
 
 
-class Memory(NamedTuple):
-    """All that is remembered between two runs."""
+class Day(NamedTuple):
+    """What was used on one day."""
 
     date: str = ""
-    used: Allowance = Allowance(0, 0, 0)
-    """On that day."""
+    sessions: int = 0
+    skills: int = 0
+    tokens: int = 0
+
+
+class Breaker(NamedTuple):
+    """Whether learning stops for a while."""
+
     failures: int = 0
     """In a row, up to now."""
     trips: int = 0
@@ -61,6 +68,13 @@ class Memory(NamedTuple):
     """When the last decision was made that counted."""
     reason: str = ""
     """Why it stopped last."""
+
+
+class Memory(NamedTuple):
+    """All that is remembered between two runs."""
+
+    day: Day = Day()
+    breaker: Breaker = Breaker()
     news: tuple[int | str, ...] = ()
 
 
@@ -78,18 +92,15 @@ class State:
         return self._parse(self._state.read(_READ))
 
     def _parse(self, rows: Iterable[tuple[Any, ...]]) -> Memory:
-        found: dict[str, Any] = {}
+        from typing import get_type_hints
+
+        found, kinds = Memory(), get_type_hints(Memory)
         for key, value in rows:
             try:
-                found[key] = json.loads(value)
-            except (ValueError, TypeError, RecursionError):
+                found = found._replace(**{key: read_value(kinds[key], json.loads(value), key)})
+            except (KeyError, ValueError, TypeError, RecursionError):
                 self.problem = f"The record of {key} cannot be read; counting starts again."
-        day, breaker = (row if isinstance(row := found.get(key), dict) else {} for key in ("day", "breaker"))
-        news, used = found.get("news"), Allowance(*(_number(day.get(field)) for field in Allowance._fields))
-        failures, trips, until, seen = (_number(breaker.get(field)) for field in ("failures", "trips", "until", "seen"))
-        told = tuple(piece for piece in news if type(piece) in (int, str)) if isinstance(news, list) else ()
-        date, reason = str(day.get("date", "")), str(breaker.get("reason", ""))
-        return Memory(date, used, failures, trips, until, seen, reason, told)
+        return found
 
     @contextmanager
     def _changing(self) -> Iterator[list[Memory]]:
@@ -97,12 +108,9 @@ class State:
         with self._state.write() as connection:
             held = [self._parse(connection.execute(_READ).fetchall())]
             yield held
-            date, used, failures, trips, until, seen, reason, news = held[0]
-            breaker = {"failures": failures, "trips": trips, "until": until, "seen": seen, "reason": reason}
-            rows = {"day": {"date": date, **used._asdict()}, "breaker": breaker, "news": news}
             connection.execute("DELETE FROM learning")
-            written = [(key, json.dumps(value, sort_keys=True)) for key, value in rows.items()]
-            connection.executemany("INSERT INTO learning VALUES (?, ?)", written)
+            rows = [(key, json.dumps(value, sort_keys=True)) for key, value in as_json(held[0]).items()]
+            connection.executemany("INSERT INTO learning VALUES (?, ?)", rows)
 
     def examine(self) -> tuple[Note, ...]:
         """What the doctor tells: that its rows are damaged, or that learning has stopped for a while, and why."""
@@ -110,7 +118,7 @@ class State:
         from whet.notes import Note
 
         try:
-            until, why = self.until(), self.read().reason
+            until, why = self.until(), self.read().breaker.reason
         except FailedError:  # the state database cannot be read, which the doctor tells
             return ()
         if self.problem:
@@ -145,7 +153,7 @@ class State:
 
     def used(self) -> Allowance:
         """What was used so far today."""
-        return self._used(self.read())
+        return Allowance(*self._today(self.read())[1:])
 
     def left(self) -> Allowance:
         """What is left of today's allowance; never below zero."""
@@ -154,55 +162,52 @@ class State:
     def spend(self, *, sessions: int = 0, skills: int = 0, tokens: int = 0) -> None:
         """Note what was used."""
         with self._changing() as held:
-            used = self._used(held[0])
-            new = Allowance(used.sessions + sessions, used.skills + skills, used.tokens + tokens)
-            held[0] = held[0]._replace(date=self._today(), used=new)
+            date, *used = self._today(held[0])
+            new = Day(date, used[0] + sessions, used[1] + skills, used[2] + tokens)
+            held[0] = held[0]._replace(day=new)
 
-    def _used(self, kept: Memory) -> Allowance:
-        return kept.used if kept.date == self._today() else Allowance(0, 0, 0)
-
-    def _today(self) -> str:
-        return iso(self._clock())[:10]
+    def _today(self, kept: Memory) -> Day:
+        date = iso(self._clock())[:10]
+        return kept.day if kept.day.date == date else Day(date)
 
     def until(self) -> int:
         """When learning may go on, in nanoseconds since 1970; 0 when it may now."""
-        now, until = self._clock(), self.read().until
+        now, until = self._clock(), self.read().breaker.until
         return until if now < until <= now + LONGEST else 0  # further ahead only when the clock went back
 
     def failed(self, why: str) -> None:
         """Note a failure; learning stops where it is one too many in a row."""
         with self._changing() as held:
-            kept = held[0]._replace(failures=held[0].failures + 1)
-            stops = kept.failures >= LIMIT
-            held[0] = self._stop(kept, f"{kept.failures} failures in a row, the last: {why}") if stops else kept
+            failures = held[0].breaker.failures + 1
+            new = held[0].breaker._replace(failures=failures)
+            new = self._stop(new, f"{failures} failures in a row, the last: {why}") if failures >= LIMIT else new
+            held[0] = held[0]._replace(breaker=new)
 
     def worked(self) -> None:
         """Note that learning from a session did not fail; failures are counted from the beginning again."""
-        if self.read().failures:
+        if self.read().breaker.failures:
             with self._changing() as held:
-                held[0] = held[0]._replace(failures=0)
+                held[0] = held[0]._replace(breaker=held[0].breaker._replace(failures=0))
 
     def decided(self, decisions: Iterable[tuple[int, str]]) -> None:
         """Look at what people decided about proposals: (time, `approved` or `rejected`), in any order.
 
         Only what was decided since learning last stopped counts. An approval makes the next stop a short one again.
         """
-        known = self.read()
+        known = self.read().breaker
         new = sorted(item for item in decisions if item[0] > known.seen and item[1] in ("approved", "rejected"))
         approved = max((time for time, state in new if state == "approved"), default=0)
         row = sum(time > approved for time, _ in new)
         if row < LIMIT and not (approved and known.trips):
             return
         with self._changing() as held:
+            changed = held[0].breaker
             if approved:
-                held[0] = held[0]._replace(trips=0, seen=approved)
+                changed = changed._replace(trips=0, seen=approved)
             if row >= LIMIT:
-                held[0] = self._stop(held[0]._replace(seen=new[-1][0]), f"{row} proposals in a row were rejected.")
+                changed = self._stop(changed._replace(seen=new[-1][0]), f"{row} proposals in a row were rejected.")
+            held[0] = held[0]._replace(breaker=changed)
 
-    def _stop(self, kept: Memory, why: str) -> Memory:
-        until = self._clock() + min(LONGEST, FIRST * 2 ** min(kept.trips, 40))
-        return kept._replace(until=until, trips=kept.trips + 1, failures=0, reason=why)
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    def _stop(self, breaker: Breaker, why: str) -> Breaker:
+        until = self._clock() + min(LONGEST, FIRST * 2 ** min(breaker.trips, 40))
+        return breaker._replace(until=until, trips=breaker.trips + 1, failures=0, reason=why)

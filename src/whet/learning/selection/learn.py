@@ -183,7 +183,7 @@ def _waits(context: LearningContext, seen: Seen) -> bool:
 def _held_back(state: State) -> tuple[str, str]:
     """What holds learning back now, and a sentence about it; "" and "" where nothing does."""
     if until := state.until():
-        return "breaker", f"{state.read().reason} Learning continues at {iso(until)}."
+        return "breaker", f"{state.read().breaker.reason} Learning continues at {iso(until)}."
     used, most = state.used(), ALLOWANCE
     if used.sessions < most.sessions and used.skills < most.skills:
         return "", ""
