@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from whet.learning.evals.gate import Reason
     from whet.learning.evals.results import Run
+    from whet.learning.evals.subject import Subject
     from whet.learning.models.model import Model
     from whet.values import Json
 
@@ -64,21 +65,13 @@ class Edit(NamedTuple):
     text: str = ""
     anchor: str = ""
     why: str = ""
+    reason: str = ""
+    """Why it was not applied; empty where it was."""
 
     def to_json(self) -> dict[str, str]:
         """As answers hold it, without what looks like a secret."""
-        return {field: hide_secrets(value)[0] for field, value in self._asdict().items()}
-
-
-class Refused(NamedTuple):
-    """An edit that was not applied."""
-
-    edit: Edit
-    reason: str
-
-    def to_json(self) -> dict[str, str]:
-        """As answers hold it."""
-        return {**self.edit.to_json(), "reason": self.reason}
+        told = {field: hide_secrets(value)[0] for field, value in self._asdict().items()}
+        return told if self.reason else {field: told[field] for field in ("text", "anchor", "why")}
 
 
 class Edited(NamedTuple):
@@ -86,7 +79,7 @@ class Edited(NamedTuple):
 
     text: str
     done: tuple[Edit, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[Edit, ...] = ()
 
 
 def edited(text: str, edits: Iterable[Edit], tasks: Sequence[str] = ()) -> Edited:
@@ -95,14 +88,14 @@ def edited(text: str, edits: Iterable[Edit], tasks: Sequence[str] = ()) -> Edite
     `tasks` are the prompts of the evals, of which nothing may be copied.
     """
     done: list[Edit] = []
-    refused: list[Refused] = []
+    refused: list[Edit] = []
     for edit in edits:
         try:
             reason, new = _problem(edit, text, tasks), _applied(text, edit)
         except WhetError as error:
             reason, new = _told(error), text
         if reason or new == text:
-            refused.append(Refused(edit, reason or "It changes nothing."))
+            refused.append(edit._replace(reason=reason or "It changes nothing."))
         else:
             text = new
             done.append(edit)
@@ -155,12 +148,9 @@ def _runs(words: list[str], size: int) -> set[tuple[str, ...]]:
 class Matter(NamedTuple):
     """What a model is asked about."""
 
-    name: str
-    description: str
+    subject: Subject
     text: str
     """The instructions as they are now."""
-    files: Sequence[str]
-    """The other files that an agent can look at."""
     tasks: Sequence[str]
     """The prompts of all evals, of which nothing may be copied."""
     heard: Json
@@ -198,7 +188,7 @@ def ask(model: Model, matter: Matter, most: int) -> Edited:
         result = edited(matter.text, edits, matter.tasks)
         if last or not result.refused:
             break
-        problems = "\n".join(f"- {(one.edit.anchor or one.edit.text)[:80]!r}: {one.reason}" for one in result.refused)
+        problems = "\n".join(f"- {(one.anchor or one.text)[:80]!r}: {one.reason}" for one in result.refused)
         said = answer.text or json.dumps(answer.value, ensure_ascii=False)
         messages += [Message("assistant", said), Message("user", _AGAIN.format(problems=problems))]
     return result
@@ -216,9 +206,9 @@ def _asked(matter: Matter) -> str:
     text = matter.text[:_INSTRUCTIONS].encode("utf-8", "replace").decode()
     mark = sha256(text.encode()).hexdigest()[:16]
     parts = [
-        f"The skill {matter.name}: {matter.description}",
+        f"The skill {matter.subject.name}: {matter.subject.skill().description}",
         f"Its instructions, between the marks:\n[{mark}\n{text}\n{mark}]",
-        *([f"Files beside them: {', '.join(matter.files[:100])}."] if matter.files else []),
+        *([f"Files beside them: {', '.join(files[:100])}."] if (files := matter.subject.visible()) else []),
         f"What went wrong:\n{_written(matter.failed)}",
         *([f"What people said about it:\n{_written(matter.heard)}"] if matter.heard else []),
     ]

@@ -7,7 +7,6 @@ was changed by somebody else meanwhile, nothing is written at all: what was meas
 from __future__ import annotations
 
 import math
-from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.drafts import improve as with_body
@@ -26,6 +25,7 @@ from whet.learning.models.model import Budget, Budgeted
 from whet.learning.usage import counted_as
 from whet.library.package import read_tree
 from whet.notes import Note
+from whet.routing.evals.report import hold_out
 from whet.values import Json, as_json, failure_json, fields_json
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ ALL_MET = "all-met"
 """What it stops for when nothing is left to learn from."""
 ENOUGH = 5
 """Evals from which on some are held out."""
-HELD_OUT = 0.4
-"""The share of them."""
 _REMARKS = 5
 """Remarks of a kind that a model is told."""
 _LONGEST = 300
@@ -182,18 +180,6 @@ def improve(
     return improver.result()._replace(kept=kept)
 
 
-class _Measured(NamedTuple):
-    """How one version of a skill does."""
-
-    runs: tuple[Run, ...]
-    scores: Mapping[str, float]
-
-    def mean(self, among: Sequence[str] | None = None) -> float | None:
-        """The mean score of all evals, or of those of these names; None of none."""
-        chosen = [score for name, score in self.scores.items() if among is None or name in among]
-        return math.fsum(chosen) / len(chosen) if chosen else None
-
-
 class _Improver:
     """One skill on its way to a better version, measured by its evals as they were when it began."""
 
@@ -216,17 +202,12 @@ class _Improver:
         self._learn, self._held = split(self._evals.evals)
         self._budget = Budget(tokens=tokens)
         self._model, self._grader = Budgeted(model, self._budget), Budgeted(grader, self._budget)
-        self._known: dict[str, _Measured] = {}
+        self._known: dict[str, tuple[Run, ...]] = {}
         refused = context.editor.proposals.all("rejected")
         self._refused = {change.after for one in refused for change in one.changes}
-        self._matter = Matter(
-            self._subject.name,
-            self._subject.skill().description,
-            main_of(self._tree).document.body.replace("\r\n", "\n"),
-            self._subject.visible(),
-            [item.prompt for item in self._evals.evals],
-            heard_of(context, self._card, self._tree, self._path, refused),
-        )
+        body = main_of(self._tree).document.body.replace("\r\n", "\n")
+        heard = heard_of(context, self._card, self._tree, self._path, refused)
+        self._matter = Matter(self._subject, body, [item.prompt for item in self._evals.evals], heard)
         self.best: Tree = self._tree
         """The best version so far."""
         self.rounds: list[Round] = []
@@ -245,7 +226,7 @@ class _Improver:
         self._measure(self.best)
         while len(self.rounds) < rounds and self._stopped is None:
             self._check(digest(read_tree(self._path)))
-            failed = failures(self._measure(self.best).runs, self._learn)
+            failed = failures(self._measure(self.best), self._learn)
             if not failed:
                 self._stopped = Note(ALL_MET, "info", "Every expectation is met.")
                 return
@@ -274,7 +255,7 @@ class _Improver:
             reasons = examine(self._tree, tree, self._subject.name)
             verdict = Verdict(reasons)
             if not reasons:
-                verdict = compare(self._measure(self.best).scores, self._measure(tree).scores, strict=True)
+                verdict = compare(self._scores(self.best).evals, self._scores(tree).evals, strict=True)
         except FailedError as error:
             self._stopped = Note.from_error(error, "error")
             return Round(answer, "undecided", (Reason(error.code, error.message),))
@@ -283,8 +264,8 @@ class _Improver:
         judged = "accepted" if verdict.accepted else "rejected"
         return Round(answer, judged, verdict.reasons, verdict.before, verdict.after)
 
-    def _measure(self, tree: Tree) -> _Measured:
-        """How the skill does with these files. Raises ModelError, or FailedError `eval-incomplete`."""
+    def _measure(self, tree: Tree) -> tuple[Run, ...]:
+        """What the skill does with these files. Raises ModelError, or FailedError `eval-incomplete`."""
         key = digest(tree)
         if key not in self._known:
             done = measure(
@@ -297,13 +278,10 @@ class _Improver:
                 runs=self._runs,
                 progress=self._progress,
             )
-            found = scores(done, "with_skill")
-            known = {name: score for name, score in found.items() if score is not None}
-            if len(known) < len(found):
-                missing = next(run.error for run in done if run.error)
+            if missing := next((run.error for run in done if run.error), ""):
                 hint = "Run it again with a larger budget or fewer runs."
                 raise FailedError("eval-incomplete", f"Some results are missing: {missing}", hint=hint)
-            self._known[key] = _Measured(done, known)
+            self._known[key] = done
         return self._known[key]
 
     def _check(self, seen: str) -> bool:
@@ -325,15 +303,16 @@ class _Improver:
         )
 
     def _scores(self, tree: Tree) -> Scores:
-        found = self._measure(tree)
-        return Scores(found.mean(), found.mean(self._learn), found.mean(self._held), dict(found.scores))
+        rates = {name: rate or 0.0 for name, rate in scores(self._measure(tree), "with_skill").items()}
+        score, learned, held = (_mean([rates[name] for name in names]) for names in (rates, self._learn, self._held))
+        return Scores(score, learned, held, rates)
 
     def keep(self, *, write: bool) -> Kept:
         """Write the better version, or propose it where it is not to be written, or may not be."""
         if not write and (known := self._proposed_already()):
             return known
         kept_back = held_back(self._context, self._card)
-        before, after = (self._measure(tree).mean() or 0.0 for tree in (self._tree, self.best))
+        before, after = (self._scores(tree).score or 0.0 for tree in (self._tree, self.best))
         how = f"evals: {len(self._evals.evals)}, runs: {self._runs}, model: {self._names[0]}"
         reason = f"{MARK}: {before:.2f} before, {after:.2f} after ({how})."
         made = self._context.editor.apply(
@@ -361,14 +340,14 @@ class _Improver:
         return None
 
 
-def split(evals: Sequence[Eval]) -> tuple[list[str], list[str]]:
+def _mean(rates: Sequence[float]) -> float | None:
+    return math.fsum(rates) / len(rates) if rates else None
+
+
+def split(evals: Sequence[Eval]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of the evals to learn from, and of those held out; always the same ones."""
     names = [item.id for item in evals]
-    if len(names) < ENOUGH:
-        return names, []
-    by_hash = sorted(names, key=lambda name: sha256(name.encode("utf-8", "replace")).digest())
-    held = {*by_hash[: round(len(names) * HELD_OUT)]}
-    return [name for name in names if name not in held], [name for name in names if name in held]
+    return hold_out(names, str) if len(names) >= ENOUGH else (tuple(names), ())
 
 
 def heard_of(context: LearningContext, card: Card, tree: Tree, path: str, refused: Sequence[Proposal]) -> Json:

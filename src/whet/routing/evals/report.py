@@ -27,6 +27,7 @@ from whet.values import Json, answer_json, as_json, failure_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeVar
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from whet.routing.evals.formats import Case
     from whet.routing.evals.judge import Judge
     from whet.routing.evals.suggestions import Suggestion, Try
+
+    T = TypeVar("T")
 
 SEED = 42
 HELD_OUT = 0.4
@@ -243,14 +246,16 @@ def split(cases: Iterable[Case]) -> tuple[tuple[Case, ...], tuple[Case, ...]]:
     groups: dict[tuple[str, bool], list[Case]] = {}
     for case in cases:
         groups.setdefault((case.skill, case.fits), []).append(case)
-    learn: list[Case] = []
-    held: list[Case] = []
-    for group in groups.values():
-        group.sort(key=lambda case: sha256(f"{SEED}\0{case.message}".encode("utf-8", "replace")).digest())
-        kept = round(len(group) * HELD_OUT) if len(group) > 2 else len(group) - 1
-        learn += group[kept:]
-        held += group[:kept]
-    return tuple(learn), tuple(held)
+    parts = [hold_out(group, lambda case: case.message) for group in groups.values()]
+    learn, held = (tuple(case for part in parts for case in part[side]) for side in (0, 1))
+    return learn, held
+
+
+def hold_out(items: Iterable[T], text: Callable[[T], str]) -> tuple[tuple[T, ...], tuple[T, ...]]:
+    """Items to learn from and items held out, 60 to 40, by the hash of their text; of two, one is held out."""
+    order = sorted(items, key=lambda item: sha256(f"{SEED}\0{text(item)}".encode("utf-8", "replace")).digest())
+    kept = round(len(order) * HELD_OUT) if len(order) > 2 else len(order) - 1
+    return tuple(order[kept:]), tuple(order[:kept])
 
 
 def _tally(skill: str, items: list[Judged]) -> Tally:
