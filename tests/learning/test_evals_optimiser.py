@@ -13,7 +13,6 @@ from whet.learning.evals.descriptions import (
     LONGEST,
     Description,
     add_phrases,
-    described,
     optimise,
     optimise_description,
 )
@@ -106,11 +105,9 @@ def test_held_out_messages_are_never_shown_to_whoever_proposes(library: Library)
 
 
 def test_without_a_model_words_of_the_evals_are_tried(library: Library) -> None:
-    told = optimise_description(library.workspace, library.matcher.index_manager, "bookkeeping").to_json()
-    assert told["improved"] and told["description"].startswith("Helps with numbers. Use for ")
-    text = described(library.workspace, "bookkeeping", told["description"])
-    written = library.edit.apply([{"action": "edit", "name": "bookkeeping", "body": text}]).to_json()
-    assert library.read("bookkeeping").skill.description == told["description"] and written["success"]
+    told = library.learning.optimise_description("bookkeeping", apply=True)
+    assert told.improved and told.applied and told.description.startswith("Helps with numbers. Use for ")
+    assert library.read("bookkeeping").skill.description == told.description
 
 
 def test_too_few_messages_prove_nothing(library: Library) -> None:

@@ -70,7 +70,9 @@ def test_secrets_are_never_told() -> None:
 @given(
     st.text(alphabet="ab \n", max_size=30),
     st.lists(
-        st.builds(Edit, st.text(alphabet="abc\n", max_size=4), st.text(alphabet="ab \n", max_size=4)),
+        st.tuples(st.text(alphabet="abc\n", max_size=4), st.text(alphabet="ab \n", max_size=4)).map(
+            lambda two: Edit(*two)
+        ),
         max_size=4,
     ),
 )

@@ -473,18 +473,21 @@ class SkillLearning:
         `apply`; `applied` says whether it was: one that a model worded for an installed skill becomes a proposal.
         Raises NotFoundError `too-few-trigger-evals`.
         """
-        from whet.learning.evals.descriptions import described, optimise_description
+        from whet.learning.evals.descriptions import optimise_description
 
         asked = self.model(model)
         found = optimise_description(self._workspace, self._matcher().index_manager, name, asked)
         if not (apply and found.improved):
             return found
-        text = described(self._workspace, name, found.description)
+        from whet.authoring.main_file import main_of
+        from whet.authoring.writer import Provenance
+        from whet.learning.evals.subject import subject_at
+        from whet.skill.edit import set_value
+
+        text = set_value(main_of(subject_at(self._workspace, name).tree).text, "description", found.description)
         gain = f"{found.before.held_out:.2f} to {found.after.held_out:.2f}"
         reason = f"A description that does better on held-out trigger evals: {gain}."
         actor = "agent" if asked else "user"
-        from whet.authoring.writer import Provenance
-
         change = self._editor().edit(name, text, by=Provenance(actor, reason=reason))
         return found._replace(applied=change.proposal is None, version=change.version)
 

@@ -188,22 +188,16 @@ def _phrases(title: str) -> Iterator[str]:
 def description_of(title: str, triggers: Sequence[str]) -> str:
     """What was asked for, when to use it, and the words that call for it; never longer than the format allows."""
     text = f"{title.rstrip('… .')}. Use when the user asks for this"
-    quoted = [f'"{word}"' for word in dict.fromkeys(triggers)]
-    while quoted and len(text) + len(_mentions(quoted)) + 1 > DESCRIPTION:
-        quoted.pop()
-    return re.sub(r"[<>]", "", _vague().sub("", text + _mentions(quoted)) + ".")[:DESCRIPTION]
+    text = _quoted(f"{text}, or mentions ", triggers) or text
+    return re.sub(r"[<>]", "", _vague().sub("", text) + ".")[:DESCRIPTION]
 
 
 def mentioning(description: str, triggers: Sequence[str]) -> str:
     """A description with the words that call for the skill and are not in it, as many as there is room for."""
     said = description.casefold()
-    missing = [f'"{word}"' for word in triggers if word.casefold() not in said]
-    while missing:
-        text = f"{description} Also when the user mentions {', '.join(missing)}."
-        if len(text) <= DESCRIPTION:
-            return text
-        missing.pop()
-    return description
+    missing = [word for word in triggers if word.casefold() not in said]
+    head = f"{description} Also when the user mentions "
+    return f"{words}." if (words := _quoted(head, missing)) else description
 
 
 def with_triggers(description: str, triggers: Sequence[str]) -> str:
@@ -211,20 +205,21 @@ def with_triggers(description: str, triggers: Sequence[str]) -> str:
     found = _MENTIONED.search(description)
     if found is None:
         return description
-    quoted = list(dict.fromkeys((*re.findall(r'"[^"]+"', found["words"]), *(f'"{word}"' for word in triggers))))
-    head = description[: found.start("words")]
-    while len(head) + len(", ".join(quoted)) >= DESCRIPTION or len(quoted) > TRIGGERS:
+    known = re.findall(r'"([^"]+)"', found["words"])
+    return f"{_quoted(description[: found.start('words')], [*known, *triggers])}."
+
+
+def _quoted(head: str, words: Sequence[str]) -> str:
+    """A text with words in quotation marks behind it, as many as a description has room for; empty without any."""
+    quoted = [f'"{word}"' for word in dict.fromkeys(words)][:TRIGGERS]
+    while quoted and len(text := f"{head}{', '.join(quoted)}") >= DESCRIPTION:
         quoted.pop()
-    return f"{head}{', '.join(quoted)}."
+    return text if quoted else ""
 
 
 def is_generated(description: str) -> bool:
     """Did Whet make it, or the end of it, from a request?"""
     return re.search(r"Use when the user asks for this[,.]", description) is not None
-
-
-def _mentions(quoted: Sequence[str]) -> str:
-    return f", or mentions {', '.join(quoted)}" if quoted else ""
 
 
 def _vague() -> re.Pattern[str]:

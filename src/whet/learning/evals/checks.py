@@ -55,19 +55,18 @@ class Check(NamedTuple):
     type: str
     """One of `KINDS`."""
     value: Any = None
-    """The text or the code that is wanted."""
+    """The text, the schema or the exit code that is wanted."""
     file: str = ""
     """The file it is about; "" for the answer."""
     fold: bool = False
     """Whether capitals are the same as small letters."""
-    schema: Mapping[str, Any] = {}
     command: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """The check as a sentence, where its author gave none."""
         files = self.type.startswith("file_")
         where = f" in {self.file}" if self.file and not files else ""
-        value = "" if self.value is None else str(self.value)
+        value = "" if self.value is None or isinstance(self.value, dict) else str(self.value)
         told = ", ".join(filter(None, (self.file if files else "", " ".join(self.command), value)))
         return f"{self.type.replace('_', ' ')}{where}: {told}".rstrip(": ")[:500]
 
@@ -78,38 +77,33 @@ def read_check(kind: str, plain: Mapping[str, Any]) -> Check:
     if kind not in kinds:
         folded = f"Use {kinds[kind[1:]]} with `ignore_case: true`. " if kind[:1] == "i" and kind[1:] in kinds else ""
         raise _bad(f"There is no check {kind[:40]!r}", f"{folded}The checks are {', '.join(KINDS)}.")
-    check = Check(kinds[kind])
-    kind, value = check.type, plain.get("value")
-    file = plain.get("file", plain.get("path") if kind.startswith("file_") else None)
-    if file is not None or kind.startswith("file_"):
-        if not isinstance(file, str) or not file:
-            raise _bad(f"The check {kind} names no file", "Set `path`.")
-        check = check._replace(file=file.removeprefix("./"))
-    if kind in ("contains", "not_contains", "regex", "not_regex", "equals"):
-        if not isinstance(value, str | int | float) or isinstance(value, bool) or value == "":
-            raise _bad(f"The check {kind} has no text", "Set `value`.")
-        check = check._replace(value=str(value), fold=plain.get("ignorecase") is True)
-    if kind.endswith("regex"):
-        _compile(check.value)
+    kind, value = kinds[kind], plain.get("value")
+    file = plain.get("file") or (plain.get("path") if kind.startswith("file_") else "") or ""
+    if not isinstance(file, str) or (kind.startswith("file_") and not file):
+        raise _bad(f"The check {kind} names no file", "Set `path`.")
+    check = Check(kind, file=file.removeprefix("./"))
+    if kind == "exit_code":
+        command, value = plain.get("command"), plain.get("value", 0)
+        words: list[Any] = command if isinstance(command, list) else ["sh", "-c", command]
+        if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
+            raise _bad("The check exit_code has no command", "Set `command` to a line or a list of words.")
+        if not isinstance(value, int):
+            raise _bad("The check exit_code expects a code that is not a number", "Set `value`.")
+        return check._replace(command=tuple(words), value=int(value))
     if kind == "json_schema":
-        check = check._replace(schema=plain.get("schema", {}))
+        schema = plain.get("schema", {})
         try:
-            check_schema({"type": "object", "properties": {"value": check.schema}})
+            check_schema({"type": "object", "properties": {"value": schema}})
         except UsageError as error:
             raise _bad(error.message.rstrip("."), error.hint) from None
-    return _with_command(check, plain) if kind == "exit_code" else check
-
-
-def _with_command(check: Check, plain: Mapping[str, Any]) -> Check:
-    """The check with its command, and the code it should end with."""
-    command = plain.get("command")
-    words = command if isinstance(command, list) else ["sh", "-c", command] if isinstance(command, str) else []
-    if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
-        raise _bad("The check exit_code has no command", "Set `command` to a line or a list of words.")
-    wanted = plain.get("value", 0)
-    if not isinstance(wanted, int):
-        raise _bad("The check exit_code expects a code that is not a number", "Set `value`.")
-    return check._replace(command=tuple(words), value=int(wanted))
+        return check._replace(value=schema)
+    if kind.startswith("file_"):
+        return check
+    if not isinstance(value, str | int | float) or isinstance(value, bool) or value == "":
+        raise _bad(f"The check {kind} has no text", "Set `value`.")
+    if kind.endswith("regex"):
+        _compile(str(value))
+    return check._replace(value=str(value), fold=plain.get("ignorecase") is True)
 
 
 def judge(wanted: Expectation, output: Output, runner: Runner) -> Result:
@@ -118,67 +112,42 @@ def judge(wanted: Expectation, output: Output, runner: Runner) -> Result:
     if check is None:
         raise ValueError(wanted.text)
     if check.type in ("file_exists", "file_not_exists"):
-        passed, evidence = _file_exists(check, output)
-    elif check.type == "exit_code":
-        passed, evidence = _exit_code(check, output, runner)
-    elif check.file and check.file not in output.files:
-        passed, evidence = False, f"There is no file {check.file}."
-    else:
-        text = output.files[check.file].decode("utf-8", "replace") if check.file else output.answer
-        passed, evidence = _JUDGES[check.type](check, text)
-    return Result(wanted.text, passed, evidence)
+        wrote = f"Files: {', '.join(sorted(output.files))[:_SHOWN]}." if output.files else "No file was written."
+        return Result(wanted.text, (check.file in output.files) is (check.type == "file_exists"), wrote)
+    if check.type == "exit_code":
+        ran = runner(check.command, output)
+        ended = f"It ended with {ran.code}" if ran.code is not None else f"It did not finish ({ran.problem})"
+        return Result(wanted.text, ran.code == check.value, f"{ended}: {ran.output[-_SHOWN:]}".rstrip(": "))
+    if check.file and check.file not in output.files:
+        return Result(wanted.text, passed=False, evidence=f"There is no file {check.file}.")
+    text = output.files[check.file].decode("utf-8", "replace") if check.file else output.answer
+    return Result(wanted.text, *_judge_text(check, text))
 
 
-def _contains(check: Check, text: str) -> tuple[bool, str]:
-    wanted = check.value
-    at = text.casefold().find(wanted.casefold()) if check.fold else text.find(wanted)
-    there = at >= 0
-    shown = _around(text, at, at + len(wanted)) if there else f"{wanted[:_SHOWN]!r} is not in it."
-    return there is not (check.type == "not_contains"), shown
-
-
-def _regex(check: Check, text: str) -> tuple[bool, str]:
+def _judge_text(check: Check, text: str) -> tuple[bool, str]:
+    if check.type == "json_schema":
+        value, problem = _json_of(text)
+        if problem:
+            return False, problem
+        wrong = describe_problems(value, check.value, "the answer.value")
+        return not wrong, "; ".join(wrong)[:500] or json.dumps(value, ensure_ascii=False)[:_SHOWN]
+    if check.type == "equals":
+        one, other = text.strip(), check.value.strip()
+        same = one.casefold() == other.casefold() if check.fold else one == other
+        return same, one[:_SHOWN] or "It is empty."
+    literal = check.type.endswith("contains")
     try:
-        found = _searched(check.value, text[:MAX_MATCHED], fold=check.fold)
+        found = _find(check, text) if literal else _searched(check.value, text[:MAX_MATCHED], fold=check.fold)
     except TimeoutError:
         return False, f"The pattern did not finish within {_SECONDS} seconds."
-    shown = _around(text, *found) if found else f"Nothing in it matches {check.value[:_SHOWN]!r}."
-    return (found is not None) is not (check.type == "not_regex"), shown
+    missing = f"{check.value[:_SHOWN]!r} is not in it." if literal else f"Nothing matches {check.value[:_SHOWN]!r}."
+    return (found is None) is check.type.startswith("not_"), _around(text, *found) if found else missing
 
 
-def _equals(check: Check, text: str) -> tuple[bool, str]:
-    one, other = text.strip(), check.value.strip()
-    same = one.casefold() == other.casefold() if check.fold else one == other
-    return same, one[:_SHOWN] or "It is empty."
-
-
-def _json_schema(check: Check, text: str) -> tuple[bool, str]:
-    value, problem = _json_of(text)
-    if problem:
-        return False, problem
-    wrong = describe_problems(value, check.schema, "the answer.value")
-    return not wrong, "; ".join(wrong)[:500] or json.dumps(value, ensure_ascii=False)[:_SHOWN]
-
-
-_JUDGES: dict[str, Callable[[Check, str], tuple[bool, str]]] = {
-    **dict.fromkeys(("contains", "not_contains"), _contains),
-    **dict.fromkeys(("regex", "not_regex"), _regex),
-    "equals": _equals,
-    "json_schema": _json_schema,
-}
-"""How texts are judged."""
-
-
-def _file_exists(check: Check, output: Output) -> tuple[bool, str]:
-    there = check.file in output.files
-    wrote = f"Files: {', '.join(sorted(output.files))[:_SHOWN]}." if output.files else "No file was written."
-    return there is (check.type == "file_exists"), wrote
-
-
-def _exit_code(check: Check, output: Output, runner: Runner) -> tuple[bool, str]:
-    ran = runner(check.command, output)
-    ended = f"It ended with {ran.code}" if ran.code is not None else f"It did not finish ({ran.problem})"
-    return ran.code == check.value, f"{ended}: {ran.output[-_SHOWN:]}".rstrip(": ")
+def _find(check: Check, text: str) -> tuple[int, int] | None:
+    """Where the text of a check stands."""
+    found = re.search(re.escape(check.value), text, re.IGNORECASE if check.fold else 0)
+    return found.span() if found else None
 
 
 def _json_of(text: str) -> tuple[Any, str]:

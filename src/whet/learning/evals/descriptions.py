@@ -222,12 +222,3 @@ def optimise_description(
     names = {str(other.id): other.full_name for other in snapshot.catalogue.cards}
     tried = tuple(item._replace(worse=tuple(names.get(one, one) for one in item.worse)) for item in found.tried)
     return found._replace(name=subject.name, path=subject.directory, tried=tried)
-
-
-def described(workspace: Workspace, name: str, description: str) -> str:
-    """The main file of a skill with another description."""
-    from whet.authoring.drafts import improve
-    from whet.authoring.main_file import KEEP, main_of
-
-    tree = dict(subject_at(workspace, name).tree)
-    return main_of(improve(tree, description=description, version=KEEP).tree).text

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, UsageError
 from whet.learning.evals import results_directory
-from whet.learning.evals.formats import FOLDERS
 from whet.learning.evals.grading import grade
 from whet.learning.evals.results import Evaluation, Output, Run, scores
 from whet.learning.evals.skill_tests import check_sandbox, runner_for, silent
@@ -174,17 +173,13 @@ def earlier(journal: Journal, subject: Subject) -> Subject:
     """The skill as it was before what a model sees of it now. Raises NotFoundError `no-such-version`."""
     from whet.authoring.history import versions
 
-    now = _shown(subject.tree)
+    now = subject.shown()
     for version in reversed(versions(journal, os.path.realpath(subject.directory))):
         tree = journal.content(version.entry.after)
-        if tree is not None and _shown(tree) != now:
-            return subject._replace(tree=tree)
+        if tree is not None and (before := subject._replace(tree=tree)).shown() != now:
+            return before
     hint = "Leave out `--against` to compare with no skill."
     raise NotFoundError("no-such-version", f"{subject.name} has no earlier state.", hint=hint)
-
-
-def _shown(tree: Mapping[str, Item]) -> dict[str, Item]:
-    return {path: item for path, item in tree.items() if path.split("/")[0] not in FOLDERS}
 
 
 def _problem(answer: Evaluation, least: float | None) -> Note | None:

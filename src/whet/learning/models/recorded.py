@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.models.model import (
@@ -41,10 +41,10 @@ class Recorded(Model):
         self._path, self._model, self._secrets = path, model, tuple(secrets)
         self._lock = threading.Lock()
         self._played: dict[str, int] = {}
-        self._recordings: dict[str, list[Recording]] = {}
+        self._answers: dict[str, list[Completion]] = {}
         if model is None or os.path.exists(path):
-            for recording in load(path):
-                self._recordings.setdefault(recording.digest, []).append(recording)
+            for digest, answer in load(path):
+                self._answers.setdefault(digest, []).append(answer)
 
     def ask(self, request: Request) -> Completion:
         """The recorded answer; raises `model-not-recorded` where there is none and no model to ask."""
@@ -53,12 +53,12 @@ class Recorded(Model):
         with self._lock:
             taken = self._played.get(digest, 0)
             self._played[digest] = taken + 1
-            recorded = self._recordings.get(digest, [])
+            recorded = self._answers.get(digest, [])
             if taken < len(recorded):
-                return recorded[taken].answer
+                return recorded[taken]
         if self._model is None:
             if recorded:
-                return recorded[-1].answer
+                return recorded[-1]
             raise ModelError(
                 "model-not-recorded",
                 f"{self._path} has no recorded answer to the request {digest[:12]}.",
@@ -76,14 +76,6 @@ class Recorded(Model):
 
 _FIELDS = frozenset(("digest", "request", "answer", "seal"))
 _HINT = "Record it again; do not edit a cassette by hand."
-
-
-class Recording(NamedTuple):
-    """A question and its answer."""
-
-    digest: str
-    request: Mapping[str, Any]
-    answer: Completion
 
 
 def normal(request: Request, secrets: Collection[str]) -> dict[str, Any]:
@@ -115,8 +107,11 @@ def line(request: Mapping[str, Any], answer: Completion, secrets: Collection[str
     return _written({**record, "seal": digest_of(record)}) + "\n"
 
 
-def load(path: str) -> list[Recording]:
-    """Every recording of a file, each checked. Raises `cassette-not-found` or `cassette-broken`."""
+def load(path: str) -> list[tuple[str, Completion]]:
+    """The questions of a file by their digests, each with its answer, checked.
+
+    Raises `cassette-not-found` or `cassette-broken`.
+    """
     if not os.path.isfile(path):
         hint = "Check the path, or record it with recording:PATH#MODEL."
         raise NotFoundError("cassette-not-found", f"There are no recorded answers at {path}.", hint=hint)
@@ -125,7 +120,7 @@ def load(path: str) -> list[Recording]:
     return [_read(raw, path, number) for number, raw in enumerate(content.split(b"\n"), 1) if raw.strip()]
 
 
-def _read(raw: bytes, path: str, number: int) -> Recording:
+def _read(raw: bytes, path: str, number: int) -> tuple[str, Completion]:
     def broken(problem: str) -> InvalidError:
         return InvalidError("cassette-broken", f"Line {number} of {path} {problem}.", hint=_HINT, line=number)
 
@@ -143,7 +138,7 @@ def _read(raw: bytes, path: str, number: int) -> Recording:
     told = record["answer"]
     try:
         calls = tuple(Call(**call) for call in told.pop("calls"))
-        return Recording(record["digest"], record["request"], Completion(**told, calls=calls))
+        return record["digest"], Completion(**told, calls=calls)
     except (TypeError, AttributeError, KeyError):
         raise broken("has an answer of the wrong kind") from None
 
