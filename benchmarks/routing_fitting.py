@@ -53,7 +53,7 @@ def samples(router: Router, pool: Sequence[Skill], queries: Sequence[Query]) -> 
         golds = {*query.relevant, *(twin for twins in query.equivalent.values() for twin in twins)}
         keys = {numbers[gold] for gold in golds if gold in numbers}
         choice = router.candidates(query.text)
-        right = np.array([row.key in keys for row in choice.rows], dtype=np.bool_)
+        right = np.array([key in keys for key in choice.keys], dtype=np.bool_)
         if right.any():
             found.append(Sample(query, np.array(features.standard(choice.values)), right))
     return found

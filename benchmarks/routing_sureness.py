@@ -52,7 +52,7 @@ def signs(router: Router, message: str, key: str | None = None) -> tuple[str, np
     """The evidence for a skill, or for the first one; None when it is not in question, or the message turns it down."""
     given = router.candidates(message)
     judged = judge(given, router.weights)
-    keys = [row.key for row in given.rows]
+    keys = given.keys
     if not keys or (key is not None and key not in keys):
         return None
     at = judged.order()[0] if key is None else keys.index(key)

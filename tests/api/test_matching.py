@@ -266,7 +266,7 @@ def test_an_index_that_somebody_removed_is_made_again(world: World) -> None:
     library = world.library()
     before = library.find("fill in this PDF form").to_json()["results"]
     with closing(sqlite3.connect(world.index, isolation_level=None)) as connection:
-        for table in ("facts", "collections", "skills", "sequences", "segments", "postings", "words"):
+        for table in ("facts", "collections", "skills", "rows", "segments", "postings", "words"):
             connection.execute(f"DELETE FROM index_{table}")
     assert library.find("fill in this PDF form").to_json()["results"] == before != []
 

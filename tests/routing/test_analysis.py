@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing.shelf import SHELF
-from whet.routing.analysis import BODY, Analysis, analyse
+from whet.routing.analysis import BODY, analyse
 from whet.routing.texts import Texts, texts_of
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
 from whet.skill.terms import codes, number, terms
+
+if TYPE_CHECKING:
+    from whet.routing.index import Analysis
 
 
 def weights(found: Analysis, term: str) -> list[int]:
@@ -30,8 +35,8 @@ def test_each_field_counts_for_itself() -> None:
         [True, False, False, True],
     ]
     assert min(weights(found, "cherry")[0], weights(found, "backport")[0]) > weights(found, "branch")[0]
-    assert (found.name_terms, found.lead, found.lengths) == (2, 4, (2, 3))
-    assert found.sequence == codes(map(number, terms("cherry-pick backport fixes Text about branch")))
+    assert (found.row.name_terms, found.row.lead, found.row.description) == (2, 4, 2)
+    assert found.row.sequence == codes(map(number, terms("cherry-pick backport fixes Text about branch")))
 
 
 def test_what_says_when_to_use_it_is_part_of_the_description() -> None:
@@ -48,29 +53,29 @@ def test_headings_count_more_than_text() -> None:
 
 def test_what_it_is_not_for_is_kept_apart() -> None:
     found = analyse(Texts("squash", "Squash commits. Not for merging.", "", when_not_to_use="binary files"))
-    assert found.against == {number(term) for term in terms("merging binary files")}
+    assert found.row.against == {number(term) for term in terms("merging binary files")}
     assert not any(has(found, term) for term in terms("merging binary files"))
 
 
 def test_what_it_is_also_for_is_not_against_it() -> None:
     found = analyse(Texts("squash", "Squash commits. Not for commits of others, or tags.", "tags tags tags"))
-    assert found.against == {number("other")}
+    assert found.row.against == {number("other")}
     assert has(found, "commit") and has(found, "tag")
 
 
 def test_known_messages_are_kept_as_their_terms() -> None:
     found = analyse(Texts("a", "b", "", examples=("ship the app",), counterexamples=("ship a parcel", "")))
-    assert found.examples == (frozenset(map(number, ("ship", "app"))),)
-    assert found.counter == (frozenset(map(number, ("ship", "parcel"))), frozenset())
+    assert found.row.examples == (frozenset(map(number, ("ship", "app"))),)
+    assert found.row.counterexamples == (frozenset(map(number, ("ship", "parcel"))), frozenset())
 
 
 def test_only_so_much_is_kept() -> None:
     long = " ".join(f"word{at}" for at in range(3000))
     found = analyse(Texts("a-name", long, "", examples=("x",) * 80))
     assert len(found.terms) == len(found.weights) == 600
-    assert has(found, "name") and len(found.examples) == 50
+    assert has(found, "name") and len(found.row.examples) == 50
     assert found.spellings == {"a", "name"}
-    assert len(analyse(Texts("a", "b", "x" * BODY + " beyond")).sequence) == 2 * len(terms("a b"))
+    assert len(analyse(Texts("a", "b", "x" * BODY + " beyond")).row.sequence) == 2 * len(terms("a b"))
 
 
 def test_words_for_correcting_are_those_of_name_and_description() -> None:
@@ -80,7 +85,7 @@ def test_words_for_correcting_are_those_of_name_and_description() -> None:
 
 def test_a_skill_without_words_is_still_a_skill() -> None:
     found = analyse(Texts("", "", ""))
-    assert (found.terms, found.weights, len(found.sequence), found.lead) == ([], [], 0, 0)
+    assert (found.terms, found.weights, len(found.row.sequence), found.row.lead) == ([], [], 0, 0)
 
 
 def test_the_texts_of_a_skill_are_what_its_author_wrote() -> None:
@@ -104,7 +109,7 @@ def test_any_texts_are_kept_and_always_the_same(name: str, description: str, bod
     assert one == other
     assert len(set(one.terms)) == len(one.terms)
     assert all(weights & 0xFF for weights in one.weights)
-    assert 0 <= 2 * one.lead <= len(one.sequence)
+    assert 0 <= 2 * one.row.lead <= len(one.row.sequence)
 
 
 def test_every_skill_of_the_shelf_has_terms_in_every_field() -> None:

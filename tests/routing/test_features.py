@@ -35,7 +35,7 @@ def held(*slots: int) -> Postings:
 
 def value(known: Router, message: str, key: str, name: str) -> float:
     given = known.candidates(message)
-    (at,) = (at for at, row in enumerate(given.rows) if row.key == key)
+    at = given.keys.index(key)
     return given.values[at][features.FEATURES.index(name)]
 
 
@@ -45,7 +45,7 @@ def known() -> Router:
 
 
 def test_only_skills_that_share_a_term_are_in_question(known: Router) -> None:
-    assert {row.key for row in known.candidates("backport to the branch").rows} == {"cherry-pick", "rebase"}
+    assert {*known.candidates("backport to the branch").keys} == {"cherry-pick", "rebase"}
     assert known.candidates("nothing of this").rows == ()
 
 

@@ -15,6 +15,7 @@ from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.patterns import compile_late
+from whet.routing.index import Analysis, Row
 from whet.skill.terms import codes, number, numbers, terms
 
 if TYPE_CHECKING:
@@ -41,34 +42,6 @@ _QUOTED = compile_late(r"""(?<!\w)["“「]([^"“”「」\n]{2,80})["”」](?
 """What stands between quotation marks."""
 
 
-class Analysis(NamedTuple):
-    """One skill, ready to be put into an index."""
-
-    terms: list[int]
-    """The numbers of its terms, those of name and description first."""
-    leading: int
-    """How many of them are in name or description."""
-    weights: list[int]
-    """For each term a byte for BM25F, then one for each field alone, the first the lowest."""
-    sequence: bytes
-    """The codes of the terms of name, description and body in order."""
-    lead: int
-    """How many of the sequence are name and description."""
-    name_terms: int
-    lengths: tuple[int, int]
-    """Terms of the description and of the body."""
-    spellings: frozenset[str]
-    """The words of name and description that are kept, for correcting typing errors."""
-    against: frozenset[int]
-    """Terms of what it says it is not for, and is not also for."""
-    counter: tuple[frozenset[int], ...]
-    """The terms of each message that was not for it."""
-    examples: tuple[frozenset[int], ...]
-    """The terms of each message that was for it."""
-    phrases: tuple[tuple[int, int, str], ...]
-    """What a user may say word for word, quoted or as triggers: where in the sequence, how many terms, the words."""
-
-
 def analyse(texts: Texts) -> Analysis:
     """Everything the index keeps of a skill."""
     description, clauses = without_negations(texts.description)
@@ -91,17 +64,20 @@ def analyse(texts: Texts) -> Analysis:
         terms=[*leading, *rest],
         leading=len(leading),
         weights=_weigh(counts, leading, rest, norms),
-        sequence=codes(fields[0] + fields[1] + fields[2]),
-        lead=len(fields[0]) + len(fields[1]),
-        name_terms=len(counts[0]),
-        lengths=(len(fields[1]), sizes[2]),
         spellings=frozenset(
             word for word in [*dict.fromkeys((*name, *positive))][:_MOST_TERMS] if word.isascii() and word.isalpha()
         ),
-        against=frozenset(excluded).difference(own),
-        counter=_messages(texts.counterexamples),
-        examples=_messages(texts.examples),
-        phrases=phrases,
+        row=Row(
+            name=texts.name,
+            sequence=codes(fields[0] + fields[1] + fields[2]),
+            lead=len(fields[0]) + len(fields[1]),
+            name_terms=len(counts[0]),
+            description=len(fields[1]),
+            phrases=phrases,
+            against=frozenset(excluded).difference(own),
+            examples=_messages(texts.examples),
+            counterexamples=_messages(texts.counterexamples),
+        ),
     )
 
 

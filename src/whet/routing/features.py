@@ -152,7 +152,7 @@ def compare(asked: Asked, given: Table, rows: Sequence[Row]) -> list[tuple[float
     features: list[tuple[float, ...]] = []
     for sentences, apart, described_apart, has, up_front, row in columns:
         body = row.sequence[2 * row.lead :]
-        phrases = (row.sequence[2 * at : 2 * (at + size)] for at, size, _ in row.more.get("phrases", ()))
+        phrases = (row.sequence[2 * at : 2 * (at + size)] for at, size, _ in row.phrases)
         features.append(
             (
                 sentences,

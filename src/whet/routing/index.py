@@ -17,7 +17,6 @@ in between leaves the one before.
 
 from __future__ import annotations
 
-import json
 import sys
 from array import array
 from collections import defaultdict
@@ -29,15 +28,14 @@ from whet.errors import FailedError
 from whet.records import NamedTuple
 from whet.store.clock import system_clock
 from whet.store.database import MEMORY, Database
+from whet.store.packed import pack, unpack
 from whet.store.schema import CACHE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
-
-    from whet.routing.analysis import Analysis
 
     _Entries = defaultdict[int, array[int]]
     """For each term the skills that have it: of each one number, its slot counted from the first of the segment and,
@@ -65,7 +63,7 @@ _BACKWARDS = "<"
 """Before a word that is spelled from its end."""
 _LOWEST, _SLOT = (range(4), 1) if sys.byteorder == "little" else (range(7, 3, -1), 0)
 """Where in a number of eight bytes the four lowest lie, and which half is the upper one."""
-_TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings", "words")
+_TABLES = ("facts", "collections", "skills", "rows", "segments", "postings", "words")
 
 
 class Postings(NamedTuple):
@@ -129,18 +127,38 @@ class Put(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What is kept of one skill beside its terms."""
+    """What is kept of one skill beside the postings of its terms."""
 
-    slot: int
-    key: str
     name: str
+    sequence: bytes
+    """The codes of the terms of name, description and body in order."""
     lead: int
+    """How many of the sequence are name and description."""
     name_terms: int
     description: int
-    body: int
-    more: Mapping[str, Any]
-    sequence: bytes
-    """The codes of its terms in order; `lead` of them are name and description."""
+    """Terms of the description."""
+    phrases: tuple[tuple[int, int, str], ...]
+    """What a user may say word for word, quoted or as triggers: where in the sequence, how many terms, the words."""
+    against: frozenset[int]
+    """Terms of what it says it is not for, and is not also for."""
+    examples: tuple[frozenset[int], ...]
+    """The terms of each message that was for it."""
+    counterexamples: tuple[frozenset[int], ...]
+    """The terms of each message that was not for it."""
+
+
+class Analysis(NamedTuple):
+    """One skill, ready to be put into an index."""
+
+    terms: list[int]
+    """The numbers of its terms, those of name and description first."""
+    leading: int
+    """How many of them are in name or description."""
+    weights: list[int]
+    """For each term a byte for BM25F, then one for each field alone, the first the lowest."""
+    spellings: frozenset[str]
+    """The words of name and description that are kept, for correcting typing errors."""
+    row: Row
 
 
 class New(NamedTuple):
@@ -149,7 +167,6 @@ class New(NamedTuple):
     key: str
     stamp: str
     analysis: Analysis
-    name: str
 
 
 class Index:
@@ -214,13 +231,10 @@ class Index:
                     parts.setdefault(row & _TERM, []).extend(_unpack(segments[row >> 32], entries))
         return parts
 
-    def rows(self, slots: Sequence[int]) -> dict[int, Row]:
-        """What is kept of these skills."""
-        query = (
-            "SELECT slot, key, name, lead, name_terms, description, body, more, terms"
-            " FROM index_skills JOIN index_sequences USING (slot) WHERE slot IN"
-        )
-        return {row[0]: _row(row) for row in self._by_slot(query, slots)}
+    def rows(self, slots: Sequence[int]) -> dict[int, tuple[str, Row]]:
+        """The keys of these skills, and what is kept of them."""
+        query = "SELECT slot, key, data FROM index_skills JOIN index_rows USING (slot) WHERE slot IN"
+        return {slot: (key, Row._make(unpack(data))) for slot, key, data in self._by_slot(query, slots)}
 
     def keys(self, slots: Sequence[int]) -> dict[int, str]:
         """The keys of the skills at these slots."""
@@ -297,7 +311,7 @@ class Index:
             alive = self.facts()[1]
             for table in _TABLES:
                 rows = source.execute(f"SELECT * FROM index_{table}").fetchall()  # noqa: S608  our own names
-                if table in ("skills", "sequences"):
+                if table in ("skills", "rows"):
                     rows = [row for row in rows if row[0] < len(alive) and alive[row[0]]]
                 if rows:
                     marks = ",".join("?" * len(rows[0]))
@@ -311,16 +325,8 @@ class Index:
         return slots > 4096 and slots > 4096 + 2 * self._tables.read("SELECT count(*) FROM index_skills")[0][0]
 
 
-_NOTHING: Mapping[str, Any] = {}
 _numbers = partial(array, "Q")
 _NOBODY = _numbers()
-
-
-def _row(found: tuple[Any, ...]) -> Row:
-    row = Row._make((*found[:-2], json.loads(found[-2]) if found[-2] else _NOTHING, found[-1]))
-    if min(row.lead, row.name_terms, row.description, row.body) < 0 or 2 * row.lead > len(row.sequence):
-        raise ValueError(f"{row.key} has fewer terms than nothing, or than its description")
-    return row
 
 
 def _facts(connection: sqlite3.Connection, name: str) -> tuple[State, bytearray]:
@@ -343,27 +349,8 @@ def _find(connection: sqlite3.Connection, pair: tuple[str, str]) -> int | None:
 def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> None:
     """Add skills at the slots from `first` on."""
     for slot, skill in enumerate(skills, first):
-        kept = skill.analysis
-        more = {
-            "phrases": kept.phrases,
-            "against": sorted(kept.against),
-            "counter": [sorted(terms) for terms in kept.counter],
-            "examples": [sorted(terms) for terms in kept.examples],
-        }
-        connection.execute(
-            "INSERT INTO index_skills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                slot,
-                skill.key,
-                skill.stamp,
-                skill.name,
-                kept.lead,
-                kept.name_terms,
-                *kept.lengths,
-                json.dumps({name: value for name, value in more.items() if value}) if any(more.values()) else "",
-            ),
-        )
-        connection.execute("INSERT INTO index_sequences VALUES (?, ?)", (slot, kept.sequence))
+        connection.execute("INSERT INTO index_skills VALUES (?, ?, ?)", (slot, skill.key, skill.stamp))
+        connection.execute("INSERT INTO index_rows VALUES (?, ?)", (slot, pack(tuple(skill.analysis.row))))
     spellings = set[str]().union(*(skill.analysis.spellings for skill in skills))
     known = [word for word in spellings if SHORTEST_TYPO - 1 <= len(word) <= _LONGEST_TYPO + 1]
     words = sorted((*known, *(_BACKWARDS + word[::-1] for word in known)))
@@ -509,7 +496,7 @@ def _settle(connection: sqlite3.Connection, name: str, generation: int, alive: b
     unused = [slot for slot, used in enumerate(before) if used and not (slot < len(after) and after[slot])]
     for slot in unused:
         connection.execute("DELETE FROM index_skills WHERE slot = ?", [slot])
-        connection.execute("DELETE FROM index_sequences WHERE slot = ?", [slot])
+        connection.execute("DELETE FROM index_rows WHERE slot = ?", [slot])
 
 
 def _portions(values: list[int]) -> Iterator[list[int]]:

@@ -219,7 +219,7 @@ class Router:
             except (WhetError, OSError) as error:
                 failed.append((entry.key, str(error)))
                 continue
-            yield New(entry.key, mark + entry.stamp, analyse(texts), texts.name)
+            yield New(entry.key, mark + entry.stamp, analyse(texts))
 
     def find(
         self,
@@ -249,10 +249,10 @@ class Router:
                 same = next(alike, None)
                 reasons = explained.why(at) if same is None and len(found) < k else ()
             if same is not None:
-                found[same] = found[same]._replace(also=(*found[same].also, given.rows[at].key))
+                found[same] = found[same]._replace(also=(*found[same].also, given.keys[at]))
             elif reasons:
                 before = (found[-1].score, judged.scores[places[-1]]) if found else (1.0, 0.0)
-                found.append(Found(given.rows[at].key, judged.behind(at, *before), reasons))
+                found.append(Found(given.keys[at], judged.behind(at, *before), reasons))
                 places.append(at)
         return tuple(found)
 
@@ -263,9 +263,8 @@ class Router:
     def confidence(self, message: str, key: str) -> float:
         """How likely it is that this skill is right for a message."""
         given = self.candidates(message)
-        at = next((at for at, row in enumerate(given.rows) if row.key == key), None)
         with damage(self._path):
-            return 0.0 if at is None else judge(given, self.weights).sure[at]
+            return judge(given, self.weights).sure[given.keys.index(key)] if key in given.keys else 0.0
 
     def candidates(
         self, message: str, allowed: Container[str] | None = None, most: int = _CANDIDATES, context: str = ""
@@ -309,9 +308,9 @@ class Router:
         """The best of those that match, compared with each other."""
         asked, postings, rarity, totals, _ = looked
         given = features.table(postings, asked, rarity, totals, features.best(totals, most))
-        rows = self._index.rows(given.slots)
-        there = tuple(rows[slot] for slot in given.slots)
-        return Candidates(asked, given, there, features.compare(asked, given, there), looked.total)
+        found = self._index.rows(given.slots)
+        keys, rows = tuple(found[slot][0] for slot in given.slots), tuple(found[slot][1] for slot in given.slots)
+        return Candidates(asked, given, keys, rows, features.compare(asked, given, rows), looked.total)
 
     def _shut_out(self, allowed: Container[str], looked: _Looked) -> None:
         """Take away the scores of those who are not allowed, until all who would be looked at are."""

@@ -30,7 +30,7 @@ from whet.skill.terms import WIDE, chunks, codes, is_common, key_terms, pieces, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Literal
 
     from whet.routing.features import Asked, Table, Values
@@ -123,11 +123,11 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
     most = max(worth.values(), default=0.0)
     full = {term: weight or most for term, weight in worth.items()}  # what nobody has tells as much as the rarest
     mass = sum(full.values()) or 1.0
-    excluded = [sum(full.get(term, 0.0) for term in row.more.get("against", ())) / mass for row in given.rows]
-    example = [_example(worth, row.more) for row in given.rows]
+    excluded = [sum(full.get(term, 0.0) for term in row.against) / mass for row in given.rows]
+    example = [_example(worth, row) for row in given.rows]
     taught = [(_EXAMPLE if one > 0 else _COUNTEREXAMPLE) * one for one in example]
     places = {key: at for at, key in enumerate(recent)}
-    keys = tuple(row.key for row in given.rows)
+    keys = given.keys
     around = _around(given.table)
     for at, key in enumerate(keys):
         scores[at] += _CONTEXT * around[at]
@@ -203,18 +203,18 @@ def _lead(scores: Sequence[float]) -> list[float]:
     return [max(-4.0, min(4.0, one)) * (count / (count + _FEW)) for one in ahead]
 
 
-def _example(worth: Mapping[int, float], more: Mapping[str, list[list[int]]]) -> float:
+def _example(worth: Mapping[int, float], row: Row) -> float:
     """The likeness of a message to the known messages of a skill, its own and those that were not for it."""
     best = 0.0
-    for name, sign in (("examples", 1.0), ("counter", -1.0)):
-        for known in more.get(name, ()):
+    for messages, sign in ((row.examples, 1.0), (row.counterexamples, -1.0)):
+        for known in messages:
             alike = _alike(worth, known)
             if alike >= _ALIKE and alike > abs(best):
                 best = sign * alike
     return best
 
 
-def _alike(worth: Mapping[int, float], terms: Sequence[int]) -> float:
+def _alike(worth: Mapping[int, float], terms: Collection[int]) -> float:
     """How much two messages share, by how rare their terms are; what nobody has counts as the rarest."""
     most = max(worth.values(), default=0.0) or 1.0
     shared = sum(worth[term] or most for term in terms if term in worth)
@@ -227,6 +227,7 @@ class Candidates(NamedTuple):
 
     asked: Asked
     table: Table
+    keys: tuple[str, ...]
     rows: tuple[Row, ...]
     values: Values
     """skills x `FEATURES`."""
@@ -237,7 +238,7 @@ class Candidates(NamedTuple):
         """The trigger phrases of the skill at this place that the message has every word of."""
         said = {*memoryview(codes(self.asked.numbers[: self.asked.own])).cast("H")}
         sequence = memoryview(self.rows[at].sequence).cast("H")
-        known = self.rows[at].more.get("phrases", ())
+        known = self.rows[at].phrases
         return (text for start, size, text in known if said.issuperset(sequence[start : start + size]))
 
     def equivalent(self, one: int, other: int) -> bool:
@@ -376,7 +377,7 @@ class Explainer:
 
     def _excluded(self, at: int) -> list[str]:
         asked = self._given.asked
-        against = set(self._given.rows[at].more.get("against", ()))
+        against = self._given.rows[at].against
         pairs = zip(asked.terms[: asked.own], asked.numbers, strict=False)
         return list(dict.fromkeys(self._spelling(term) for term, number in pairs if number in against))[:_SHOWN]
 

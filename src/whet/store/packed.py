@@ -2,7 +2,8 @@
 
 `cache.db` takes longer to open than a library of a thousand skills to list. So what every command reads first lies in
 files of its own, in the directory `cache`: what was found below each root (`whet.library.cache`) and the answers of
-`state.db` (`whet.store.state`). Head and parts are plain values as `marshal` writes them, each behind its checksum.
+`state.db` (`whet.store.state`). Head and parts are plain values as `marshal` writes them, each behind its checksum
+(`pack`).
 
 A file is replaced as a whole, and the last writer wins: readers check what they read against what it was made from. A
 file that is damaged, or that another program or version wrote, is as good as none.
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 DIRECTORY = "cache"
 """Where the files are, in Whet's own directory."""
-_MAGIC = b"whet-1\r\n"
+_MAGIC = b"whet-2\r\n"
 _FORMAT = 4
 """Of `marshal`: every Python that Whet runs on reads and writes it."""
 _NUMBER = 4
@@ -56,27 +57,37 @@ class PackedFile:
 
     def part(self, number: int) -> Any:
         """One part."""
-        self._file.seek(self._start + sum(size for size, _ in self._sizes[:number]))
-        return self._value(*self._sizes[number])
+        self._file.seek(self._start + sum(self._sizes[:number]))
+        return self._value(self._sizes[number])
 
     def parts(self) -> Iterator[Any]:
         """All parts, one after the other."""
         self._file.seek(self._start)
         for size in self._sizes:
-            yield self._value(*size)
+            yield self._value(size)
 
     def _first(self) -> Any:
-        """The head, and the sizes and checksums of the parts."""
+        """The head, and the sizes of the parts."""
         if self._file.read(len(_MAGIC)) != _MAGIC:
             raise ValueError("another version's file")
-        size, proof = (int.from_bytes(self._file.read(_NUMBER), "little") for _ in range(2))
-        return self._value(size, proof)
+        return self._value(int.from_bytes(self._file.read(_NUMBER), "little"))
 
-    def _value(self, size: int, proof: int) -> Any:
-        data = self._file.read(size) if size <= self._size else b""  # room for what is read is made first
-        if len(data) != size or crc32(data) != proof:
-            raise ValueError("a damaged file")
-        return marshal.loads(data)  # noqa: S302  checked to be what was written
+    def _value(self, size: int) -> Any:
+        return unpack(self._file.read(size) if size <= self._size else b"")  # room for what is read is made first
+
+
+def pack(value: Any) -> bytes:
+    """A plain value behind its checksum."""
+    data = marshal.dumps(value, _FORMAT)
+    return crc32(data).to_bytes(_NUMBER, "little") + data
+
+
+def unpack(packed: bytes) -> Any:
+    """The value that was packed. Raises one of `DAMAGE` for what is not as it was written."""
+    data = packed[_NUMBER:]
+    if crc32(data) != int.from_bytes(packed[:_NUMBER], "little"):
+        raise ValueError("a checksum is wrong")
+    return marshal.loads(data)  # noqa: S302  checked to be what was written
 
 
 def write_packed(path: str, head: Any, parts: Sequence[Any] = ()) -> None:
@@ -84,12 +95,12 @@ def write_packed(path: str, head: Any, parts: Sequence[Any] = ()) -> None:
     from whet.store.atomic import write_bytes
     from whet.store.directories import PRIVATE, make_directories
 
-    packed = [marshal.dumps(part, _FORMAT) for part in parts]
-    first = marshal.dumps((head, tuple((len(data), crc32(data)) for data in packed)), _FORMAT)
-    numbers = (len(first).to_bytes(_NUMBER, "little"), crc32(first).to_bytes(_NUMBER, "little"))
+    packed = [*map(pack, parts)]
+    first = pack((head, (*map(len, packed),)))
+    size = len(first).to_bytes(_NUMBER, "little")
     if is_new := not os.path.exists(path):
         make_directories(os.path.dirname(path), durable=False, private=True)
-    write_bytes(path, b"".join((_MAGIC, *numbers, first, *packed)), mode=PRIVATE, durable=False)
+    write_bytes(path, b"".join((_MAGIC, size, first, *packed)), mode=PRIVATE, durable=False)
     if is_new:
         _forget(path)
 

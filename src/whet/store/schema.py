@@ -482,6 +482,23 @@ CACHE_MIGRATIONS = (
     ),
     # What is found below a root lies in a file of its own (`whet.store.packed`).
     Migration(10, "library", "DROP TABLE cards; DROP TABLE containers; DROP TABLE roots;"),
+    # What is kept of a skill beside its terms is one value (`whet.store.packed`).
+    Migration(
+        11,
+        "routing",
+        """
+        DROP TABLE index_skills;
+        DROP TABLE index_sequences;
+        CREATE TABLE index_skills (slot INTEGER PRIMARY KEY, key TEXT NOT NULL, stamp TEXT NOT NULL);
+        CREATE INDEX index_skills_by_key ON index_skills (key);
+        CREATE TABLE index_rows (slot INTEGER PRIMARY KEY, data BLOB NOT NULL);
+        DELETE FROM index_facts;
+        DELETE FROM index_collections;
+        DELETE FROM index_segments;
+        DELETE FROM index_postings;
+        DELETE FROM index_words;
+        """,
+    ),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), adopt=_drop_caches)
