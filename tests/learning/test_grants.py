@@ -102,7 +102,7 @@ def test_what_can_do_harm_is_named_and_left_to_the_client_to_ask_for(command: st
     assert [ran.label for ran in programs(command)] == [label]
     made = made_of(bash(command))
     assert (made.tools, made.asked) == ((), (f"Bash({label}:*)",))
-    assert f"- Not allowed beforehand; the client asks: `{label}`.\n" in made.body
+    assert f"- The client asks before it runs `{label}`.\n" in made.body
 
 
 @pytest.mark.parametrize("command", ANYTHING)
@@ -113,7 +113,7 @@ def test_what_would_stand_for_anything_is_not_granted(command: str) -> None:
 
 def test_what_runs_on_another_machine_needs_ssh_here_and_nothing_else() -> None:
     made = made_of(bash("ssh ops@db1.example 'crm-backup --all && crontab -l'"))
-    needs = "- Commands: `ssh`.\n- Not allowed beforehand; the client asks: `ssh`.\n"
+    needs = "- Commands: `ssh`.\n- The client asks before it runs `ssh`.\n"
     assert made.body.endswith(needs)
 
 
@@ -135,3 +135,8 @@ def made_of(*parts: Part) -> Draft:
 
 def grants(*parts: Part) -> tuple[str, ...]:
     return made_of(*parts).tools
+
+
+def test_requirements_name_what_must_be_installed_and_nothing_of_the_project() -> None:
+    made = made_of(bash("./deploy.sh staging && .venv/bin/pytest -q && terraform plan"))
+    assert "- Commands: `terraform`.\n" in made.body

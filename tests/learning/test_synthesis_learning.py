@@ -296,7 +296,7 @@ def test_a_further_session_allows_no_further_tools(library: Library) -> None:
     assert (report["skill"], report["staged"]) == (made["skill"], False)
     skill = library.read(made["skill"]).skill
     assert ("mypy src" in skill.body, "Bash(mypy:*)" in skill.allowed_tools) == (True, False)
-    assert "the client asks: `mypy`" in skill.body
+    assert "The client asks before it runs `mypy`" in skill.body
 
 
 def noted(library: Library, tmp_path: Path) -> Path:

@@ -7,7 +7,7 @@ import re
 from whet.patterns import compile_late
 from whet.skill.gates import DRAFT
 
-OUTLINE = "Whet recorded this from one session, without a model."
+OUTLINE = "Whet recorded this without a model."
 """How the note in the outline of a session begins."""
 PHRASES = (
     DRAFT,

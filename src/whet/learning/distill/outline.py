@@ -28,7 +28,7 @@ TOKENS = 4_700
 CHARACTERS = 18_800
 LINES = 480
 NOTE = (
-    f"> **Draft.** {OUTLINE} The commands are those of that session, with its values. "
+    f"> **Draft.** {OUTLINE} The commands are those of a session, with its values. "
     "TODO: read it, make it general, and remove this note."
 )
 """Makes the skill a draft, as what is left of a template does."""
@@ -93,18 +93,18 @@ def pitfalls(found: Sequence[Recovery]) -> list[str]:
 
 
 def needs(evidence: Evidence, asked: Sequence[str] = ()) -> list[str]:
-    """The programs and tools that have to be there, what nobody has allowed beforehand, and the skills behind it."""
+    """The programs and tools that the steps use, what the client asks for, and the skills behind it."""
     lines = []
     if programs := programs_of(evidence.steps):
         lines.append(f"- Commands: {', '.join(f'`{name}`' for name in programs)}.")
-    tools = dict.fromkeys(use.tool for use in evidence.tools)
+    tools = dict.fromkeys(step.tool for step in evidence.steps)
     if others := [name for name in tools if name not in ("Bash", "Read", "Write", "Edit", "Search")]:
         lines.append(f"- Tools: {', '.join(others)}.")
     if asked:
         named = [one.removeprefix("Bash(").removesuffix(":*)") for one in asked]
-        lines.append(f"- Not allowed beforehand; the client asks: {', '.join(f'`{name}`' for name in named)}.")
+        lines.append(f"- The client asks before it runs {', '.join(f'`{name}`' for name in named)}.")
     if evidence.skills:
-        lines.append(f"- Skills that the session loaded: {', '.join(evidence.skills)}.")
+        lines.append(f"- The session loaded these skills, which may not be needed: {', '.join(evidence.skills)}.")
     return ["", "## Requirements", "", *lines] if lines else []
 
 

@@ -126,6 +126,7 @@ def _elsewhere(text: str) -> set[str] | None:
 
 
 def programs_of(steps: Sequence[Step]) -> tuple[str, ...]:
-    """The programs that have to be installed for the steps, those of every system left out."""
-    names = (command.partition(" ")[0] for tool, command in _tools(steps) if tool == "Bash" and command)
+    """The programs that have to be installed for the steps, without those of every system and of the project."""
+    own = {ran.label for step in steps if step.tool == "Bash" for ran in programs(step.action) if ran.own}
+    names = (label.partition(" ")[0] for tool, label in _tools(steps) if tool == "Bash" and label not in {"", *own})
     return tuple(name for name in dict.fromkeys(names) if name not in _EVERYWHERE)[:20]

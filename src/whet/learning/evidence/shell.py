@@ -125,6 +125,8 @@ class Ran(NamedTuple):
     """It only shows something."""
     help: bool
     """It was asked for its manual or version."""
+    own: bool = False
+    """It was run by a relative path: a file of the project, not a program that is installed."""
 
 
 @lru_cache(maxsize=8192)
@@ -161,7 +163,8 @@ def _ran(name: str, argv: Sequence[Word], command: Command) -> Ran:
         called = f"{first[0]} run" if command.argv[2].text.startswith("-") else f"{first[0]} run {called}"
     manual = bool(words) and words[-1] in _VERSION and len(words) <= 3
     looks = (name in LOOKING or called in _known("looking_also") or manual) and not writes
-    return Ran(called, looks, help=manual and words[-1] in _HELP)
+    own = "/" in argv[0].text and not argv[0].text.startswith("/")
+    return Ran(called, looks, help=manual and words[-1] in _HELP, own=own)
 
 
 def main_program(command: str) -> str:
