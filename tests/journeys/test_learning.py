@@ -178,7 +178,7 @@ def test_by_hand_it_is_the_same_and_quiet(machine: Machine) -> None:
         )
     assert machine.says("learn", "sessions", "--waiting", "--quiet") == (0, "", "")
     assert (machine.names(), waiting(machine)) == ([NOTES], [])
-    assert machine.says("learn", "sessions", "--waiting") == (0, "", "0 sessions looked at.\n")
+    assert machine.says("learn", "sessions", "--waiting") == (0, "", "Looked at 0 sessions.\n")
     assert (
         machine.ask("learn", "sessions", "--waiting", "--write", code=2)["error"]
         == "`--waiting` takes no other options."

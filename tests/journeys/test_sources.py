@@ -299,11 +299,11 @@ def test_a_plugin_of_a_marketplace_in_a_repository(machine: Machine, tmp_path: P
 def test_a_skill_of_a_tap(machine: Machine, tmp_path: Path) -> None:
     repository = Repository.new(tmp_path / "team")
     repository.commit({**below("notes", NOTES), **below("review", OLD)})
-    named = (0, "", f"team is now the name of {repository.url}.\n")
+    named = (0, "", f"Added the source team: {repository.url}.\n")
     assert machine.says("sources", "add", "team", repository.url) == named
     assert machine.ask("search", "review", "--source", "team")["skills"][0]["install"] == "team:review"
     shown = f"git:{repository.url}#path=review"
     moved = {**below("notes", NOTES), **below("review", NEW)}
     lives(machine, "team:review", lambda: repository.commit(moved), shown=shown)
-    assert machine.says("sources", "remove", "team")[2] == f"team is no longer the name of {repository.url}.\n"
+    assert machine.says("sources", "remove", "team")[2] == f"Removed the source team: {repository.url}.\n"
     assert machine.ask("update")["counts"] == {"nothing": 1}, "what was installed follows its source, not the tap"

@@ -351,7 +351,7 @@ BAD: dict[str, list[list[str]]] = {
     ],
     "guard log": [["--last", "0"], ["a", "b"], ["--verify", "--last", "1"]],
     "guard policy": [
-        *([], ["odd"], ["show", "thing"], ["explain", "no-such"], ["explain", "--trust", "community"]),
+        *(["odd"], ["show", "thing"], ["explain", "no-such"], ["explain", "--trust", "community"]),
         *(["explain", "thing", "--trust", "community"], ["explain", "--trust", "odd", "--verdict", "safe"]),
         *(["explain", "--trust", "community", "--verdict", "odd"], ["override"], ["override", "thing"], ["revoke"]),
         *(["override", "no-such", "--reason", "x"], ["show", "--trust", "x"]),

@@ -284,7 +284,7 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
                 screen.hint(*filter(None, [step.hint]))
             _render_clashes(step, screen)
             if step.findings and not (result.asked and step.state in _DECIDED and reviewed):
-                if screen.tty:  # on a pipe, each finding has the name in front
+                if screen.tty:  # in a pipe, each finding has the name in front
                     _render_head("Left out", step, screen)
                 render_findings(step.findings, step.name, screen)
     if result.asked and steps and all(step.state in _DECIDED for step in steps):

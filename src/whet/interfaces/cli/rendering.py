@@ -105,7 +105,7 @@ def describe_source(source: str, trust: str) -> str:
 
 
 def render_findings(findings: Sequence[Finding], path: str, screen: Screen, *, every: bool = False) -> None:
-    """Every finding that matters; on a pipe a line for each, with its place in front.
+    """Every finding that matters; in a pipe a line for each, with its place in front.
 
     On a terminal, findings about the same words stand together, with these words below them.
     """

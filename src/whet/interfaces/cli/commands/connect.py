@@ -59,7 +59,7 @@ def configure_connect(parser: Parser) -> None:
         "fitting skills at each prompt and record which are used. Whet shows the change before making it, leaves "
         "everything else in the file untouched, and keeps the old file in connections/ in its state directory for "
         "--undo. Without CLIENT, you choose from a list of all clients, or with --undo of those that are connected; "
-        "with --list or on a pipe, Whet only prints the list. With --here, it lists the clients of the project.\n\n"
+        "with --list or in a pipe, Whet only prints the list. With --here, it lists the clients of the project.\n\n"
         "Without a terminal, Whet only shows the change; --yes makes it. Exits with 3 if you answer no or leave the "
         "list."
     )

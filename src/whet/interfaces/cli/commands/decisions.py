@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 def configure_trust(parser: Parser) -> None:
     parser.details = (
-        "A repository's skills tell your agents what to do, so Whet does not load them until you trust the "
-        "repository. It scans them first and asks you if it finds something. What the policy blocks stays hidden. "
-        "Trust covers the repository around the working directory, with all of its worktrees. With DIR, it covers that "
+        "A repository's skills tell your agents what to do, so Whet does not load them until you trust the repository. "
+        "It scans them first and asks you if it finds something. Skills that the policy blocks stay hidden. Trust "
+        "covers the repository around the working directory, with all of its worktrees. With DIR, it covers that "
         "directory, or the one that a link leads to: links in the directories of your clients may then lead there."
     )
     parser.positional("path", "DIR", "A directory of skills that links lead to.", optional=True)
@@ -114,7 +114,7 @@ def configure_untrust(parser: Parser) -> None:
     parser.positional(
         "path",
         "DIR",
-        "One of `whet guard trust --list` (default: this repository).",
+        "A path from `whet guard trust --list` (default: this repository).",
         optional=True,
     )
 
@@ -126,9 +126,9 @@ def render_untrust(trust: Trust, screen: Screen, _options: Namespace) -> None:
 
 def _configure_surface(parser: Parser) -> None:
     parser.details = (
-        "A disabled skill stays on disk, but Whet does not offer it and removes the links that `whet sync` made of it. "
-        "Clients that read its directory themselves still load it; Whet names them and says how to hide it there. "
-        "Enabling or disabling a skill is in the history: `whet undo` reverses it."
+        "A disabled skill stays on disk, but Whet does not offer it and removes the links that `whet sync` made for "
+        "it. Clients that read its directory directly still load it; Whet names them and says how to hide it there. "
+        "The history records both, and `whet undo` reverses them."
     )
     chosen_skill_argument(parser)
     parser.option(
@@ -237,7 +237,7 @@ def render_unpin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
 def configure_settings(parser: Parser) -> None:
     parser.details = (
         "The first line names the file for your settings, in TOML, such as `min_age = 7`. The next lines are the "
-        "settings that differ from their defaults; -v lists all settings and says what they do. On a pipe, each "
+        "settings that differ from their defaults; -v lists all settings and says what they do. In a pipe, each "
         "line has name and value, separated by a tab."
     )
 

@@ -156,7 +156,7 @@ def _render_note(note: Note, screen: Screen) -> None:
 def configure_needs(parser: Parser) -> None:
     parser.details = (
         "Lists environment variables, programs, settings and tools, with the skills that need them. Values are "
-        "never shown. On a pipe, each line has kind, name, skills and help, separated by tabs."
+        "never shown. In a pipe, each line has kind, name, skills and help, separated by tabs."
     )
     parser.positional("names", "NAME", "Only these skills.", many=True, optional=True)
     parser.option("--check", text="Exit with 1 if something is missing.")
@@ -280,7 +280,7 @@ def _read_host(options: Namespace) -> Host | None:
 
 
 def render_validate(found: Validation, screen: Screen, options: Namespace) -> None:
-    """A verdict on each skill and its findings; on a pipe each finding is a line that editors can jump to."""
+    """A verdict on each skill and its findings; in a pipe each finding is a line that editors can jump to."""
     findings = [finding for result in found.results for finding in result.findings]
     for result in found.results:
         verdict = screen.paint("valid", "green") if result.valid else screen.paint("not valid", "red")

@@ -33,7 +33,7 @@ _AGAINST = ("none", "old")
 _DETAILS = (
     "`whet learn eval NAME`: a skill's evals are tasks in evals/evals.json with expected results. A model does each "
     "task with the skill and without it; checks and the model grade the results, and the difference shows what the "
-    "skill is worth. Exits with 1 if the skill does worse, if runs are missing, or below --min-pass-rate. On a pipe, "
+    "skill is worth. Exits with 1 if the skill does worse, if runs are missing, or below --min-pass-rate. In a pipe, "
     "each line has eval, pass rate with and without the skill, flags and expectation, separated by tabs. "
     "--optimise-description looks for a description that triggers the skill better, measured on held-out trigger "
     "evals; without --model, it takes words from them. It is written only with --apply."
@@ -167,7 +167,7 @@ def configure_eval(parser: Parser) -> None:
         "triggers automatically, OFFERED those for which it is at least offered to the model. The minimums apply to "
         "the precision of MUST and the recall of OFFERED, for each skill and for all together, except skills that "
         "only a person may invoke. Exits with 1 if one is missed, or if a message is for a skill that does not "
-        "exist. On a pipe, each skill is a line with name, messages and the four numbers, separated by tabs; then "
+        "exist. In a pipe, each skill is a line with name, messages and the four numbers, separated by tabs; then "
         "each wrong message is a line with name, what went wrong (missed, offered, false, stolen), confidence, the "
         "skill that won or ranks first, and the message."
     )
@@ -349,10 +349,10 @@ def configure_improve(parser: Parser) -> None:
     parser.details = (
         "Runs the skill's evals. A model sees what failed and proposes a few small edits to the instructions; with "
         "five or more evals, two fifths are held out. A candidate is accepted only if the skill stays valid, grows "
-        "little, leaves evals/ and tests/ alone, and does better overall and worse on no eval. It becomes a "
+        "little, leaves evals/ and tests/ alone, and does better overall and no worse on any eval. It becomes a "
         "proposal (`whet proposals approve`), or with --write the next "
         "version. Exits with 1 if nothing better was found. "
-        "On a pipe, each line has round, verdict, score before and after, tokens, edits and reason, separated by "
+        "In a pipe, each line has round, verdict, score before and after, tokens, edits and reason, separated by "
         "tabs; the diff follows."
     )
     skill_argument(parser)
@@ -435,7 +435,7 @@ def configure_test(parser: Parser) -> None:
     parser.details = (
         "Runs the tests in the skill's tests/ directory: test_*.py, *_test.py, *.sh and other executables. Each "
         "test runs in the sandbox on a copy of the skill, without network, for at most a minute; without a sandbox "
-        "nothing runs. Exit code 0 means passed, 77 means skipped. Exits with 1 if a test fails. On a pipe, each "
+        "nothing runs. Exit code 0 means passed, 77 means skipped. Exits with 1 if a test fails. In a pipe, each "
         "line has status, seconds and path, separated by tabs; the last output of a failed test is on standard error."
     )
     skill_argument(parser)
@@ -475,10 +475,10 @@ def render_test(found: OwnTests, screen: Screen, _options: Namespace) -> None:
 
 def configure_triggers(parser: Parser) -> None:
     parser.details = (
-        "Writes 50 messages into evals/triggers.generated.json of the skill: 25 that it is for, from its description, "
+        "Writes 50 messages into the skill's evals/triggers.generated.json: 25 that it is for, from its description, "
         "its triggers and its instructions, and 25 that it is not for: its exceptions, other kinds of work, everyday "
         "talk. `whet learn eval triggers` uses them. They show whether a skill keeps what its own words promise; "
-        "replace them with messages of real users when you have some."
+        "replace them with messages from real users when you have some."
     )
     skill_argument(parser)
     parser.option("--dry-run", text="Only show the messages.")

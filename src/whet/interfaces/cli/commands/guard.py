@@ -57,7 +57,7 @@ def configure_scan(parser: Parser) -> None:
     parser.details = (
         "A path can be a skill's directory, its SKILL.md, a directory with skills in it (Whet scans each of them), any "
         "other directory or file, or an archive, which Whet reads without unpacking it. Nothing in a skill can turn "
-        "off a finding, and Whet runs nothing in it. Exits with 1 if a verdict is at or above --fail-on. On a pipe, "
+        "off a finding, and Whet runs nothing in it. Exits with 1 if a verdict is at or above --fail-on. In a pipe, "
         "each finding is a line that editors can jump to."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True, optional=True)
@@ -467,7 +467,7 @@ def render_explanation(found: Explanation, screen: Screen, options: Namespace) -
 
 def configure_rules(parser: Parser) -> None:
     parser.details = (
-        "The message of a finding ends with the ID of its rule; docs/rules.md lists all rules with examples. On a "
+        "The message of a finding ends with the ID of its rule; docs/rules.md lists all rules with examples. In a "
         "pipe, each line has ID, severity and title, separated by tabs."
     )
     parser.positional("rule", "ID", "Explain this rule.", optional=True)

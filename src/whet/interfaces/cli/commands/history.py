@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 def configure_history(parser: Parser) -> None:
     parser.details = (
-        "Newest first, with --json oldest first. A removed skill keeps its history. On a pipe, each line has number, "
-        "time, actor, action, skill (with NAME: state) and reason, separated by tabs.\n\n"
-        "STATE numbers the recorded contents of one skill, for `whet undo NAME --to` and `whet history diff`. The "
-        "version is something else: its author writes it into SKILL.md, and `whet show` prints it."
+        "Lists the newest change first, and with --json the oldest. A removed skill keeps its history. In a pipe, each "
+        "line has number, time, actor, action, skill (with NAME: state) and reason, separated by tabs.\n\nSTATE "
+        "numbers the recorded contents of one skill, for `whet undo NAME --to` and `whet history diff`. The version is "
+        "something else: its author writes it into SKILL.md, and `whet show` prints it."
     )
     parser.positional("name", "NAME", "Only this skill.", optional=True)
     parser.option("--last", metavar="N", read=amount, text="Show only the last N entries.")
@@ -243,7 +243,7 @@ def render_verify_history(proof: Proof, screen: Screen, _options: Namespace) -> 
 
 def configure_backup(parser: Parser) -> None:
     parser.details = (
-        "The file contains the full history, decisions, settings and your own skills. You can write it while agents "
+        "The file contains the full history, decisions, settings and your own skills. You can run this while agents "
         "work; Whet verifies the file before the command ends. `whet history restore FILE` restores it. Keep it as "
         "private as the skills themselves."
     )

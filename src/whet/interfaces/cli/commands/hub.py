@@ -121,7 +121,7 @@ def run_serve(_context: Context, options: Namespace) -> Answer:
     if options.check:
         with closing(_open(options)) as hub:
             hub.blobs.check()
-        return Answer(True, lambda _, screen, __: screen.say("The hub can be served."), key="success")
+        return Answer(True, lambda _, screen, __: screen.say("The hub is ready to serve."), key="success")
     serve(_open(options), options.host, options.port, _pages())
     return Answer(True, lambda *_: None, key="success")
 
@@ -166,7 +166,7 @@ def render_token(made: TokenCreated, screen: Screen, _options: Namespace) -> Non
 
 def configure_revoke(parser: Parser) -> None:
     _directory(parser)
-    parser.positional("account", "ACCOUNT", "Whose tokens.")
+    parser.positional("account", "ACCOUNT", "The account whose tokens to revoke.")
     _storage_options(parser)
 
 
@@ -190,7 +190,7 @@ def configure_member(parser: Parser) -> None:
         "or owner that does not exist."
     )
     _directory(parser)
-    parser.positional("account", "ACCOUNT", "Whose role.")
+    parser.positional("account", "ACCOUNT", "The account that gets or loses the role.")
     parser.option("--owner", metavar="OWNER", default="", text="The owner the role is for (default: the whole hub).")
     parser.option("--role", metavar="ROLE", default="", text="The role; without it, the account loses its role.")
     _storage_options(parser)
@@ -210,7 +210,7 @@ def run_member(_context: Context, options: Namespace) -> Answer:
 
 def render_member(done: MemberSet, screen: Screen, _options: Namespace) -> None:
     of = clean(done.owner) or "the hub"
-    role = f"is {clean(done.role)} of {of} now" if done.role else f"has no role of {of} now"
+    role = f"now has the role {clean(done.role)} for {of}" if done.role else f"no longer has a role for {of}"
     screen.say(f"{clean(done.account)} {role}.")
 
 
@@ -307,8 +307,8 @@ def render_rescanned(done: Rescanned, screen: Screen, _options: Namespace) -> No
 
 def configure_mirror(parser: Parser) -> None:
     parser.details = (
-        "With URL, the hub fetches from there the skills that it does not have: from another hub or, with --owner, "
-        "from a site with /.well-known/agent-skills. Without URL, lists the mirrors and their state."
+        "With URL, fetches the skills that this hub does not have from another hub or, with --owner, from a site with "
+        "/.well-known/agent-skills. Without URL, lists the mirrors and their state."
     )
     _directory(parser)
     parser.positional("url", "URL", "The hub or site to mirror.", optional=True)
@@ -359,7 +359,7 @@ def configure_export(parser: Parser) -> None:
     parser.option(
         "--skills", metavar="OWNER/NAME", many=True, default=[], text="Export only this skill; can be repeated."
     )
-    text = "Export only what is new since this earlier export or file with a checkpoint."
+    text = "Export only what is new since this earlier export or checkpoint file."
     parser.option("--since", metavar="FILE", default="", text=text)
     _storage_options(parser)
 
@@ -381,7 +381,7 @@ def render_exported(made: Exported, screen: Screen, _options: Namespace) -> None
 
 def configure_import(parser: Parser) -> None:
     parser.details = (
-        "Checks an export of `whet hub export` without a network: the signature of the log, the proof and the "
+        "Checks a file from `whet hub export`, without a network: the signature of the log, the proof and the "
         "bytes of every version. Then it scans and stores what is new. Importing the same file again is safe."
     )
     _directory(parser)
@@ -401,7 +401,7 @@ def run_import(_context: Context, options: Namespace) -> Answer:
 
 def render_imported(done: Imported, screen: Screen, _options: Namespace) -> None:
     new, acts = plural(done.versions, "new version"), plural(done.acts, "other change")
-    screen.say(f"Imported {new} and {acts} from {clean(done.url)}; {done.known} were here.")
+    screen.say(f"Imported {new} and {acts} from {clean(done.url)}; {done.known} already existed.")
     for line in done.refused:
         screen.line(f"refused  {clean(line)}")
 

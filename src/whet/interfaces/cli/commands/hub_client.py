@@ -118,7 +118,7 @@ def configure_yank(parser: Parser) -> None:
 def run_yank(context: Context, options: Namespace) -> Answer:
     ref = _read(context, options.place, version=True)
     if not options.undo and not options.reason:
-        raise UsageError("usage", "The reason is missing.", hint="Pass --reason: everybody sees it.")
+        raise UsageError("usage", "The reason is missing.", hint="Pass `--reason R`; everyone can see it.")
     context.library.sources.hub(ref.location).yank(ref.path, ref.ref, None if options.undo else options.reason)
     verb = "is offered again" if options.undo else "was yanked"
     return Answer(HubDone(ref.location, ref.path, ref.ref, f"{ref.path} {ref.ref} {verb}."), _render_done)
@@ -150,7 +150,9 @@ def configure_report(parser: Parser) -> None:
 def run_report(context: Context, options: Namespace) -> Answer:
     ref = _read(context, options.skill)
     if not options.reason:
-        raise UsageError("usage", "The reason is missing.", hint="Pass --reason: say what is wrong with the skill.")
+        raise UsageError(
+            "usage", "The reason is missing.", hint="Pass `--reason R` and say what is wrong with the skill."
+        )
     context.library.sources.hub(ref.location).report(ref.path, ref.ref, options.reason)
     return Answer(HubDone(ref.location, ref.path, ref.ref, f"Reported {ref.path}. Thank you."), _render_done)
 
@@ -188,15 +190,14 @@ def render_owner(found: HubOwner, screen: Screen, _options: Namespace) -> None:
 
 def configure_publisher(parser: Parser) -> None:
     parser.details = (
-        "Lists the repositories whose workflows may publish for an owner without a stored secret. --add allows "
-        "another repository. It needs the numbers of the repository and of its owner, because somebody else can "
-        "take over a name: `gh api repos/OWNER/REPO --jq '.id, .owner.id'`; on GitLab, the project ID and the ID "
-        "of its group."
+        "Lists the repositories whose workflows may publish for an owner without a stored secret. --add allows another "
+        "repository. It needs the numeric IDs of the repository and of its owner, because someone else can take over a "
+        "name: `gh api repos/OWNER/REPO --jq '.id, .owner.id'`; on GitLab, the project ID and the ID of its group."
     )
     parser.positional("owner", "OWNER", _OWNER)
     parser.option("--add", metavar="PLATFORM:REPO", text="github:ORG/REPO or gitlab:GROUP/PROJECT.")
-    parser.option("--repository-id", metavar="N", default="", text="The platform's number for the repository.")
-    parser.option("--owner-id", metavar="N", default="", text="The platform's number for its owner or group.")
+    parser.option("--repository-id", metavar="N", default="", text="The repository's numeric ID on the platform.")
+    parser.option("--owner-id", metavar="N", default="", text="The numeric ID of its owner or group on the platform.")
     parser.option("--workflow", metavar="FILE", default="", text="Allow only this workflow, such as release.yml.")
     parser.option("--environment", metavar="E", default="", text="Allow only jobs of this environment.")
     parser.option("--ref", metavar="PATTERN", default="", text="Allow only these refs, such as refs/tags/v*.")
@@ -206,7 +207,7 @@ def configure_publisher(parser: Parser) -> None:
         default="",
         text="Allow only this skill of the owner; it does not have to exist yet.",
     )
-    parser.option("--remove", metavar="N", read=amount, text="Stop trusting the repository with this number.")
+    parser.option("--remove", metavar="N", read=amount, text="Stop trusting the repository with this ID.")
     parser.exclude(("--add", "--remove"))
 
 
@@ -259,8 +260,8 @@ def run_pin(context: Context, options: Namespace) -> Answer:
 
 def configure_check(parser: Parser) -> None:
     parser.details = (
-        "Compares the current log with what you and the locks of your skills have seen of it. A hub that shows "
-        "different logs to different people cannot pass."
+        "Compares the hub's current log with what you and your locks have seen of it before. A hub that shows "
+        "different logs to different people fails."
     )
     parser.positional("address", "ADDRESS", "The hub (default: the one you are logged in to).", optional=True)
 
@@ -281,7 +282,7 @@ def render_check(check: LogCheck, screen: Screen, _options: Namespace) -> None:
 def _read(context: Context, text: str, *, version: bool = False) -> Ref:
     ref = context.library.sources.hub_ref(text)
     if not ref.path or (version and not ref.ref):
-        raise UsageError("usage", f"{text} names no {'version' if version else 'skill'}.", hint=_VERSION)
+        raise UsageError("usage", f"{text} does not name a {'version' if version else 'skill'}.", hint=_VERSION)
     return ref
 
 

@@ -48,7 +48,7 @@ def configure_learn(parser: Parser) -> None:
         "learning from if it took five or more tool calls, if it overcame an error, or if you corrected it; Whet "
         "skips sessions that were easy, failed, were hard only because of this machine, or wrote secrets. Results "
         "wait as proposals: `whet proposals list` shows them, and `whet proposals approve` applies them. A model, from "
-        "--model or the settings, can write the text, but you do not need one. On a pipe, each line has session, "
+        "--model or the settings, can write the text, but you do not need one. In a pipe, each line has session, "
         "verdict, skill, proposal and reason, "
         "separated by tabs.\n\nWith a connected client this happens automatically, as the setting `learn` allows; "
         "--waiting does the same from a terminal or a timer."
@@ -100,7 +100,7 @@ def _learn_waiting(context: Context) -> int:
 
 
 def render_waiting(sessions: int, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"{plural(sessions, 'session')} looked at.")
+    screen.say(f"Looked at {plural(sessions, 'session')}.")
 
 
 def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
@@ -126,7 +126,7 @@ def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
         screen.say("No session is waiting.")
         return
     done = "would be captured" if options.dry_run else "captured"
-    screen.say(f"{plural(len(rows), 'session')} looked at, {lessons.captured} {done}.")
+    screen.say(f"Looked at {plural(len(rows), 'session')}: {lessons.captured} {done}.")
     if lessons.stopped:
         screen.say(f"{plural(lessons.left, 'session')} left. {clean(lessons.stopped_why)}")
     if any(report.staged for report in lessons.sessions):
@@ -137,14 +137,13 @@ def configure_distill(parser: Parser) -> None:
     parser.details = (
         "SESSION is CLIENT:ID or CLIENT:last, such as claude-code:last; `last` is the newest of all. A FILE is a "
         "session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, a list of "
-        "messages of OpenAI or Anthropic, or Markdown; - is standard input. On a terminal, four rounds ask what was "
-        "done, when to use the "
-        "skill, which tools it may use and where it runs, each with proposed answers; without SESSION, you choose "
-        "from a list of recent sessions. Otherwise, and with --yes, Whet uses the proposed answers. An existing "
-        "skill for the same job gets a new version, never a duplicate. With a model, from --model or the settings, "
-        "Whet hides secrets and sends what the session shows to the model; the model writes the skill, and Whet "
-        "checks it. Without a model, nothing is sent, and the skill is an outline of the session, marked as a draft: "
-        "Whet does not offer it to models and does not link it until you edit it and remove its note."
+        "OpenAI or Anthropic messages, or Markdown; - is standard input. On a terminal, four rounds ask what was done, "
+        "when to use the skill, which tools it may use and where it runs, each with proposed answers; without SESSION, "
+        "you choose from a list of recent sessions. Otherwise, and with --yes, Whet uses the proposed answers. An "
+        "existing skill for the same job gets a new version, never a duplicate. With a model, from --model or the "
+        "settings, Whet hides secrets and sends what the session shows to the model; the model writes the skill, and "
+        "Whet checks it. Without a model, nothing is sent, and the skill is an outline of the session, marked as a "
+        "draft: Whet does not offer it to models and does not link it until you edit it and remove its note."
     )
     parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, last, or the FILE of a transcript.", optional=True)
     parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
@@ -281,9 +280,9 @@ _CALL_ARGUMENTS = ("command", "path", "query", "url", "skill")
 def configure_transcript(parser: Parser) -> None:
     parser.details = (
         "FILE is a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, "
-        "messages of OpenAI or Anthropic, Markdown, or a recording of Whet; - is standard input. Whet hides "
+        "OpenAI or Anthropic messages, Markdown, or a Whet recording; - is standard input. Whet hides "
         "secrets and writes nothing. Each line is an event: its kind, the tool, and what was said, called or "
-        "answered. --evidence shows what `whet distill` and `whet learn sessions` use. On a pipe, fields are "
+        "answered. --evidence shows what `whet distill` and `whet learn sessions` use. In a pipe, fields are "
         "separated by tabs."
     )
     parser.positional("file", "FILE", "The session.")

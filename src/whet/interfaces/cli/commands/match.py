@@ -39,12 +39,12 @@ def configure_find(parser: Parser) -> None:
     parser.details = (
         "Looks at names, triggers, descriptions and instructions. FIT is the probability, from 0 to 100 %, that the "
         "skill is the right one for the message; WHY gives the evidence. Skills that the message names (/name, $name) "
-        "come first; a fit below 5 % is not shown. On a pipe, each line has name, fit from 0 to 1 and "
+        "come first; a fit below 5 % is not shown. In a pipe, each line has name, fit from 0 to 1 and "
         "evidence, separated by tabs; --json lists every skill with any evidence.\n\n"
         "--decide says whether a skill should trigger automatically, by the same FIT. must (75 % or more): load the "
         "skill. may (28 % or more): offer it to the model, which decides. none: do nothing. Skills that only a person "
         "may invoke trigger only when the message names them; --decide leaves them out, so the next best skill can "
-        "get a higher FIT than without --decide. On a pipe, the first line has the decision, name, fit from 0 to 1 and "
+        "get a higher FIT than without --decide. In a pipe, the first line has the decision, name, fit from 0 to 1 and "
         "evidence; each following line is another skill that may fit, and a line that starts with `about` is the skill "
         "from --skill.\n\n"
         "--everywhere adds skills that you can install.\n\n"
@@ -256,10 +256,10 @@ def configure_feedback(parser: Parser) -> None:
         "`whet learn feedback NAME MESSAGE --fits` makes the message an example of the skill, --does-not-fit a "
         "counterexample; the latest feedback on a message applies. `whet learn feedback --none MESSAGE` marks "
         "messages that need no skill. --forget removes feedback, on all messages if MESSAGE is left out. `whet "
-        "learn feedback [NAME] --list` lists it; on a pipe, each line has time, skill, fits or does not fit, origin "
+        "learn feedback [NAME] --list` lists it; in a pipe, each line has time, skill, fits or does not fit, origin "
         "and message, separated by tabs. Secrets in messages are hidden."
     )
-    parser.positional("name", "NAME", "The skill; with --none, left out.", optional=True)
+    parser.positional("name", "NAME", "The skill; leave it out with --none.", optional=True)
     parser.positional(
         "message", "MESSAGE", "What the user said; - reads it from standard input.", many=True, optional=True
     )
@@ -336,7 +336,7 @@ def _count_examples(known: Noted | Forgotten) -> str:
 def configure_duplicates(parser: Parser) -> None:
     parser.details = (
         "Compares instructions, names and descriptions, so it finds skills for the same job whatever their names. "
-        "With NAME, only skills similar to that one. On a pipe, each line has score, both names and the shared "
+        "With NAME, only skills similar to that one. In a pipe, each line has score, both names and the shared "
         "words, separated by tabs. Nothing is changed."
     )
     parser.positional("name", "NAME", "Only skills similar to this one.", optional=True)

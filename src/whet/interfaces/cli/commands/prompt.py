@@ -160,7 +160,7 @@ def _strategy_words(strategy: str) -> str:
 
 
 def configure_commands(parser: Parser) -> None:
-    parser.details = "On a pipe, each line has name, arguments and description, separated by tabs."
+    parser.details = "In a pipe, each line has name, arguments and description, separated by tabs."
     parser.positional("prefix", "PREFIX", "Show only commands that start with or contain this.", optional=True)
 
 
@@ -194,7 +194,7 @@ _BUNDLE_LABEL = 10
 def configure_bundle(parser: Parser) -> None:
     parser.details = (
         "A bundle is a small file that names skills and says how to use them together; `whet prompt render NAME` and "
-        "the slash command /NAME load all of them. On a pipe, each line has name, skills and description, separated "
+        "the slash command /NAME load all of them. In a pipe, each line has name, skills and description, separated "
         "by tabs."
     )
     parser.positional("action", "ACTION", "What to do.", choices=_BUNDLE_ACTIONS)

@@ -27,7 +27,7 @@ _LABEL = 10
 
 def configure_pending(parser: Parser) -> None:
     parser.details = (
-        "Changes that need your approval wait here, and so do changes made with --stage. On a pipe, each line has "
+        "Changes that need your approval wait here, and so do changes made with --stage. In a pipe, each line has "
         "number, time, actor, action, skills and reason, separated by tabs."
     )
     parser.positional("id", "ID", "Show this proposal, like `whet proposals show`.", optional=True)

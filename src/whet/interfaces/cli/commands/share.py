@@ -117,7 +117,7 @@ def _sync_word(done: Done) -> str:
 def configure_publish(parser: Parser) -> None:
     parser.details = (
         "Validates the skills strictly and scans them first. It runs their tests, and refuses a skill with failing "
-        "tests, with failing evals, or with evals that `whet learn eval` did not run on the skill as it is. --git "
+        "tests, with failing evals, or with evals that have not been run on its current content. --git "
         "commits them to a repository: Whet pushes to an address, or commits in a working copy. --index writes a "
         "directory for any web server, with the index that "
         "clients look for under .well-known. --hub uploads a version to a Whet hub; WHET_HUB and WHET_HUB_TOKEN "
@@ -225,7 +225,7 @@ def render_export(made: SnapshotExport, screen: Screen, _options: Namespace) -> 
 
 
 def configure_pack(parser: Parser) -> None:
-    parser.details = "The same content gives the same bytes on every machine. If PATH exists, it is not read as a name."
+    parser.details = "The same content gives the same bytes on every machine. An existing path wins over a name."
     parser.positional("path", "PATH|NAME", "The skill, by path or by name.")
     parser.option("-o", "--output", metavar="FILE", text="The file or directory to write to (default NAME.skill).")
 
@@ -246,7 +246,7 @@ def render_pack(packed: Packed, screen: Screen, _options: Namespace) -> None:
 
 
 def configure_unpack(parser: Parser) -> None:
-    parser.details = "Reads zip, tar and tar.gz. An archive with anything unsafe or damaged is refused as a whole."
+    parser.details = "Reads zip, tar and tar.gz. If anything in the archive is unsafe or damaged, Whet unpacks nothing."
     parser.positional("file", "FILE", "The archive.")
     parser.option("-C", "--directory", metavar="DIR", text="The directory to unpack to (default: here).")
     parser.option("--force", text="Replace an existing skill; the old one stays until the new one is complete.")
@@ -274,7 +274,7 @@ class Digest(NamedTuple):
 
 
 def configure_digest(parser: Parser) -> None:
-    parser.details = "The digest of a .skill file is that of the skill in it. If PATH exists, it is not read as a name."
+    parser.details = "The digest of a .skill file is that of the skill in it. An existing path wins over a name."
     parser.positional("path", "PATH|NAME", "The skill, by path or by name.", optional=True)
     parser.option("--library", text="The digest of all skills together.")
 

@@ -37,7 +37,7 @@ _NAME_SHARE = 0.4
 
 def configure_list(parser: Parser) -> None:
     parser.details = (
-        "On a terminal, skills are grouped by directory. On a pipe, each line has name and description, "
+        "On a terminal, skills are grouped by directory. In a pipe, each line has name and description, "
         "separated by a tab; with --all also where the skill is, the clients that load it, and why it is hidden."
     )
     parser.option("--category", metavar="C", text="Only this category and those below it.")

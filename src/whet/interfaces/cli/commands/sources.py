@@ -67,12 +67,12 @@ def render_taps(taps: Sequence[TapInfo], screen: Screen, _options: Namespace) ->
 
 
 def render_added(tap: TapInfo, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"{tap.name} is now the name of {tap.shown}.")
+    screen.say(f"Added the source {tap.name}: {tap.shown}.")
     screen.say(*(note.message for note in tap.notes))
 
 
 def render_removed(tap: TapInfo, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"{tap.name} is no longer the name of {tap.shown}.")
+    screen.say(f"Removed the source {tap.name}: {tap.shown}.")
 
 
 COMMANDS = {

@@ -25,7 +25,7 @@ _OUTCOMES = ("helped", "failed", "corrected")
 
 def configure_usage(parser: Parser) -> None:
     parser.details = (
-        "On a pipe, each line has a skill (with NAME: a version), its counts and the time of the last event, "
+        "In a pipe, each line has a skill (with NAME: a version), its counts and the time of the last event, "
         "separated by tabs. Skills that are listed in every prompt "
         "and were never loaded, although known for 14 days or more, or that failed and never helped, are named after "
         "the table, with what they cost in tokens and the command that removes them from prompts."
