@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from whet.api.stores import Stores
     from whet.authoring.editor import SkillEditor
-    from whet.authoring.results import Changes, Similar
+    from whet.authoring.results import Change, Changes, Similar
     from whet.learning.context import LearningContext
-    from whet.learning.curator import Archived, Curating, Curation
+    from whet.learning.curator import Curating, Curation
     from whet.learning.distill.draft import Draft
     from whet.learning.distill.rounds import Distillation
     from whet.learning.distill.rounds import Kept as DistillationStore
@@ -269,7 +269,7 @@ class SkillLearning:
 
         return Curating(self._editor(), self.usage)
 
-    def archive(self, name: str, reason: str = "", run: str = "") -> Archived:
+    def archive(self, name: str, reason: str = "", run: str = "") -> Change:
         """Archive a skill: it leaves the library and the lock, and `undo` restores it.
 
         Changes with the same `run` are undone together. Raises ConflictError for a pinned skill, RefusedError for one

@@ -17,6 +17,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.authoring.results import Change
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange
 from whet.errors import ConflictError, RefusedError, WhetError
@@ -25,7 +26,7 @@ from whet.routing.duplicates import near_duplicates
 from whet.routing.texts import texts_of
 from whet.skill.names import key, slug
 from whet.store.clock import iso
-from whet.values import Json, answer_json, fields_json
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -157,21 +158,19 @@ def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ag
     `totals` are by id. A skill that is new, or that changed lately, is not among them, and none is before usage was
     recorded for some time.
     """
-    from whet.learning.usage import DeadSkill, counted_as, together
+    from whet.learning.usage import DeadSkill, Total, by_skill, counted_as
     from whet.prompt.formats import line_cost
 
-    by_id: dict[str, list[Total]] = {}
-    for total in totals:
-        by_id.setdefault(total.skill, []).append(total)
+    known = {total.skill: total for total in totals}
     begun = min((total.first for total in totals if total.first), default=now)
     found: list[DeadSkill] = []
     for card in cards:
-        whole = together([total for name in counted_as(card) for total in by_id.get(name, ())])
+        counted = [known[name]._replace(skill="") for name in counted_as(card) if name in known]
+        whole = next(iter(by_skill(counted)), Total(""))
         days = (now - max(begun, card.mtime, ~card.mtime)) // DAY
-        loads = whole.views + whole.uses if whole else 0
-        tried = whole.failed + whole.corrected if whole else 0
+        loads = whole.views + whole.uses
         reason = "" if loads else "never-loaded"
-        if whole and not whole.helped and min(loads, tried) >= _TRIED:
+        if not whole.helped and min(loads, whole.failed + whole.corrected) >= _TRIED:
             reason = "never-helped"
         if not reason or (reason == "never-loaded" and days < ages.grace_days):
             continue
@@ -278,20 +277,6 @@ _LAST_RUN = "SELECT value FROM curator WHERE key = 'last_run'"
 _CURATED = frozenset(("user", "project", "external"))
 
 
-class Archived(NamedTuple):
-    """A skill that was put away."""
-
-    name: str
-    path: str
-    entry: int
-    """What the history got."""
-    warnings: tuple[str, ...] = ()
-
-    def to_json(self) -> Json:
-        """The value as JSON."""
-        return {name: value for name, value in answer_json(self).items() if name != "warnings" or value}
-
-
 class Curation(NamedTuple):
     """What the curator would do, and where it was applied, what came of it."""
 
@@ -320,7 +305,7 @@ class Curating:
         self._usage = usage
         self._state, self._decisions = editor.workspace.state, editor.workspace.decisions
 
-    def archive(self, name: str, reason: str = "", run: str = "") -> Archived:
+    def archive(self, name: str, reason: str = "", run: str = "") -> Change:
         """Archive a skill. A pinned skill must be unpinned first."""
         card, _ = self._editor.workspace.find(name)
         target, pins = self._editor.target(card), self._decisions.pins()
@@ -332,7 +317,7 @@ class Curating:
             raise RefusedError("protected", message, hint=target.instead)
         change = TreeChange("archive", target.name, target.path, None, digest(target.before or {}))
         made, notes = self._editor.committer.commit([change], Provenance("user", reason=reason, run=run))
-        return Archived(target.name, target.path, made[-1].id, tuple(notes))
+        return Change("archive", target.name, target.path, "", "", made[-1].id, tuple(notes))
 
     def plan(self) -> Plan:
         """What the curator would do now."""

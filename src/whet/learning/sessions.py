@@ -241,15 +241,12 @@ class Sessions:
         query = "SELECT client, id, state, pending FROM sessions WHERE state IS NOT NULL OR pending IS NOT NULL"
         with self.database.write() as connection:
             for client, id_, state, pending in connection.execute(query).fetchall():
-                if not any(_quoted(old) in text for text in (state, pending) if text for old in moves):
-                    continue
                 held = _unpacked(pending)
-                kept = _moved(_unpacked(state), moves)
                 waiting = [*held[:2], _moved(held[2], moves)] if held else None
-                connection.execute(
-                    "UPDATE sessions SET state = ?, pending = ? WHERE client = ? AND id = ?",
-                    (_packed(kept), _packed(waiting), client, id_),
-                )
+                values = _packed(_moved(_unpacked(state), moves)), _packed(waiting)
+                if values != (state, pending):
+                    change = "UPDATE sessions SET state = ?, pending = ? WHERE client = ? AND id = ?"
+                    connection.execute(change, (*values, client, id_))
         return ()
 
     # for whoever learns
@@ -364,12 +361,6 @@ def _unpacked(text: str | None) -> Any:
         return json.loads(text) if text else None
     except (ValueError, RecursionError, TypeError):
         return None
-
-
-def _quoted(text: str) -> str:
-    import json
-
-    return json.dumps(text)
 
 
 def _moved(state: Any, moves: Mapping[str, Committed]) -> Any:

@@ -156,18 +156,10 @@ def _plus(one: Total, other: Total) -> Total:
     return Total._make((one.skill, one.digest, other.version or one.version, *counts, first, *latest))
 
 
-def together(versions: Iterable[Total]) -> Total | None:
-    """All versions of a skill as one; None when there are none."""
-    ordered = sorted(versions, key=lambda total: (total.last, total.digest))
-    whole = merge(total._replace(skill=ordered[0].skill, digest="") for total in ordered)
-    return whole[0] if whole else None
-
-
-def _by_skill(totals: Iterable[Total]) -> tuple[Total, ...]:
-    found: dict[str, list[Total]] = {}
-    for total in totals:
-        found.setdefault(total.skill, []).append(total)
-    return tuple(whole for _, versions in sorted(found.items()) if (whole := together(versions)))
+def by_skill(totals: Iterable[Total]) -> tuple[Total, ...]:
+    """The counts with all versions of a skill as one, sorted by name."""
+    ordered = sorted(totals, key=lambda total: (total.skill, total.last, total.digest))
+    return tuple(merge(total._replace(digest="") for total in ordered))
 
 
 class Usage:
@@ -195,17 +187,17 @@ class Usage:
 
     def totals(self) -> tuple[Total, ...]:
         """The counts of every skill, over all its versions, sorted by name."""
-        return _by_skill(self._rows())
+        return by_skill(self._rows())
 
     def named(self, names: Mapping[str, str]) -> tuple[Total, ...]:
         """The same with readable names: `names` maps ids to names; a removed skill is named after its directory."""
-        return _by_skill(
+        return by_skill(
             total._replace(skill=names.get(total.skill) or total.skill.rpartition("/")[2]) for total in self._rows()
         )
 
     def of(self, *skills: str) -> Total | None:
         """The counts of one skill under all its ids and names, over all its versions; None if there are none."""
-        return together(self._rows(*skills))
+        return next(iter(by_skill(self.versions(*skills))), None)
 
     def versions(self, *skills: str) -> tuple[Total, ...]:
         """The counts for each content of a skill, the latest first."""

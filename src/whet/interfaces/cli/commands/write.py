@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Namespace, Parser
-    from whet.learning.curator import Archived
     from whet.library.card import Card
     from whet.library.standalone import Begun
     from whet.skill.tree import Item, Tree
@@ -502,9 +501,9 @@ def run_remove_file(context: Context, options: Namespace) -> Answer:
     return Answer(done, telling(lambda c: f"Removed {c.file} of {name_version(c)}."))
 
 
-def render_archive(archived: Archived, screen: Screen, _options: Namespace) -> None:
+def render_archive(archived: Change, screen: Screen, _options: Namespace) -> None:
     """What was put away, and the way back."""
-    screen.say(f"Archived {archived.name}; `whet undo {archived.name}` brings it back.", *archived.warnings)
+    screen.say(f"Archived {archived.skill}; `whet undo {archived.skill}` brings it back.", *archived.notes)
 
 
 def configure_restore(parser: Parser) -> None:
