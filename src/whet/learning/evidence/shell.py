@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.permissions.programs import program_tables
@@ -85,22 +86,15 @@ def _after_options(name: str, words: Sequence[str]) -> Sequence[str]:
 
 def _sub_command(name: str, words: Sequence[str]) -> Sequence[str]:
     """The first words as far as they are the sub-command."""
-    known = name in COMMANDED
-    if not words or not (_WORD if known else _PLAIN_WORD).fullmatch(words[0]):
-        return ()
-    operands = [word for word in words if not word.startswith("-")]
-    if words[0] in _deep(name):
-        more = 2 if len(operands) > 1 and _WORD.fullmatch(operands[1]) else 1
-        deeper = more == 2 < len(operands) and words[0] not in _known("starts") and not _is_action(operands[1])
-        return operands[: _GROUP if deeper and _is_action(operands[2]) else more]
-    if name in _known("targets") or _is_action(words[0]):
-        return words[:1]
-    for at, word in enumerate(words[1:_GROUP], 2):
-        if not _PLAIN_WORD.fullmatch(word):
-            break
-        if _is_action(word):
-            return words[:at]
-    return words[:1] if known or (len(words) > 1 and words[0] not in _known("places")) else ()
+    known, deep = name in COMMANDED, words[:1] and words[0] in _deep(name)
+    given = [word for word in words if not word.startswith("-")] if deep else words
+    plain = [*takewhile((_WORD if known else _PLAIN_WORD).fullmatch, given[:_GROUP])]
+    if not deep and (name in _known("targets") or any(map(_is_action, plain[:1]))):
+        return plain[:1]
+    end = next((at for at, word in enumerate(plain[1:], 2) if _is_action(word)), 0)
+    if deep:
+        return plain[: 2 if words[0] in _known("starts") else end or 2]
+    return plain[: end or int(known or (len(words) > 1 and words[0] not in _known("places")))]
 
 
 def _is_action(word: str) -> bool:
@@ -112,8 +106,8 @@ LONGEST = 20_000
 """Characters of a command that are read."""
 _DEPTH = 3
 
-_HELP = frozenset(("--help", "-h", "help"))
-_VERSION = _HELP | frozenset(("--version", "-V", "-version", "-v", "version", "-VV"))
+_MANUAL = frozenset(("--help", "-h", "help", "--version", "-V", "-version", "-v", "version", "-VV"))
+"""Words at the end of a command that ask for the manual or the version."""
 
 
 class Ran(NamedTuple):
@@ -122,9 +116,7 @@ class Ran(NamedTuple):
     label: str
     """The program with its sub-command: `git commit`, `npm run build`, `python3 scripts/fill.py`; "" for a builtin."""
     looks: bool
-    """It only shows something."""
-    help: bool
-    """It was asked for its manual or version."""
+    """It only shows something, if only its manual or version."""
     own: bool = False
     """It was run by a relative path: a file of the project, not a program that is installed."""
 
@@ -156,15 +148,14 @@ def _ran(name: str, argv: Sequence[Word], command: Command) -> Ran:
         for one in command.redirections
     )
     if name in _known("builtin"):
-        return Ran("", not writes, help=False)
+        return Ran("", not writes)
     called = label(name, words)
     first = [word.text for word in command.argv[:2]]
     if len(command.argv) > 2 and first[1] == "run" and first[0] in _known("running"):
         called = f"{first[0]} run" if command.argv[2].text.startswith("-") else f"{first[0]} run {called}"
-    manual = bool(words) and words[-1] in _VERSION and len(words) <= 3
+    manual = bool(words) and words[-1] in _MANUAL and len(words) <= 3
     looks = (name in LOOKING or called in _known("looking_also") or manual) and not writes
-    own = "/" in argv[0].text and not argv[0].text.startswith("/")
-    return Ran(called, looks, help=manual and words[-1] in _HELP, own=own)
+    return Ran(called, looks, own="/" in argv[0].text and not argv[0].text.startswith("/"))
 
 
 def main_program(command: str) -> str:
@@ -183,6 +174,4 @@ def only_looks(command: str) -> bool:
 def shape(command: str) -> tuple[str, ...]:
     """What two attempts at the same thing have in common: the programs that do not just look."""
     ran = [one for one in programs(command) if one.label]
-    return tuple(dict.fromkeys(one.label for one in ran if not one.looks)) or tuple(
-        dict.fromkeys(one.label for one in ran)
-    )
+    return tuple(dict.fromkeys(one.label for one in [one for one in ran if not one.looks] or ran))
