@@ -200,37 +200,56 @@ def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | 
     return Look(frozenset(seen), named)
 
 
-def weigh(one: Passage, words: list[str], least: int) -> tuple[int | None, Look | None]:
-    """What everything that the model sees of a passage weighs, and what that is; nothing where it says too little.
+class Weighed(NamedTuple):
+    """A passage that says enough to be weighed: its words and concepts, or everything."""
+
+    passage: Passage
+    words: list[str]
+    concepts: frozenset[str]
+    marks: set[str] | None
+    """Pairs of words, marks of code and what is denied, where that was looked at."""
+    weight: int
+
+    def look(self) -> Look:
+        """What the model sees of it and knows; the same as `look`, without what weighs nothing."""
+        one, known = self.passage, _words()
+        seen = {*one.signs, *(_more(one, self.words, self.concepts) if self.marks is None else self.marks)}
+        if one.code:
+            seen.add("<code-block>")
+        if one.code or known.are_english(self.words):
+            seen.update(map(known.heavy.__getitem__, self.words))
+            seen.discard("")
+        return Look(frozenset(seen), self.concepts)
+
+
+def weigh(one: Passage, words: list[str], least: int) -> Weighed | None:
+    """What the model sees of a passage, and what that weighs; nothing where it says too little.
 
     Where its words and concepts alone stay far below `least`, pairs of words and marks hardly make up for that: it is
     what words and concepts weigh, and nothing more is looked at.
     """
     if len(words) < _FEWEST[one.code]:
-        return None, None
+        return None
     weights, known = model()[0], _words()
-    named = _named(one, words)
-    total = _weight_of(named) + _weight_of_signs(one.signs, code=one.code)
+    named = _concepts(map(known.meanings.__getitem__, words), one.text)
+    weight = _weight_of(named) + _weight_of_signs(one.signs, code=one.code)
     if one.code or known.are_english(words):
-        total += sum(map(known.worth.__getitem__, set(map(known.heavy.__getitem__, words))))
-    if total + _MORE[one.code] < least:
-        return total, None
-    seen = _look_again(one, words, named)
-    return _weight_of(named) + sum(map(weights.__getitem__, weights.keys() & seen.seen)), seen
+        weight += sum(map(known.worth.__getitem__, set(map(known.heavy.__getitem__, words))))
+    if weight + _MORE[one.code] < least:
+        return Weighed(one, words, named, None, weight)
+    marks = _more(one, words, named)
+    return Weighed(one, words, named, marks, weight + sum([weights.get(mark, 0) for mark in marks]))
 
 
-def _look_again(one: Passage, words: list[str], named: frozenset[str]) -> Look:
-    """What the model sees of a passage and knows; the same as `look`, without what weighs nothing."""
+def _more(one: Passage, words: list[str], named: frozenset[str]) -> set[str]:
+    """Pairs of words that the model knows, marks of code and what is denied in a passage."""
     known = _words()
-    seen = {*one.signs, *_marks(one.text[:_LONGEST])}
-    if one.code:
-        seen.add("<code-block>")
-    if "never" in named:
-        seen.update(_denied(list(map(known.__getitem__, words))))
+    marks = set(_marks(one.text[:_LONGEST]))
     if one.code or known.are_english(words):
-        seen.update(known.pairs(words), map(known.heavy.__getitem__, words))
-        seen.discard("")
-    return Look(frozenset(seen), named)
+        marks |= known.pairs(words)
+    if "never" in named:
+        marks.update(_denied(list(map(known.__getitem__, words))))
+    return marks
 
 
 _MORE = {False: 40, True: 150}
@@ -273,11 +292,6 @@ def _marks(text: str) -> Iterator[str]:
         if (call := _CALL.search(text, max(last, at - _LONGEST_CALL), at + 1)) is not None:
             yield f"~{call[0]}"
         last, at = at + 1, text.find("(", at + 1)
-
-
-def _named(one: Passage, words: list[str]) -> frozenset[str]:
-    """The concepts of a passage whose words have been looked up."""
-    return _concepts(map(_words().meanings.__getitem__, words), one.text)
 
 
 def _concepts(groups: Iterable[tuple[str, ...]], text: str) -> frozenset[str]:
@@ -388,24 +402,20 @@ def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passag
     least = round(_FAR / UNIT) - warn
     words = _tokens_of([one.text for one in passages])
     _words().learn(set().union(*words))
-    totals, seen = zip(*map(weigh, passages, words, repeat(least)), strict=True)
-    looks = dict(enumerate(seen))
+    weighed = list(map(weigh, passages, words, repeat(least)))
 
-    def scored(start: int, end: int) -> Score:
-        for at in range(start, end):
-            if looks[at] is None and totals[at] is not None:
-                looks[at] = _look_again(passages[at], words[at], _named(passages[at], words[at]))
-        return score([one for one in map(looks.__getitem__, range(start, end)) if one is not None], more)
+    def scored(some: Iterable[Weighed]) -> Score:
+        return score([one.look() for one in some], more)
 
     found: dict[int, Score] = {}
-    for at, total in enumerate(totals):
-        if total is not None and total + warn >= 0 and (alone := scored(at, at + 1)).warn > 0:
+    for at, one in enumerate(weighed):
+        if one is not None and one.weight + warn >= 0 and (alone := scored((one,))).warn > 0:
             found[at] = alone
     for start, end in _sections(passages):
-        weighed = [total for total in totals[start:end] if total is not None]
-        if len(weighed) < 2 or max(weighed) < least:
+        some = [one for one in weighed[start:end] if one is not None]
+        if len(some) < 2 or max(one.weight for one in some) < least:
             continue
-        together = scored(start, end)
+        together = scored(some)
         alone = max((found[at] for at in range(start, end) if at in found), default=_NOTHING)
         if together.warn > 0 and (together.critical > 0 >= alone.critical or alone is _NOTHING):
             found[start] = together
