@@ -38,7 +38,8 @@ class Folded(Expression):
         self._exact = Expression(regex, flags)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._exact, name)
+        found = self.__dict__[name] = getattr(self._exact, name)
+        return found
 
     def search(self, text: str, *between: int) -> re.Match[str] | None:
         """The first match, or None."""

@@ -13,6 +13,8 @@ from importlib.machinery import SourceFileLoader
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from whet.guard.expression import expression
+
 if TYPE_CHECKING:
     from types import CodeType
 
@@ -73,4 +75,4 @@ def api(language: str, name: str) -> frozenset[str]:
 @cache
 def shape(table: str, name: str, flags: int = re.IGNORECASE | re.MULTILINE) -> re.Pattern[str]:
     """One expression of the alternatives that a list of `data/TABLE.toml` holds."""
-    return re.compile("|".join(sorted(load_sets(table)[name])), flags)
+    return expression("|".join(sorted(load_sets(table)[name])), flags)

@@ -121,7 +121,7 @@ def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
 
 def _other_readings(text: str, language: str) -> Iterator[Seen]:
     """The same code in other languages than the one it names: what a block calls itself keeps nobody from running it."""
-    if language != "shell" and _is_command(text):
+    if language != "shell" and _is_command(text, language):
         yield _as_shell(_PREFIX.sub("", text))
     if language != "python" and any(map(text.__contains__, _PYTHON_HINTS)) and _PYTHON.search(text):
         from whet.guard.python.checker import check, parses
@@ -153,17 +153,24 @@ _PREFIX = expression(
 """What stands before a command in a patch, a notebook, a list, a Dockerfile or a workflow."""
 _COMMAND = expression(
     r"\n[ \t]{0,40}(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t])?(?:run|script|command|cmd|exec)[ \t]?[:=][ \t])?(?:sudo[ \t])?"
-    r"(?:(?:curl|wget|bash|sh|zsh|echo|printf|base64|nc|ncat|netcat|rm|chmod|export|source|eval|env|cat|tar|zip|find|dd|scp|rsync|ssh|crontab|openssl|socat|dig|nslookup|nohup"
+    r"(?:(?:curl|wget|bash|sh|zsh|echo|printf|base64|nc|ncat|netcat|rm|chmod|export(?![ \t]{1,8}(?:default|const|let|var|function|async|class|abstract|interface|type|enum|namespace|[*{]))"
+    r"|source|eval|env|cat|tar|zip|find|dd|scp|rsync|ssh|crontab|openssl|socat|dig|nslookup|nohup"
     r"|python3|node|npx|gh|git|mail|xxd|tee|exec|security|https?|aws|gcloud|rclone|docker|read|declare|useradd|systemctl|launchctl)[ \t]{1,8}[^=\s(]"
-    r"|for[ \t]\w{1,40}[ \t]in[ \t][^:\n]{1,200}(?:;|$)|if[ \t][^:\n]{1,200};[ \t]?then|[A-Za-z_]\w{0,40}(?:=\(?[\"']?[$`]|[ \t]?\(\)[ \t]?\{))",
+    r"|for[ \t]\w{1,40}[ \t]in[ \t][^:\n]{1,200}(?:;|$)(?=[\s\S]{0,400}?\bdo\b)|if[ \t][^:\n]{1,200};[ \t]?then|[A-Za-z_]\w{0,40}=\(?[\"']?[$`])",
     re.MULTILINE,
 )
-"""A line that a shell would run, behind the end of the one before it: what begins with a certain character is found quickly."""
+"""A line that a shell would run, behind the end of the one before it: what begins with a certain character is found quickly.
+
+An `export` of a JavaScript module is none, nor is a `for` without a `do`.
+"""
+_FUNCTION = expression(r"\n[ \t]{0,40}[A-Za-z_]\w{0,40}[ \t]?\(\)[ \t]?\{")
+"""A function of a shell; in JavaScript a method is written the same way."""
 
 
-def _is_command(text: str) -> bool:
+def _is_command(text: str, language: str = "") -> bool:
     """Is there a line that a shell would run?"""
-    return _COMMAND.search(f"\n{text}") is not None
+    behind = f"\n{text}"
+    return _COMMAND.search(behind) is not None or (language != "javascript" and _FUNCTION.search(behind) is not None)
 
 
 _SPELLING = frozenset(("split-command", "shell-not-read", "unpinned-run"))
