@@ -6,16 +6,16 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whet.library.card import Card, Refused, SkillFile, old_form
 from whet.library.card_reader import HEAD, read_card, read_category
 from whet.library.files import stamp
+from whet.library.quick_card import quick_card
 from whet.library.roots import Root
-from whet.skill.dialects import Heading, read_skill
+from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
-from whet.skill.heading import quick_heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,16 +25,11 @@ AHEAD = 60 * 10**9
 ROOT = Root("/r", "user", real="/r")
 
 
-def no_quick_heading(_head: bytes, _name: str) -> Heading | None:
-    """Leaves every heading to the full reader."""
-    return None
-
-
 def read(path: Path, *, kind: str = "skill", root: Root = ROOT, ahead: int = AHEAD, **spot: Any) -> Card | None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         place = SkillFile(str(path), str(path.parent), spot.get("category", ""), kind, spot.get("real", ""))
-        return read_card(descriptor, place, root, time.time_ns() + ahead, spot.get("quick", quick_heading))
+        return read_card(descriptor, place, root, spot.get("now", time.time_ns() + ahead))
     finally:
         os.close(descriptor)
 
@@ -310,16 +305,56 @@ DESCRIBED = st.sampled_from(
 )
 
 
+BESIDE = st.sampled_from(["", "references", "agents", "skill.json"])
+
+
 @settings(max_examples=200, deadline=None)
-@given(st.lists(SAID, max_size=3), st.integers(0, 3), DESCRIBED)
-def test_a_card_is_the_same_whether_or_not_its_heading_is_read_quickly(
-    tmp_path_factory: pytest.TempPathFactory, entries: list[str], place: int, description: str
+@given(st.lists(SAID, max_size=3), st.integers(0, 3), DESCRIBED, BESIDE, st.sampled_from(["", "acme"]), st.booleans())
+@example([], 0, "Does it.", "", "", True)
+def test_wherever_a_card_is_read_quickly_it_is_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    entries: list[str],
+    place: int,
+    description: str,
+    beside: str,
+    namespace: str,
+    settled: bool,
 ) -> None:
-    path = tmp_path_factory.getbasetemp() / "quick" / "a-b" / "SKILL.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = tmp_path_factory.mktemp("quick") / "a-b" / "SKILL.md"
+    path.parent.mkdir()
+    if beside.endswith(".json"):
+        (path.parent / beside).write_text('{"category": "said"}')
+    elif beside:
+        (path.parent / beside).mkdir()
     rows = [*entries[:place], "name: a-b", f"description: {description}", *entries[place:]]
     path.write_text("---\n" + "".join(f"{row}\n" for row in rows) + "---\nBody.\n")
-    card = read(path)
-    assert card == read(path, quick=no_quick_heading)
+    root, now = ROOT._replace(namespace=namespace), time.time_ns() + (AHEAD if settled else 0)
+    card, quick = read(path, root=root, now=now), quick_card(str(path.parent), "a-b", "", root, now)
+    assert quick in (None, card)
+    assert quick is not None or entries or description != "Does it." or beside not in ("", "references")
     assert card is not None
-    assert card.gates == read_skill(read_document(path.read_bytes()), fallback_name="a-b").gates
+    if not beside:
+        assert card.gates == read_skill(read_document(path.read_bytes()), fallback_name="a-b").gates
+
+
+def test_what_is_no_ordinary_skill_is_not_read_quickly(main: Path) -> None:
+    def quick() -> Card | None:
+        return quick_card(str(main.parent), "thing", "", ROOT, time.time_ns() + AHEAD)
+
+    text = "---\nname: thing\ndescription: Does it.\n---\n"
+    with pytest.raises(FileNotFoundError):
+        quick()
+    main.mkdir()
+    assert quick() is None
+    main.rmdir()
+    (main.parent / "other.md").write_text(text)
+    main.symlink_to("other.md")
+    assert quick() is None
+    main.unlink()
+    os.mkfifo(main)
+    assert quick() is None
+    main.unlink()
+    main.write_text(text + "x" * MAX_DOCUMENT)
+    assert quick() is None
+    main.write_text(text)
+    assert quick() == card(main)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from whet.skill.dialects import Heading, read_heading
 from whet.skill.frontmatter import read_document
-from whet.skill.gates import OPEN
+from whet.skill.gates import OPEN, Gates, Tool
 from whet.skill.heading import quick_heading
 
 BASE = "name: a-b\ndescription: Does it.\n"
@@ -58,6 +58,22 @@ def test_when_to_use_it_and_what_to_type_are_read(block: str, when: str, hint: s
 
 
 @pytest.mark.parametrize(
+    ("rows", "category", "gates"),
+    [
+        ("hermes:\n    tags: [a]\n    category: web", "web", OPEN),
+        ("author: me\n  hermes:\n    tags:\n      - a\n    category: 1.10", "1.10", OPEN),
+        ("hermes:\n    requires_tools: [terminal]", "", OPEN._replace(tools=(Tool("terminal"),))),
+        ("openclaw:\n    requires:\n      bins:\n        - git", "", OPEN._replace(commands=("git",))),
+        ("whet: {}\n  a: {b: [c]}", "", OPEN),
+    ],
+)
+def test_what_agents_look_for_in_metadata_is_read(rows: str, category: str, gates: Gates) -> None:
+    block = f"{BASE}metadata:\n  {rows}\nlicense: MIT\nwhen_to_use: Now.\n"
+    assert quick(block) == Heading("a-b", "Does it.", category, gates, (), "Now.", "")
+    assert quick(block) == full(f"---\n{block}---\n".encode(), "a-b")
+
+
+@pytest.mark.parametrize(
     "block",
     [
         "",
@@ -93,7 +109,10 @@ def test_when_to_use_it_and_what_to_type_are_read(block: str, when: str, hint: s
         f"{BASE}metadata:\n  - a\n",
         f"{BASE}metadata:\n  a: 1\n  a: 2\n",
         f"{BASE}metadata:\n  openclaw: '{{}}'\n",
-        f"{BASE}metadata:\n  hermes:\n    tags: [a]\n",
+        f"{BASE}metadata:\n  hermes: [a]\n",
+        f"{BASE}metadata:\n  hermes:\n    tags: *a\n",
+        f"{BASE}metadata:\n  hermes:\n    tags: [a]\n    tags: [b]\n",
+        f"{BASE}metadata:\n  text\n  more text\n",
         f"{BASE}metadata: >\n  a: b\n",
     ],
 )
@@ -121,6 +140,16 @@ NAMED = st.sampled_from(
     ["name: a-b", "name: 'a-b' ", "name: 1.0", "description: Does it.", "description: >-\n  Does\n  it."]
 )
 LISTED = st.sampled_from(["tags:\n  - a\n  - b", "tags: [a, b]", "metadata:\n  a: b", "metadata:\n  whet: x"])
+ASKED = st.sampled_from(
+    [
+        *("hermes:", "openclaw:", "whet:", "hermes: x", "tags: [a, b]", "category: web", "category:", "category: 1.10"),
+        *("requires:", "bins:", "- git", "- a: b", "requires_tools: [x]", "emoji: '🚀'", "author: me", "{a: b}", "# c"),
+        *("platforms: [linux]", "always: true", "tools_required: x", "*a", "&a b", "text", '{"a": [1]}', "--- ", "..."),
+    ]
+)
+NESTED = st.lists(
+    st.builds("{}{}".format, st.sampled_from(["  ", "    ", "      ", "        "]), ASKED), min_size=1, max_size=6
+)
 ENTRY = NAMED | LISTED | st.builds("{}: {}".format, KEYS, TEXT) | st.builds("{}:\n  {}".format, KEYS, TEXT)
 
 
@@ -133,6 +162,15 @@ def test_wherever_the_quick_reader_answers_the_full_one_says_the_same(entries: l
         head = ("---\n" + "".join(f"{row}\n" for row in rows) + "---\nBody\n").encode()
         found = quick_heading(head, name)
         assert found is None or found == full(head, name)
+
+
+@settings(max_examples=300, deadline=None)
+@given(NESTED, st.sampled_from(["", "category: dev", "argument-hint: file"]))
+def test_the_two_say_the_same_of_what_metadata_says(rows: list[str], more: str) -> None:
+    block = "\n".join((BASE + "metadata:", *rows, *([more] if more else []), ""))
+    head = f"---\n{block}---\nBody\n".encode()
+    found = quick_heading(head, "a-b")
+    assert found is None or found == full(head, "a-b")
 
 
 VALUES = st.sampled_from(["Now.", "a  b ", "' a  b '", '"[a]" ', "<a>", "ä 🚀", "a:b", "it's", "3", "true", "''"])

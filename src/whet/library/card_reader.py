@@ -18,7 +18,6 @@ from whet.records import NamedTuple
 from whet.skill.body import first_prose
 from whet.skill.coerce import one_line
 from whet.skill.dialects import NO_SIDECARS, Sidecars, read_heading
-from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT, Document, read_document
 from whet.skill.gates import OPEN
 from whet.skill.names import is_ascii_name
@@ -37,72 +36,53 @@ if TYPE_CHECKING:
 HEAD = 4096
 """Bytes read first; nearly all frontmatter ends within them."""
 _MARK = b"\xef\xbb\xbf"
-_TODO = re.compile(rb"TODO")
-"""Faster than `in` on bytes."""
 _CLOSING_FENCE = re.compile(rb"\n---[ \t]*\r?\n")
 
 
-def read_card(
-    descriptor: int, file: SkillFile, root: Root, now: int, quick_heading: Callable[[bytes, str], Heading | None]
-) -> Card | None:
-    """The card of an open main file; None when the file is no skill. Raises Refused and OSError.
-
-    `quick_heading` is that of `whet.skill.heading`, which is not loaded by what only shows a skill.
-    """
+def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | None:
+    """The card of an open main file; None when the file is no skill. Raises Refused and OSError."""
     path, directory, category, kind, real = file
     status = os.fstat(descriptor)
     size = status.st_size
     if size > MAX_DOCUMENT or not stat.S_ISREG(status.st_mode):
         raise _refuse(path, status)
     data = os.read(descriptor, HEAD)
-    heading, folder, beside = None, 0, NOTHING
+    folder, beside = 0, NOTHING
     if kind == "skill":
         around = os.stat(directory)
         folder = seen_stamp(around, now)
-        has_folders = around.st_nlink != 2
-        if os.access(f"{directory}{os.sep}skill.json", os.F_OK) or (
-            has_folders and os.access(f"{directory}{os.sep}agents", os.F_OK)
-        ):
-            beside = read_beside(directory, has_folders=has_folders, now=now)
-        if beside is NOTHING and path.endswith(MAIN_FILE):
-            heading = quick_heading(data, directory.rpartition(os.sep)[2])
+        beside = read_beside(directory, has_folders=around.st_nlink != 2, now=now)
+    heading = _read_heading(descriptor, data, size, file, beside)
     if heading is None:
-        heading = _read_heading(descriptor, data, size, file, beside)
-        if heading is None:
-            return None
-    name, description, own_category, gates, notes, when, hint = heading
-    if _TODO.search(data):
+        return None
+    name, notes = heading.name, heading.notes
+    if b"TODO" in data:
         from whet.library.visibility import note_draft
         from whet.skill.template import is_template
 
         if is_template(data):
             notes = (*notes, note_draft(name))
-    return tuple.__new__(  # the constructor takes twice as long
-        Card,
-        (
-            path,
-            directory,
-            name,
-            name_key(f"{root.namespace}:{name}" if root.namespace else name),
-            description,
-            category or own_category,
-            kind,
-            seen_mtime(status, now),
-            status.st_ctime_ns,
-            size,
-            status.st_ino,
-            folder,
-            real,
-            root,
-            gates,
-            notes,
-            beside.watched,
-            when,
-            hint,
-            True if gates is OPEN or gates == OPEN else None,
-            "",
-            "",
-        ),
+    return Card(
+        path,
+        directory,
+        name,
+        name_key(f"{root.namespace}:{name}" if root.namespace else name),
+        heading.description,
+        category or heading.category,
+        kind,
+        seen_mtime(status, now),
+        status.st_ctime_ns,
+        size,
+        status.st_ino,
+        folder,
+        real,
+        root,
+        heading.gates,
+        notes,
+        beside.watched,
+        heading.when,
+        heading.hint,
+        True if heading.gates == OPEN else None,
     )
 
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.roots import Root
-    from whet.skill.dialects import Heading
 
 NOT_SKILLS = frozenset(
     (
@@ -188,14 +187,13 @@ def reread(card: Card, bases: Sequence[str], now: int) -> Card | None:
         return None
     from whet.library.card_reader import read_card
     from whet.library.files import open_file
-    from whet.skill.heading import quick_heading
 
     above = os.path.dirname(card.directory)[len(card.root.path) :].strip(os.sep).replace(os.sep, "/")
     try:
         descriptor = open_file(card.path, bases)
         try:
             file = SkillFile(card.path, card.directory, above, card.kind)
-            found = read_card(descriptor, file, card.root, now, quick_heading)
+            found = read_card(descriptor, file, card.root, now)
         finally:
             os.close(descriptor)
     except (OSError, WhetError, Refused):
@@ -323,19 +321,17 @@ class _Walk:
         listing = _Listing(self, place, known)
         listing.add_main(entries)
         if self.root.kind != "skill" and (not listing.is_skill or place.depth == 0):
-            for entry in entries:
-                listing.add(entry)
+            listing.add_all(entries)
         return listing.container(signature(status, self.now))
 
     # one skill
 
     @cached_property
-    def readers(self) -> tuple[Callable[..., Card | None], Callable[[bytes, str], Heading | None]]:
-        """The readers of main files, imported when the first one is read: a library that is known needs none."""
-        from whet.library.card_reader import read_card
-        from whet.skill.heading import quick_heading
+    def quick_card(self) -> Callable[[str, str, str, Root, int], Card | None]:
+        """The reader of ordinary skills, imported for the first one: a library that is known needs none."""
+        from whet.library.quick_card import quick_card
 
-        return read_card, quick_heading
+        return quick_card
 
     def card(self, file: SkillFile, known: dict[str, Card]) -> Card | None:
         """The card of a main file, None when there is no such file. Raises Refused."""
@@ -351,15 +347,20 @@ class _Walk:
                 return self.card(file._replace(real=self.follow(path)), {})
             raise unreadable(path, error) from error
         try:
-            self.read += 1
-            if self.read % _OFTEN == 0:
-                self.progress(Progress("Reading", self.read, self.total, "skills"))
-            read_card, quick_heading = self.readers
-            return read_card(descriptor, file, self.root, self.now, quick_heading)
+            from whet.library.card_reader import read_card
+
+            self.count()
+            return read_card(descriptor, file, self.root, self.now)
         except OSError as error:
             raise unreadable(path, error) from error
         finally:
             os.close(descriptor)
+
+    def count(self) -> None:
+        """Count a skill that is read, and report it now and then."""
+        self.read += 1
+        if self.read % _OFTEN == 0:
+            self.progress(Progress("Reading", self.read, self.total, "skills"))
 
     def follow(self, path: str) -> str:
         """Where a link leads, when it leads somewhere allowed."""
@@ -428,15 +429,34 @@ class _Listing:
             self.refuse(refused.entry)
             self.is_skill = True
 
-    def add(self, entry: os.DirEntry[str]) -> None:
+    def add_all(self, entries: list[os.DirEntry[str]]) -> None:
+        plain = not (self.known or self.real or self.commands or self.is_skill)
+        quick = plain and os.name == "posix"  # elsewhere, what is no link may lead away too
+        walk, category, add_card = self.walk, self.category, self.cards.append
+        root, now = walk.root, walk.now
+        for entry in entries:
+            name = entry.name
+            if name[0] == "." or name in SKIPPED:  # LIBRARY.enters
+                continue
+            card, has_main = None, True
+            if quick and not entry.is_symlink() and entry.is_dir():
+                try:
+                    card = walk.quick_card(entry.path, name, category, root, now)
+                except FileNotFoundError:
+                    has_main = False
+            if card is not None:
+                walk.count()
+                add_card(card)
+            else:
+                self.add(entry, has_main=has_main)
+
+    def add(self, entry: os.DirEntry[str], *, has_main: bool) -> None:
         name = entry.name
-        if name[0] == "." or name in SKIPPED:  # LIBRARY.enters
-            return
         try:
             if is_link(entry):
                 self.add_link(entry)
             elif entry.is_dir():
-                self.add_directory(entry.path, self.real and os.path.join(self.real, name))
+                self.add_directory(entry.path, self.real and os.path.join(self.real, name), has_main=has_main)
             else:
                 self.add_file(name, entry.path, os.path.join(self.real, name) if self.real else "")
         except Refused as refused:
@@ -463,13 +483,14 @@ class _Listing:
             if self.children and self.children[-1][0] == entry.path:
                 self.watch(entry.path)
 
-    def add_directory(self, path: str, real: str) -> None:
+    def add_directory(self, path: str, real: str, *, has_main: bool = True) -> None:
+        """Add a skill or a container. One that is known to have no SKILL.md may still have a file of an older name."""
         if self.is_skill and os.path.basename(path) in SUPPORT:
             return
         if not self.commands:
             target = real and os.path.join(real, MAIN_FILE)
             file = tuple.__new__(SkillFile, (f"{path}{os.sep}{MAIN_FILE}", path, self.category, "skill", target))
-            card = self.walk.card(file, self.known) or self.old_main(path, real)
+            card = (has_main and self.walk.card(file, self.known)) or self.old_main(path, real)
             if card is not None:
                 self.cards.append(card)
                 return

@@ -82,12 +82,13 @@ _MAX_DIGITS = 300
 _INFINITE = (float("inf"), float("-inf"))
 _LETTERS = frozenset("~nNtTfF")
 """First characters of the constants that are not numbers: null, true and false."""
-_MAYBE_TYPED = _LETTERS.union("+-.0123456789")
+MAYBE_TYPED = _LETTERS.union("+-.0123456789")
+"""First characters of plain scalars that may be something else than text."""
 
 
 def resolve_plain(text: str) -> str | int | float | bool | None:
     """The value of an unquoted scalar under the YAML 1.2 core schema."""
-    if text and text[0] not in _MAYBE_TYPED:
+    if text and text[0] not in MAYBE_TYPED:
         return text
     if text in _CONSTANTS:
         return _CONSTANTS[text]

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 
-from whet.skill.block import resolve_plain
+from whet.skill.block import MAYBE_TYPED, BlockError, read_block, resolve_plain
 from whet.skill.coerce import one_line
-from whet.skill.dialects import PLAIN_KEYS, VENDORS, Heading
+from whet.skill.dialects import PLAIN_KEYS, VENDORS, Heading, read_heading
+from whet.skill.frontmatter import Document
 from whet.skill.gates import OPEN
 
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,80}+"
@@ -20,28 +21,32 @@ _TEXT = r"[^\x00-\x1f:#\x7f]*+"
 _PLAIN = rf"""[^\x00-\x20\-?:,\[\]{{}}#&*!|>'"%@`\x7f]{_TEXT}(?:(?::(?=\S)|(?<=\S)[#]){_TEXT})*+"""
 _QUOTED = r""""[^\x00-\x1f"\\\x7f]*+"|'[^\x00-\x1f'\x7f]*+'"""
 _SCALAR = rf"(?:{_PLAIN}|(?:{_QUOTED})[ ]*+)"
+_LINE = r"[ -~]*+(?:[^\x00-\x7f][ -~]*+)*+"
+"""The rest of a line without control characters. A range is sought in half the time of a set."""
 _ITEM = r"""[A-Za-z0-9_/.(][^\x00-\x1f\[\]{}"'#&*!|>%@`:,?\x7f]*+"""
-_ROWS = r"(?:[ ]{2}[^\x00-\x20\x7f][^\x00-\x1f\x7f]*+\n)++"
+_ROWS = rf"(?:[ ]{{2}}[^\x00-\x20\x7f]{_LINE}\n)++"
 _OTHERS = rf"""((?:(?!name:|description:){_KEY}:(?:
         [ ]++{_SCALAR}\n
       | [ ]++[|>]-?+[ ]*+\n{_ROWS}
       | [ ]++\[(?:{_ITEM}(?:,[ ]*+{_ITEM})*+)?\][ ]*+\n
       | [ ]*+\n(?:(?:[ ]{{2}}-[ ]++{_SCALAR}\n)++|(?:-[ ]++{_SCALAR}\n)++)
-      | (?<=\nmetadata:)[ ]*+\n(?:[ ]{{2}}{_KEY}:[ ]++{_SCALAR}\n)++
+      | (?<=\nmetadata:)[ ]*+\n(?:[ ]{{2,}}+[^\x00-\x20\x7f]{_LINE}\n)++
     ))*+)"""
-"""Any number of other entries: a scalar, a text block, a list in one of two forms, metadata of one level."""
+"""Any number of other entries: a scalar, a text block, a list in one of two forms, metadata of any form."""
 _SIMPLE = re.compile(
     rf"""---\n{_OTHERS}
     name:[ ]++({_SCALAR})\n{_OTHERS}
-    description:[ ]++(?:({_SCALAR})\n|[|>]-?+[ ]*+\n({_ROWS})){_OTHERS}
+    description:[ ]++(?:([^\x00-\x20|>\x7f]{_LINE})\n|[|>]-?+[ ]*+\n({_ROWS})){_OTHERS}
     ---\n""",
     re.VERBOSE,
 )
+_ONE_SCALAR = re.compile(_SCALAR, re.VERBOSE)
 _ENTRY = re.compile(rf"^({_KEY}):[ ]*(.*(?:\n[ -].*)*)", re.MULTILINE)
+_FLAT = re.compile(rf"(?:\n[ ]{{2}}{_KEY}:[ ]++{_SCALAR})*+")
+"""Metadata of one level."""
 _METADATA_KEY = re.compile(rf"\n[ ]+({_KEY}):")
 _KEYS = PLAIN_KEYS - {"name", "description"}
 _SAID = frozenset(("category", "when_to_use", "argument-hint"))
-_NOTHING_SAID = ("", "", "")
 _UNREAD = _KEYS - _SAID - {"metadata"}
 
 
@@ -54,37 +59,50 @@ def quick_heading(head: bytes, name: str) -> Heading | None:
     found = _SIMPLE.fullmatch(text)
     if found is None or not (text.isascii() or text.replace("\n", "").isprintable()):
         return None
-    before, own_name, between, scalar, rows, after = found.groups()
-    description = _text(scalar) if rows is None else rows.strip().replace("\n  ", " ")
+    before, own_name, between, line, rows, after = found.groups()
+    if rows is not None:
+        description = rows.strip().replace("\n  ", " ")
+    elif (line[0].isalnum() and ":" not in line and "#" not in line) or _ONE_SCALAR.fullmatch(line):
+        description = _text(line)
+    else:
+        return None
     if "  " in description:
         description = " ".join(description.split())
     if not description or not name or "  " in name or _text(own_name) != name:
         return None
-    said: tuple[str, str, str] | None = _NOTHING_SAID
     if others := before + between + after:
-        keys = [line.partition(":")[0] for line in others[:-1].split("\n") if line[0] not in " -"]
-        if not _UNREAD.issuperset(keys) or len(set(keys)) != len(keys):
-            said = _said(others)
-    if said is None:
-        return None
-    category, when, hint = said
-    return tuple.__new__(Heading, (name, description, category, OPEN, (), when, hint))  # sooner than by its constructor
+        keys = [line.partition(":")[0] for line in others.splitlines() if line[0] not in " -"]
+        if len(_UNREAD.intersection(keys)) != len(keys):
+            return _read_others(name, description, others)
+    return tuple.__new__(Heading, (name, description, "", OPEN, (), "", ""))  # sooner than by its constructor
 
 
-def _said(others: str) -> tuple[str, str, str] | None:
-    """Category, when to use it and argument hint, "" where not given; None when it is not that simple after all."""
+def _read_others(name: str, description: str, others: str) -> Heading | None:
+    """The heading where other entries say more; None when it is not that simple after all."""
     entries = _ENTRY.findall(others)
     values = dict(entries)
     if len(values) != len(entries) or not _KEYS.issuperset(values):
         return None
-    if "metadata" in values and not _asks_nothing(values["metadata"]):
+    said = {key: _line(values[key]) for key in _SAID if key in values}
+    if not all(said.values()):
         return None
-    if _SAID.isdisjoint(values):
-        return _NOTHING_SAID
-    found = {key: _line(values[key]) for key in _SAID if key in values}
-    if not all(found.values()):
+    category, when, hint = (
+        said.get("category", ""),
+        one_line(said.get("when_to_use", "")),
+        said.get("argument-hint", ""),
+    )
+    metadata = values.get("metadata", "")
+    if _asks_nothing(metadata):
+        return Heading(name, description, category, OPEN, (), when, hint)
+    if metadata[0] != "\n":
         return None
-    return found.get("category", ""), one_line(found.get("when_to_use", "")), found.get("argument-hint", "")
+    try:
+        block = read_block(f"metadata:{metadata}\n")
+    except BlockError:
+        return None
+    known = {"name": name, "description": description, **({"category": category} if category else {}), **block.values}
+    found = read_heading(Document(known, "", "strict", {}, block.texts, (), 0), fallback_name=name)
+    return None if found.notes or block.duplicates else found._replace(when=when, hint=hint)
 
 
 def _line(value: str) -> str:
@@ -95,13 +113,13 @@ def _line(value: str) -> str:
 def _text(scalar: str) -> str:
     """The text of a scalar; "" where YAML would read a number or the like."""
     scalar = scalar.rstrip(" ")
-    if scalar[0] in "\"'":
+    first = scalar[0]
+    if first in "\"'":
         return scalar[1:-1].strip(" ")
-    return scalar if isinstance(resolve_plain(scalar), str) else ""
+    return scalar if first not in MAYBE_TYPED or isinstance(resolve_plain(scalar), str) else ""
 
 
 def _asks_nothing(metadata: str) -> bool:
-    """Is this a mapping, without doubles, in which no agent looks for what a skill needs?"""
+    """Is this a mapping of one level, without doubles, in which no agent looks for what a skill needs?"""
     keys = _METADATA_KEY.findall(metadata)
-    distinct = len(keys) == metadata.count("\n") == len(set(keys))
-    return distinct and metadata.startswith("\n") and VENDORS.isdisjoint(keys)
+    return len(keys) == len(set(keys)) and VENDORS.isdisjoint(keys) and _FLAT.fullmatch(metadata) is not None
