@@ -355,7 +355,7 @@ from whet.sources.sync.apply import Work
 library = Library.open(home=top + "/state", project=top + "/project", env={"HOME": top + "/home", "PATH": ""})
 how, undo, left = sys.argv[2], sys.argv[3] == "undo", int(sys.argv[4])
 def sync():
-    library.sources.sync(library.sources.plan_sync("cursor", how=how))
+    library.sources.sync(library.sources.plan_sync("kiro", how=how))
 
 if undo:
     sync()
@@ -368,7 +368,7 @@ def attempt(self, step, act, real=Work.attempt):
     real(self, step, act)
 
 Work.attempt = attempt
-library.sources.unsync("cursor") if undo else sync()
+library.sources.unsync("kiro") if undo else sync()
 """
 )
 
@@ -377,14 +377,14 @@ library.sources.unsync("cursor") if undo else sync()
 def test_a_sync_that_was_killed_is_finished_by_whoever_looks_next(world: World, how: str, work: str) -> None:
     for name in ("one", "two", "three"):
         world.skill(name, where=world.mine)
-    (world.home / ".cursor").mkdir()
+    (world.home / ".kiro").mkdir()
     with start(SYNCED, world.top, how, work, 1) as process:
         errors = process.communicate()[1]
     assert process.returncode == -signal.SIGKILL, errors
     with world.machine() as library:
         assert names(library) >= {"one", "two", "three"}
         assert library.edit.journal.intents.open("sync") == []
-    folder = world.home / ".cursor" / "skills"
+    folder = world.home / ".kiro" / "skills"
     assert (sorted(os.listdir(folder)) if folder.exists() else []) == (
         ["one", "three", "two"] if work == "sync" else []
     )
@@ -393,7 +393,7 @@ def test_a_sync_that_was_killed_is_finished_by_whoever_looks_next(world: World, 
 def test_what_a_sync_had_no_room_for_is_made_when_there_is_room(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("one", "two", "three"):
         world.skill(name, where=world.mine)
-    (world.home / ".cursor").mkdir()
+    (world.home / ".kiro").mkdir()
     library = world.machine()
     real = Work.content
 
@@ -404,16 +404,16 @@ def test_what_a_sync_had_no_room_for_is_made_when_there_is_room(world: World, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(Work, "content", content)
-        report = library.sources.sync(library.sources.plan_sync("cursor", how="copy"))
+        report = library.sources.sync(library.sources.plan_sync("kiro", how="copy"))
         assert {done.step.name: done.outcome for done in report.steps} == {
             "one": "done",
             "three": "done",
             "two": "failed",
         }
         library.skills()
-        assert sorted(os.listdir(world.home / ".cursor" / "skills")) == ["one", "three"]
+        assert sorted(os.listdir(world.home / ".kiro" / "skills")) == ["one", "three"]
     library.skills()
-    assert sorted(os.listdir(world.home / ".cursor" / "skills")) == ["one", "three", "two"]
+    assert sorted(os.listdir(world.home / ".kiro" / "skills")) == ["one", "three", "two"]
     assert library.edit.journal.intents.open("sync") == []
     assert {made.state for made in library.sources.synced()} == {"fine"}
 
@@ -425,8 +425,8 @@ def test_what_clients_were_given_follows_its_skill_also_after_a_kill(
 ) -> None:
     for name in ("one", "two", "three"):
         world.skill(name, where=world.mine)
-    folder = world.home / ".cursor" / "skills"
-    (world.home / ".cursor").mkdir()
+    folder = world.home / ".kiro" / "skills"
+    (world.home / ".kiro").mkdir()
 
     def change(operation: dict[str, str] | None, *links: str) -> None:
         """Make a change, or undo it, and look at what the client has."""
@@ -444,7 +444,7 @@ def test_what_clients_were_given_follows_its_skill_also_after_a_kill(
         assert all((folder / name / "SKILL.md").is_file() for name in links)
 
     with world.machine() as library:
-        library.sources.sync(library.sources.plan_sync("cursor", how=how))
+        library.sources.sync(library.sources.plan_sync("kiro", how=how))
         if how == "link":
             (folder / "two").unlink()
         else:

@@ -181,7 +181,7 @@ class Machine(Places):
             problems.append("the lock cannot be read")
         others = {
             str(path.relative_to(self.home)): _content(path)
-            for client in (".claude", ".cursor", ".claude.json")
+            for client in (".claude", ".kiro", ".claude.json")
             for path in sorted([self.home / client, *(self.home / client).rglob("*")])
             if (path.is_symlink() or path.is_file()) and ".whet-" not in str(path)
         }
@@ -431,7 +431,7 @@ def prepare_rich(machine: Machine) -> None:
     for name in ("four", "five", "six", "seven"):
         machine.write("more", name, a="1")
     (machine.home / ".claude").mkdir()
-    (machine.home / ".cursor").mkdir()
+    (machine.home / ".kiro").mkdir()
     (machine.home / ".claude.json").write_text('{"numStartups": 3}\n')
     (machine.state / "config.toml").write_text("network_timeout = 5\n")
     for name in ("alpha", "beta", "gamma"):

@@ -71,16 +71,17 @@ def test_other_clients_get_the_skills_and_lose_them_without_a_trace(alice: Machi
     home = alice.home
     (home / ".claude").mkdir()
     (home / ".gemini").mkdir()
-    theirs = home / ".cursor" / "skills" / "review"
+    theirs = home / ".kiro" / "skills" / "review"
     theirs.mkdir(parents=True)
     (theirs / "SKILL.md").write_text(main("review", "Another one."), encoding="utf-8")
     before = shape(home)
     options = ["--copy"] if how == "copy" else []
-    made = [f"{home}/.claude/skills/notes", f"{home}/.claude/skills/review", f"{home}/.cursor/skills/notes"]
-    told = "cursor: review: Something else is there; Whet leaves it alone.\ngemini: It reads .agents/skills itself.\n"
+    made = [f"{home}/.claude/skills/notes", f"{home}/.claude/skills/review", f"{home}/.kiro/skills/notes"]
+    told = "kiro: review: Something else is there; Whet leaves it alone.\n"
+    told += "gemini: It reads .agents/skills itself and needs no link.\n"
 
     def lines(word: str) -> str:
-        clients = ("claude-code", "claude-code", "cursor")
+        clients = ("claude-code", "claude-code", "kiro")
         return "".join(f"{client:<13}{word:<10}{path}\n" for client, path in zip(clients, made, strict=True))
 
     assert alice.says("clients", "sync", *options, "--dry-run") == (0, lines(how), f"{told}3 changes would be made.\n")

@@ -45,7 +45,7 @@ class World:
         self.top = top
         self.home, self.project = top / "home", top / "project"
         self.mine = self.home / ".agents" / "skills"
-        for path in (self.mine, self.home / ".claude", self.home / ".cursor", self.project / ".git"):
+        for path in (self.mine, self.home / ".claude", self.home / ".kiro", self.project / ".git"):
             path.mkdir(parents=True)
         env = {"HOME": str(self.home), "PATH": ""}
         self.place = Place(str(self.project), str(self.home), str(top / "state"), "linux", env)

@@ -30,33 +30,32 @@ __all__ = ["world"]
 
 def test_every_client_gets_a_relative_link_to_every_skill(world: World) -> None:
     before = shape(world.home)
-    report = world.sync("claude-code", "windsurf")
+    report = world.sync("claude-code", "junie")
     made = {key: value for key, value in shape(world.home).items() if key not in before}
     assert {key: value[1] for key, value in made.items() if value[0] == "link"} == {
         ".claude/skills/alpha": "../../.agents/skills/alpha",
         ".claude/skills/beta": "../../.agents/skills/group/beta",
-        ".codeium/windsurf/skills/alpha": "../../../.agents/skills/alpha",
-        ".codeium/windsurf/skills/beta": "../../../.agents/skills/group/beta",
+        ".junie/skills/alpha": "../../.agents/skills/alpha",
+        ".junie/skills/beta": "../../.agents/skills/group/beta",
     }
     assert {key for key, value in made.items() if value[0] != "link"} == {
         ".claude/skills",
-        ".codeium",
-        ".codeium/windsurf",
-        ".codeium/windsurf/skills",
+        ".junie",
+        ".junie/skills",
     }
     assert set(outcomes(report).values()) == {("make", "done")}
     assert (world.home / ".claude/skills/beta/scripts/run.sh").read_text() == "#!/bin/sh\n"
 
 
 def test_a_skill_for_users_only_goes_to_clients_that_hide_it_from_models(world: World) -> None:
-    world.sync("claude-code", "windsurf")
+    world.sync("claude-code", "junie")
     path = world.home / ".agents" / "skills" / "alpha" / "SKILL.md"
     path.write_text(path.read_text().replace("\n---", "\ndisable-model-invocation: true\n---", 1))
-    plan = states(world.plan("claude-code", "windsurf"))
+    plan = states(world.plan("claude-code", "junie"))
     assert plan["claude-code", "alpha"] == "fine"
-    steps = [step.state for step in world.plan("windsurf").steps if step.name == "alpha"]
+    steps = [step.state for step in world.plan("junie").steps if step.name == "alpha"]
     assert steps == ["users-only", "remove"]
-    assert states(world.plan("windsurf", names=("alpha",))) == {("windsurf", "alpha"): "fine"}
+    assert states(world.plan("junie", names=("alpha",))) == {("junie", "alpha"): "fine"}
 
 
 def test_a_template_is_not_given_to_clients_until_it_is_finished(world: World) -> None:
@@ -70,19 +69,19 @@ def test_a_template_is_not_given_to_clients_until_it_is_finished(world: World) -
 
 
 def test_a_manual_skill_goes_to_clients_only_by_name_unless_they_hide_it(world: World) -> None:
-    world.sync("claude-code", "windsurf")
+    world.sync("claude-code", "junie")
     manual = (str(world.mine / "alpha"), str(world.mine / "group" / "beta"))
     beta = world.mine / "group" / "beta" / "SKILL.md"
     beta.write_text(beta.read_text().replace("\n---", "\ndisable-model-invocation: true\n---", 1))
-    plan = world.plan("claude-code", "windsurf", manual=manual)
+    plan = world.plan("claude-code", "junie", manual=manual)
     assert [(step.client, step.name, step.state) for step in plan.steps] == [
         ("claude-code", "alpha", "manual"),
         ("claude-code", "beta", "fine"),
         ("claude-code", "alpha", "remove"),
-        ("windsurf", "alpha", "manual"),
-        ("windsurf", "beta", "users-only"),
-        ("windsurf", "alpha", "remove"),
-        ("windsurf", "beta", "remove"),
+        ("junie", "alpha", "manual"),
+        ("junie", "beta", "users-only"),
+        ("junie", "alpha", "remove"),
+        ("junie", "beta", "remove"),
     ]
     named = world.plan("claude-code", manual=manual, names=("alpha",))
     assert states(named) == {("claude-code", "alpha"): "fine"}
@@ -93,7 +92,8 @@ def test_a_manual_skill_goes_to_clients_only_by_name_unless_they_hide_it(world: 
 
 @pytest.mark.parametrize("how", ["link", "copy"])
 def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: World, how: str) -> None:
-    world.sync("claude-code", "cursor", how=how)
+    world.sync("claude-code", "cursor", how=how, force=True)
+    (world.home / ".kiro").rmdir()
     after = shape(world.home)
     with world.library() as library:
         done = library.settings.disable("alpha")
@@ -129,7 +129,7 @@ def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: Worl
 
 
 def test_undoing_a_removal_restores_exactly_the_links_that_it_removed(world: World) -> None:
-    world.sync("claude-code", "cursor")
+    world.sync("claude-code", "kiro")
     after = shape(world.home)
     with world.library() as library:
         editor, history = library.edit, library.history
@@ -143,21 +143,21 @@ def test_undoing_a_removal_restores_exactly_the_links_that_it_removed(world: Wor
             editor.apply([{"action": "delete", "name": "alpha"}])
             history.undo()
             assert shape(world.home) == without
-        world.sync("cursor")
+        world.sync("kiro")
         editor.apply([{"action": "delete", "name": "alpha"}])
         history.undo()
-        assert {*world.states()} == {".claude/skills/beta", ".cursor/skills/alpha", ".cursor/skills/beta"}
+        assert {*world.states()} == {".claude/skills/beta", ".kiro/skills/alpha", ".kiro/skills/beta"}
 
 
 def test_disabling_a_skill_for_one_surface_restores_no_link_for_another_client(world: World) -> None:
-    world.sync("claude-code", "cursor")
+    world.sync("claude-code", "kiro")
     after = shape(world.home)
     with world.library() as library:
         library.settings.disable("alpha")
-        for surface in ("cli", "cursor"):
+        for surface in ("cli", "kiro"):
             done = library.settings.disable("alpha", surface)
             assert not [note for note in done.notes if note.startswith(("Made", "Removed"))]
-            assert {*world.states()} == {".claude/skills/beta", ".cursor/skills/beta"}
+            assert {*world.states()} == {".claude/skills/beta", ".kiro/skills/beta"}
         library.settings.enable("alpha")
     assert shape(world.home) == after
 
@@ -191,7 +191,7 @@ def test_a_disabled_skill_that_was_linked_before_is_removed_by_the_next_sync(wor
 def test_undo_leaves_everything_as_it_was(world: World, how: str) -> None:
     world.skill("own", where=world.home / ".claude" / "skills")
     before = shape(world.home)
-    world.sync("claude-code", "cursor", "windsurf", how=how)
+    world.sync("claude-code", "kiro", "junie", how=how)
     assert shape(world.home) != before
     report = world.undo()
     assert shape(world.home) == before
@@ -210,7 +210,7 @@ def test_a_second_sync_finds_nothing_to_do(world: World) -> None:
 
 
 def test_skills_that_came_are_added_and_those_that_went_are_removed(world: World) -> None:
-    world.sync("claude-code", "cursor")
+    world.sync("claude-code", "kiro")
     rmtree(world.mine / "alpha")
     world.skill("gamma")
     assert world.states()[".claude/skills/alpha"] == "broken"
@@ -221,8 +221,8 @@ def test_skills_that_came_are_added_and_those_that_went_are_removed(world: World
     }
     world.sync("claude-code")
     assert sorted(os.listdir(world.home / ".claude/skills")) == ["beta", "gamma"]
-    assert sorted(os.listdir(world.home / ".cursor/skills")) == ["alpha", "beta"]
-    assert world.states()[".cursor/skills/alpha"] == "broken"
+    assert sorted(os.listdir(world.home / ".kiro/skills")) == ["alpha", "beta"]
+    assert world.states()[".kiro/skills/alpha"] == "broken"
 
 
 def test_only_the_named_skills_are_looked_at(world: World) -> None:
@@ -285,10 +285,10 @@ def test_what_is_there_already_is_left_alone_and_named(world: World) -> None:
 
 def test_a_directory_that_is_the_root_itself_is_said_to_be(world: World) -> None:
     os.symlink("../.agents/skills", world.home / ".claude" / "skills")
-    plan = world.plan("claude-code", "cursor")
+    plan = world.plan("claude-code", "kiro")
     assert states(plan)["claude-code", ""] == "same-place"
     before = shape(world.mine)
-    world.sync("claude-code", "cursor", how="copy")
+    world.sync("claude-code", "kiro", how="copy")
     world.undo()
     assert shape(world.mine) == before
 
@@ -300,7 +300,7 @@ def test_clients_that_read_the_root_themselves_get_nothing_unless_forced(world: 
         ("openclaw", ""): "reads-itself",
         ("hermes", "alpha"): "make",
     }
-    assert plan.steps[0].message == "It reads .agents/skills itself."
+    assert plan.steps[0].message == "It reads .agents/skills itself and needs no link."
     assert states(world.plan("codex", names=("alpha",), force=True)) == {("codex", "alpha"): "make"}
     world.sync("codex", force=True)
     world.skill("gamma")
@@ -312,10 +312,10 @@ def test_clients_that_read_the_root_themselves_get_nothing_unless_forced(world: 
 
 def test_a_client_whose_directory_is_a_file_or_a_broken_link_is_left_alone(world: World) -> None:
     (world.home / ".claude" / "skills").write_text("")
-    os.symlink("nowhere", world.home / ".cursor" / "skills")
-    assert states(world.plan("claude-code", "cursor")) == {
+    os.symlink("nowhere", world.home / ".kiro" / "skills")
+    assert states(world.plan("claude-code", "kiro")) == {
         ("claude-code", ""): "in-the-way",
-        ("cursor", ""): "in-the-way",
+        ("kiro", ""): "in-the-way",
     }
 
 
@@ -382,36 +382,36 @@ def test_a_skill_that_is_not_loaded_is_not_synced_and_what_was_made_of_it_goes(w
 
 
 def test_copies_follow_the_skill_unless_they_were_edited(world: World) -> None:
-    world.sync("claude-code", "cursor", how="copy")
+    world.sync("claude-code", "kiro", how="copy")
     copy = world.home / ".claude/skills/beta"
     assert shape(copy) == shape(world.mine / "group/beta")
     world.skill("group/beta", "Better.\n")
     (world.mine / "group/beta/scripts/run.sh").unlink()
-    (world.home / ".cursor/skills/beta/SKILL.md").write_text("mine")
+    (world.home / ".kiro/skills/beta/SKILL.md").write_text("mine")
     assert world.states() == {
         ".claude/skills/alpha": "fine",
         ".claude/skills/beta": "stale",
-        ".cursor/skills/alpha": "fine",
-        ".cursor/skills/beta": "edited",
+        ".kiro/skills/alpha": "fine",
+        ".kiro/skills/beta": "edited",
     }
-    report = world.sync("claude-code", "cursor", how="copy")
+    report = world.sync("claude-code", "kiro", how="copy")
     assert outcomes(report) == {
         ("claude-code", "alpha"): ("fine", "left"),
         ("claude-code", "beta"): ("refresh", "done"),
-        ("cursor", "alpha"): ("fine", "left"),
-        ("cursor", "beta"): ("edited", "left"),
+        ("kiro", "alpha"): ("fine", "left"),
+        ("kiro", "beta"): ("edited", "left"),
     }
     assert (copy / "SKILL.md").read_text() == (world.mine / "group/beta/SKILL.md").read_text()
     assert not (copy / "scripts").exists()
     rmtree(world.mine / "group")
-    assert outcomes(world.sync("claude-code", "cursor", how="copy")) == {
+    assert outcomes(world.sync("claude-code", "kiro", how="copy")) == {
         ("claude-code", "alpha"): ("fine", "left"),
         ("claude-code", "beta"): ("remove", "done"),
-        ("cursor", "alpha"): ("fine", "left"),
-        ("cursor", "beta"): ("edited", "left"),
+        ("kiro", "alpha"): ("fine", "left"),
+        ("kiro", "beta"): ("edited", "left"),
     }
-    assert outcomes(world.undo())["cursor", "beta"] == ("edited", "left")
-    assert sorted(shape(world.home / ".cursor")) == [
+    assert outcomes(world.undo())["kiro", "beta"] == ("edited", "left")
+    assert sorted(shape(world.home / ".kiro")) == [
         "skills",
         "skills/beta",
         "skills/beta/SKILL.md",
@@ -532,8 +532,8 @@ def test_what_an_earlier_version_synced_is_still_ours(world: World) -> None:
 
 
 def test_without_names_the_clients_are_those_this_person_has(world: World) -> None:
-    assert present_clients(world.place) == ("claude-code", "cursor")
-    assert {step.client for step in world.plan().steps} == {"claude-code", "cursor"}
+    assert present_clients(world.place) == ("claude-code", "kiro")
+    assert {step.client for step in world.plan().steps} == {"claude-code", "kiro"}
     assert set(known_clients()) < {one.client for one in DIRECTORIES}
     assert not {"agents"} & set(known_clients())
     error = refused(lambda: world.plan("claud"), NotFoundError, "unknown-client")
@@ -549,12 +549,12 @@ def test_a_client_is_known_however_it_is_spelled(world: World) -> None:
 
 
 def test_undo_for_one_client_leaves_the_others(world: World) -> None:
-    world.sync("claude-code", "cursor", "windsurf")
+    world.sync("claude-code", "kiro", "junie")
     before = shape(world.home)
-    world.undo(clients=("windsurf",))
-    assert shape(world.home) == {key: value for key, value in before.items() if not key.startswith(".codeium")}
-    assert {one.client for one in synced(world.database)} == {"claude-code", "cursor"}
-    assert {one.client for one in synced(world.database, ("cursor",))} == {"cursor"}
+    world.undo(clients=("junie",))
+    assert shape(world.home) == {key: value for key, value in before.items() if not key.startswith(".junie")}
+    assert {one.client for one in synced(world.database)} == {"claude-code", "kiro"}
+    assert {one.client for one in synced(world.database, ("kiro",))} == {"kiro"}
 
 
 def test_a_projects_skills_stay_in_the_project(world: World) -> None:
@@ -562,16 +562,19 @@ def test_a_projects_skills_stay_in_the_project(world: World) -> None:
     world.skill("local", where=root)
     before, home = shape(world.project), shape(world.home)
     deep = world.place._replace(directory=str(world.project / ".git"))
-    plan = plan_sync(deep, world.database, str(root), ("claude-code", "roo", "amp", "hermes"), how="link", project=True)
+    plan = plan_sync(
+        deep, world.database, str(root), ("claude-code", "junie", "roo", "amp", "hermes"), how="link", project=True
+    )
     assert states(plan) == {
         ("claude-code", "local"): "make",
         ("hermes", ""): "reads-itself",
-        ("roo", "local"): "make",
+        ("junie", "local"): "make",
+        ("roo", ""): "reads-itself",
         ("amp", ""): "no-directory",
     }
     apply_sync(plan, deep, world.database)
     assert os.readlink(world.project / ".claude/skills/local") == "../../.agents/skills/local"
-    assert os.readlink(world.project / ".roo/skills/local") == "../../.agents/skills/local"
+    assert os.readlink(world.project / ".junie/skills/local") == "../../.agents/skills/local"
     assert shape(world.home) == home
     world.sync("claude-code")
     world.undo()
@@ -616,7 +619,7 @@ def test_a_linked_skill_is_one_skill_to_the_library(world: World) -> None:
     with world.library() as library:
         names = [item["name"] for item in library.skills().to_json()["skills"]]
         alone = (names, [item["path"] for item in library.skills().to_json()["skills"]], library.workspace.report())
-        world.sync("claude-code", "cursor", "windsurf", "codex", force=True)
+        world.sync("claude-code", "kiro", "junie", "codex", force=True)
         names = [item["name"] for item in library.skills().to_json()["skills"]]
         assert (
             names,
@@ -639,7 +642,7 @@ def test_what_changed_since_the_plan_is_not_touched(world: World) -> None:
         ("claude-code", "beta"): ("make", "changed"),
     }
     assert os.listdir(world.home / ".claude/skills") == ["alpha"]
-    plan = world.plan("cursor", how="copy")
+    plan = world.plan("kiro", how="copy")
     world.skill("alpha", "Newer.\n")
     assert set(outcomes(apply_sync(plan, world.place, world.database)).values()) == {("make", "done")}
     assert set(outcomes(apply_sync(plan, world.place, world.database)).values()) == {("fine", "left")}
@@ -654,10 +657,10 @@ def test_one_client_that_fails_does_not_stop_the_others(world: World, monkeypatc
         real(path, *rest, **more)
 
     monkeypatch.setattr(os, "mkdir", mkdir)
-    report = world.sync("claude-code", "cursor", names=("alpha",))
-    assert outcomes(report) == {("claude-code", "alpha"): ("make", "failed"), ("cursor", "alpha"): ("make", "done")}
+    report = world.sync("claude-code", "kiro", names=("alpha",))
+    assert outcomes(report) == {("claude-code", "alpha"): ("make", "failed"), ("kiro", "alpha"): ("make", "done")}
     assert "Permission denied" in report.steps[0].message
-    assert world.states() == {".cursor/skills/alpha": "fine"}
+    assert world.states() == {".kiro/skills/alpha": "fine"}
 
 
 def test_two_syncs_wait_for_each_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

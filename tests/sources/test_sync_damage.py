@@ -43,7 +43,7 @@ __all__ = ["world"]
 )
 def test_a_damaged_record_is_an_error_and_can_be_repaired(world: World, kind: str, text: str) -> None:
     before = shape(world.home)
-    world.sync("claude-code", "cursor")
+    world.sync("claude-code", "kiro")
     rmtree(world.mine / "alpha")
     with world.database.write() as connection:
         connection.execute("UPDATE synced SET entry = ? WHERE kind = ?", (text, kind))
@@ -53,13 +53,13 @@ def test_a_damaged_record_is_an_error_and_can_be_repaired(world: World, kind: st
     assert shape(world.home) == damaged
     repaired = repair_sync(world.place, world.database, [user_root(world.place)])
     links = [
-        str(world.home / client / "skills" / name) for client in (".claude", ".cursor") for name in ("alpha", "beta")
+        str(world.home / client / "skills" / name) for client in (".claude", ".kiro") for name in ("alpha", "beta")
     ]
     assert (repaired.kept, list(repaired.links)) == (f"{world.place.state}/sync.json.broken-1", links)
     assert repaired.to_json() == {"kept": repaired.kept, "links": links}
     assert [kind, text] in json.loads(Path(repaired.kept).read_text())
     world.undo()
-    skills = {".claude/skills", ".cursor/skills"}
+    skills = {".claude/skills", ".kiro/skills"}
     assert {key for key in shape(world.home) if key not in before} == skills, "directories are not known any more"
 
 

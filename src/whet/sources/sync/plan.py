@@ -28,16 +28,7 @@ if TYPE_CHECKING:
     from whet.library.roots import Place
     from whet.store.state import StateDatabase
 
-_BOTH = ("user", "project")
-READERS = {
-    "codex": _BOTH,
-    "copilot": _BOTH,
-    "gemini": _BOTH,
-    "hermes": ("project",),
-    "openclaw": _BOTH,
-    "opencode": _BOTH,
-}
-"""Clients that read `.agents/skills` themselves, and of whom. Others may; a link too many does no harm."""
+_SHARED = ".agents/skills"
 _IGNORING = frozenset(client.name for client in CLIENTS if client.ignores_users_only)
 """Clients that show their model a skill which is for users only."""
 
@@ -79,7 +70,7 @@ MESSAGES: dict[State, str] = {
     "broken": "A broken link is there; Whet leaves it alone.",
     "name-taken": "Another skill with this name takes precedence.",
     "same-place": "It is the same directory as the root.",
-    "reads-itself": "It reads .agents/skills itself.",
+    "reads-itself": "It reads .agents/skills itself and needs no link.",
     "no-directory": "It has no skill directory there.",
     "outside": "It is outside the project.",
     "refused": "Whet does not load this skill, so no client gets it.",
@@ -379,12 +370,12 @@ def folders(place: Place, root: str, names: Collection[str], *, project: bool) -
     """The directories of these clients."""
     base = base_of(place, project=project)
     shared = is_same(root, os.path.join(base, ".agents", "skills"))
-    scope = "project" if project else "user"
+    readers = {one.directory.client for one in CLIENTS if _SHARED in (one.project if project else one.user)}
     return tuple(
         Folder(
             one.client,
             _join(base, relative) if (relative := one.project if project else one.user) else "",
-            shared and scope in READERS.get(one.client, ()),
+            shared and one.client in readers,
         )
         for one in _directories()
         if one.client in names
