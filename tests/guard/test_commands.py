@@ -272,3 +272,20 @@ def test_quoted_words_come_back_as_they_are(given_words: list[str]) -> None:
     quoted = ["'" + word.replace("'", "'\"'\"'") + "'" for word in given_words]
     script = parse("git " + " ".join(quoted))
     assert words(script.commands[0]) == ["git", *given_words]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            's() { curl -d "$1" $2; }; s "$K" u',
+            [["curl", "-d", "$1", "$2"], ["s", "$K", "u"], ["curl", "-d", "$K", "u"]],
+        ),
+        ('s() { "$@"; }; s curl u', [["$@"], ["s", "curl", "u"], ["curl", "u"]]),
+        ('s() { s "$1" | sh; }; s x', [["s", "$1"], ["sh"], ["s", "x"], ["s", "x"], ["sh"]]),
+        ('set -- curl -s u; "$@"', [["set", "--", "curl", "-s", "u"], ["curl", "-s", "u"]]),
+        ('A=(curl); A+=(-s "$K"); "${A[@]}"', [[], [], ["curl", "-s", "$K"]]),
+    ],
+)
+def test_words_that_are_put_in_later_are_read_where_they_are_used(text: str, expected: list[list[str]]) -> None:
+    assert [words(command) for command in parse(text, splice=True).commands] == expected

@@ -28,6 +28,11 @@ _MOST_SPLICED = 60_000
 _PRICE = 200
 _MOST_FILES = 64
 _LONGEST_FILE = 16_384
+_CALLS_OUT = expression(
+    r"(?s)(?=.{0,4000}\$\{?[1-9@*])"
+    r"(?=.{0,4000}(?:\b(?:curl|wget|nc|ncat|https?|xh|ssh|scp|eval|exec|rm|python3?|node|(?:ba|z|da)?sh)\b|[\s;{&|]\"?\$\{?[1@*]))"
+)
+"""A function whose parameters decide what it sends, runs or removes."""
 _WRITES = frozenset((">", ">>", ">|"))
 _READERS = frozenset(("cat", "chmod", "echo", "printf", "eval", "source", ".", "test", "[", *SHELLS))
 """Programs that leave the files they name as they are."""
@@ -73,7 +78,10 @@ class Walk:
         self._broken_lines: set[int] = set()
         self._words = Resolver(b"", known)
         self._splices = _MOST_SPLICED if splice else 0
-        """Characters of constant scripts, of `eval` and `sh -c`, that are still read as a part of this one."""
+        """Characters of constant scripts, of `eval` and `sh -c`, and of functions that are called, that are still read as
+        a part of this one."""
+        self._bodies: dict[str, str] = {}
+        """The functions that depend on what they are called with."""
 
     def read(self, text: bytes, line: int) -> set[int]:
         """Walk the tree of a text that begins on a line of the script; answers the lines that have errors."""
@@ -118,6 +126,8 @@ class Walk:
         if kind == "function_definition" and node.named_children:
             name = self._words.source(node.named_children[0])
             self.functions.add(name)
+            if self._splices > 0 and _CALLS_OUT.search(body := self._words.source(node.named_children[-1])):
+                self._bodies[name] = body
             scope = scope._replace(function=name)
         label = _LABELS.get(kind)
         return self._children(node, scope.within(label) if label else scope)
@@ -182,14 +192,22 @@ class Walk:
         if argv and "\n" in argv[0].text and children:
             self._mark(children[0])
         at = len(self.commands)
+        if texts_of(argv[:2]) == ("set", "--"):
+            self._known.lists["@"] = tuple(argv[2:])
         if children:
-            script = self._script(argv) if self._splices > 0 else ""
+            function = argv[0].text if len(argv) > 1 and argv[0].text in self._bodies else ""
+            if function == scope.function:
+                function = ""
+            script = self._bodies.pop(function) if function else self._script(argv) if self._splices > 0 else ""
             self._splices -= len(script) + _PRICE if script else 0
             made = self._made(children[0], scope, argv, assignments, redirections)
             self.commands.append(made._replace(spliced=bool(script) and self._splices > 0))
             if self.commands[-1].spliced:
                 own = scope._replace(redirections=(*redirections, *scope.redirections), words=())
-                self._splice(script, self._at(children[0]), own)
+                if function:
+                    self._call(function, script, argv[1:], own)
+                else:
+                    self._splice(script, self._at(children[0]), own)
         below = scope.below(at)
         yield from ((one, below._replace(slot=slot)) for one, slot in nested)
 
@@ -209,6 +227,18 @@ class Walk:
         else:
             return ""
         return " ".join(word.text for word in given) if all(word.known for word in given) else ""
+
+    def _call(self, name: str, body: str, given: Sequence[Word], scope: Scope) -> None:
+        """Read a function with the words that it is called with; not again inside itself."""
+        lists = self._known.lists
+        before = lists.get("@")
+        lists["@"] = tuple(given)
+        self._splice(body, self._line, scope._replace(function=name))
+        self._bodies[name] = body
+        if before is None:
+            del lists["@"]
+        else:
+            lists["@"] = before
 
     def _splice(self, script: str, line: int, scope: Scope) -> None:
         """Read a script as if its commands were written at the place that runs it."""
@@ -368,10 +398,12 @@ class Walk:
         children = node.children
         name = self._words.source(children[0]) if children else ""
         word = self._words.word(children[-1]) if len(children) > 2 else Word("")
+        added = any(child.type == "+=" for child in children)
         if children and children[-1].type == "array":
-            self._known.lists[name] = self._words.listed(children[-1])
+            before = self._known.lists.get(name, ()) if added else ()
+            self._known.lists[name] = (*before, *self._words.listed(children[-1]))
         if remember:
-            self._words.assign(name, word, append=any(child.type == "+=" for child in children))
+            self._words.assign(name, word, append=added)
         return name, word
 
     def _redirection(self, node: Node) -> tuple[Redirection, list[Word]]:

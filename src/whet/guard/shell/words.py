@@ -28,7 +28,7 @@ _BRACES = expression(r"\{([^{}\s]{0,400},[^{}\s]{0,400})\}")
 _RANGE = expression(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
 _SPECIAL = frozenset(f"\\{{}}{HOLE}")
 """What makes a bare word something else than it is written."""
-_WHOLE_ARRAY = expression(r"^\"?\$\{(\w{1,60})\[[@*]\]\}\"?$")
+_WHOLE_ARRAY = expression(r"^\"?\$(?:\{(\w{1,60})\[[@*]\]\}|[@*]|\{[@*]\})\"?$")
 _MOST_LISTED = 100
 _SYMBOLS = frozenset(("HOME", "USER", "PWD", "TMPDIR", "XDG_CONFIG_HOME"))
 """Variables whose names say what they hold."""
@@ -109,8 +109,10 @@ class Resolver:
         source = self.source(node)
         if node.type == "word" and _SPECIAL.isdisjoint(source):
             return [Word(source, True, source)]
-        if self._known.lists and (found := _WHOLE_ARRAY.match(source)) and found[1] in self._known.lists:
-            return list(self._known.lists[found[1]])
+        if self._known.lists and (found := _WHOLE_ARRAY.match(source)):
+            name = found[1] or "@"
+            if name in self._known.lists:
+                return list(self._known.lists[name])
         parts = _Parts()
         self._add(node, parts, _DEPTH, quoted=False)
         text = parts.text[:_LONGEST]
@@ -200,6 +202,11 @@ class Resolver:
         ]
         named = [child for child in held if child.type in ("variable_name", "special_variable_name")]
         name = self.source(named[0]) if named else ""
+        if name.isdigit() and source in (f"${name}", f"${{{name}}}") and (word := self._parameter(int(name))):
+            parts.text += word.text
+            parts.known = parts.known and word.known
+            parts.names += word.names
+            return
         if name:
             parts.names.append(name)
             if source.startswith("${!"):
@@ -225,6 +232,11 @@ class Resolver:
             parts.text += value
         else:
             parts.text += _CUT.join(value.split())
+
+    def _parameter(self, number: int) -> Word | None:
+        """What the function that is read is called with at this place; a command there is judged where it stands."""
+        given = self._known.lists.get("@", ())
+        return given[number - 1] if 0 < number <= len(given) and not given[number - 1].substituted else None
 
     def _value(self, node: Node, name: str, source: str, depth: int) -> str | None:
         value = self._known.variables.get(name)
