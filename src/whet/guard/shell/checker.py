@@ -212,7 +212,9 @@ _CHECKERS = {
     "powershell": "whet.guard.shell.windows",
     **dict.fromkeys(("perl", "ruby", "php", "applescript"), "whet.guard.code.checker"),
 }
-_SCRIPT_FILE = expression(r"\.(?:sh|bash|zsh|command)$")
+_SCRIPT_FILE = expression(
+    r"\.(?:sh|bash|zsh|command)$|\.(?:bash|zsh|ksh|mksh)rc$|\.(?:bash_|z)?(?:profile|login|aliases)$|\.zshenv$"
+)
 
 
 def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:

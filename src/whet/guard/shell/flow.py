@@ -579,6 +579,7 @@ class Scene(Judges):
             texts += [*step.texts, *(step.command.heredoc or "").split("\n")]
         elif not step.argv:
             texts += [word.text[2:-1].lstrip("< ") for _, word in step.command.assignments if "$(<" in word.text]
+        texts += _printing_code(step)
         if step.folder and (reads or name in programs("fetchers")):
             texts = [_joined(step.folder, text) for text in texts]
         outer = name_of(step.command.argv)
@@ -602,8 +603,8 @@ class Scene(Judges):
         if (dumped := _dump(step)) is not None:
             step.own[dumped] = None
         step.fed.update(step.own)
-        if name == "printenv":
-            step.fed.update((key, None) for word in step.texts if (key := secret_key(word)) is not None)
+        names = step.texts if name == "printenv" else _printed_names(step)
+        step.fed.update((key, None) for word in names if (key := secret_key(word)) is not None)
         if (taken := _source_code(step)) is not None:
             step.fed[taken] = None
 
@@ -765,6 +766,35 @@ def _archive(step: Step) -> str | None:
     return next((word for word in step.operands if "." in word), None)
 
 
+_NAMED_IN_CODE = expression(
+    r"(?:\bos\.(?:environ(?:\.get\(|\[)|getenv\()|\bprocess\.env(?:\.|\[)|\$ENV[{.]|\bENV(?:\[|\.fetch\()|\bENVIRON\["
+    r"|\benv\.|\bgetenv\()\s{0,3}[\"']?([A-Za-z_]\w{2,60})"
+)
+"""A variable of the environment, as the languages of one-line programs name it."""
+_ENVIRONMENT = expression(
+    r"\bos\.environ\b(?!\.(?:get|pop|setdefault|update)\b|\[)|\bprocess\.env\b(?![.\[\w])|%ENV\b|\bENV\.(?:to_h|to_a|map|each|inspect"
+    r"|select|filter)\b|\$ENV\b(?![.{\w])|^\s{0,4}env\b(?!\.)|\$_ENV\b(?!\[)|\bgetenv\(\)"
+)
+_PRINTS = expression(r"\b(?:print\w?|puts|echo|write|log|say)\b")
+_ELSEWHERE = expression(r"\b(?:requests|urllib|https?|fetch|axios|socket|subprocess|openai|anthropic|boto3|LWP|Net)\b")
+"""What a program that uses a variable uses it for, rather than printing it."""
+_PRINTERS = frozenset(("awk", "gawk", "mawk", "nawk", "jq", "yq", "gojq"))
+
+
+def _printing_code(step: Step) -> list[str]:
+    """The one-line programs of a step that print what they have."""
+    if step.name in _PRINTERS:
+        return step.operands[:1]
+    given = [one.text for one in step.inner if one.language != "shell"]
+    shown = step.name == "node" and step.has("-p", "--print")
+    return [code for code in given if (shown or _PRINTS.search(code)) and not _ELSEWHERE.search(code)]
+
+
+def _printed_names(step: Step) -> list[str]:
+    """The variables that the one-line programs of a step print."""
+    return [name for code in _printing_code(step) for name in _NAMED_IN_CODE.findall(code)]
+
+
 def _dump(step: Step) -> Mark | None:
     """What a command that prints secrets prints."""
     name, args = step.name, step.texts
@@ -774,6 +804,8 @@ def _dump(step: Step) -> Mark | None:
         or (name == "set" and not args and step.command.argv)
         or (name in ("cat", "strings", "xargs", "tr") and any("/proc/" in word and "/environ" in word for word in args))
     ):
+        return ENVIRONMENT
+    if any(_ENVIRONMENT.search(code) for code in _printing_code(step)):
         return ENVIRONMENT
     if name == "read" and step.has("-s"):
         return Mark("secret", "a password that is asked for")

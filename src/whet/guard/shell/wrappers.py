@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.options import codes, command_start, known_programs, read_arguments
+from whet.guard.shell.constant import unescape
 from whet.guard.tables import load_toml
 
 if TYPE_CHECKING:
@@ -134,6 +135,10 @@ def inner(command: Command) -> tuple[Inner, ...]:
         found += _given(words[after:], command.line)
     elif name in ("trap", "watch") and words:
         found.append(Inner("shell", words[0].text, words[0].known, command.line))
+    elif name in _AWKS:
+        code = next((one.text for one in read_arguments(name, texts_of(words)) if not one.option), "")
+        runs = _AWK_TEXT.findall(code) if _AWK_RUNS.search(code) else ()
+        found += [Inner("shell", unescape(text), True, command.line) for text in runs]
     elif name == "alias":
         found += [
             Inner("shell", word.text.partition("=")[2], word.known, command.line) for word in words if "=" in word.text
@@ -145,9 +150,27 @@ def inner(command: Command) -> tuple[Inner, ...]:
     return tuple(found)
 
 
+_AWKS = frozenset(("awk", "gawk", "mawk", "nawk"))
+_AWK_RUNS = expression(r"\bsystem\s{0,2}\(|\bgetline\b|\|\s{0,4}\"")
+_AWK_TEXT = expression(r"\"((?:[^\"\\]|\\.){4,2000})\"")
+"""What awk may give to a shell, in a program that gives it something."""
 _CONTAINERS = frozenset(("docker", "podman", "nerdctl", "kubectl", "lxc", "nsenter", "chroot", "vagrant"))
 _CARRIERS = frozenset(
-    (*INTERPRETERS, *_CONTAINERS, "eval", "ssh", "su", "runuser", "script", "flock", "trap", "watch", "alias", "env")
+    (
+        *INTERPRETERS,
+        *_CONTAINERS,
+        *_AWKS,
+        "eval",
+        "ssh",
+        "su",
+        "runuser",
+        "script",
+        "flock",
+        "trap",
+        "watch",
+        "alias",
+        "env",
+    )
 )
 """Programs that take a script among their arguments."""
 
