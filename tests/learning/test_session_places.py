@@ -11,7 +11,7 @@ from learning.client_sessions import CLIENTS
 from whet.api import Library
 from whet.errors import NotFoundError
 from whet.learning.selection.learn import learn, read_source
-from whet.learning.transcripts.places import LAST, Kept, find_session, places
+from whet.learning.transcripts.places import LAST, find_session, places
 from whet.library.clients import CLIENTS as KNOWN
 
 if TYPE_CHECKING:
@@ -64,10 +64,10 @@ def test_a_variable_moves_the_directory_and_an_id_is_no_pattern(tmp_path: Path) 
         path.parent.mkdir(parents=True)
         path.write_text("{}")
     home = str(tmp_path)
-    assert find_session("qwen", "one1", home, {}) == Kept(str(old))
-    assert find_session("qwen", "one1", home, {"QWEN_HOME": str(tmp_path / "else")}) == Kept(str(new))
-    assert [find_session("qwen", id_, home, {}) for id_ in ("*", "one*", "../one1", "two2", "")] == [None] * 5
-    assert find_session("unknown", "one1", home, {}) is None
+    assert find_session("qwen", "one1", home, {}) == str(old)
+    assert find_session("qwen", "one1", home, {"QWEN_HOME": str(tmp_path / "else")}) == str(new)
+    assert [find_session("qwen", id_, home, {}) for id_ in ("*", "one*", "../one1", "two2", "")] == [""] * 5
+    assert find_session("unknown", "one1", home, {}) == ""
 
 
 def test_last_is_the_one_that_was_changed_last(tmp_path: Path) -> None:
@@ -76,4 +76,4 @@ def test_last_is_the_one_that_was_changed_last(tmp_path: Path) -> None:
         (directory / name).mkdir(parents=True)
         (directory / name / "events.jsonl").write_text("{}")
         os.utime(directory / name / "events.jsonl", (number, number))
-    assert find_session("copilot", LAST, str(tmp_path), {}) == Kept(str(directory / "aaaa" / "events.jsonl"))
+    assert find_session("copilot", LAST, str(tmp_path), {}) == str(directory / "aaaa" / "events.jsonl")

@@ -344,7 +344,8 @@ def outcome_of(events: Sequence[Event], found: Sequence[Act], first: int) -> tup
     """Yes, no or unknown, with the reasons."""
     good: list[str] = []
     bad: list[str] = []
-    checks = [act for act in found if act.answered and is_check(act.text("command"))]
+    done = ((act, act.text("command")) for act in found if act.answered)
+    checks = [act for act, command in done if TESTING.search(command) or BUILDING.search(command)]
     if checks:
         (bad if checks[-1].failed else good).append(
             "the last test or build " + ("failed" if checks[-1].failed else "passed")
@@ -370,8 +371,3 @@ def outcome_of(events: Sequence[Event], found: Sequence[Act], first: int) -> tup
     if bad:
         return ("no" if not good or len(bad) > 1 else "unknown"), (*bad, *good)
     return ("yes" if good else "unknown"), tuple(good)
-
-
-def is_check(command: str) -> bool:
-    """Does a command test or build something?"""
-    return bool(command) and bool(TESTING.search(command) or BUILDING.search(command))

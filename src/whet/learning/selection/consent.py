@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 
 def offered(context: LearningContext) -> tuple[Seen, ...]:
     """The sessions that wait and may be learned from, the oldest first."""
-    waiting = context.sessions.waiting()
-    off = {project for project in {seen.project for seen in waiting} if has_say(project) and _is_off(context, project)}
+    from whet.library.config import Configuration
+
+    known, waiting, off = context.workspace, context.sessions.waiting(), set[str]()
+    for project in filter(has_say, {seen.project for seen in waiting}):
+        place = known.place._replace(directory=project)
+        if is_off(Configuration(place, known.explicit, known.decisions, known.clock, None)):
+            off.add(project)
     return tuple(seen for seen in waiting if seen.project not in off)
 
 
@@ -38,11 +43,3 @@ def is_off(configuration: Configuration) -> bool:
         return configuration.resolve().settings.learn == "off"
     except WhetError:
         return True
-
-
-def _is_off(context: LearningContext, project: str) -> bool:
-    from whet.library.config import Configuration
-
-    known = context.workspace
-    place = known.place._replace(directory=project)
-    return is_off(Configuration(place, known.explicit, known.decisions, known.clock, None))

@@ -36,7 +36,7 @@ from whet.learning.selection.budget import ALLOWANCE, Allowance, State
 from whet.learning.selection.consent import offered
 from whet.learning.selection.worth import Report, judge
 from whet.learning.sessions import Seen
-from whet.learning.transcripts.places import Kept, find_session
+from whet.learning.transcripts.places import LAST, find_session
 from whet.learning.transcripts.recorder import Recorder
 from whet.routing.duplicates import alike
 from whet.routing.texts import Texts, texts_of
@@ -128,7 +128,11 @@ def learn_from(
         lock = FileLock(lock_path(context.workspace.place.state, "learning", "session"), timeout=_PATIENCE)
         try:
             with nullcontext() if dry_run else lock:
-                if not named and isinstance(source, Seen) and not _waits(context, source):
+                if (
+                    not named
+                    and isinstance(source, Seen)
+                    and source[:2] not in {one[:2] for one in context.sessions.waiting()}
+                ):
                     gone += 1
                     continue
                 report = _learned(context, source, Terms(write, dry_run, model), state)
@@ -173,11 +177,6 @@ def _learned(context: LearningContext, source: Told, terms: Terms, state: State)
         return learn(context, source, terms._replace(model=Budgeted(terms.model, budget)))
     finally:
         state.spend(tokens=budget.spent().tokens)
-
-
-def _waits(context: LearningContext, seen: Seen) -> bool:
-    """Does a session still wait, or has somebody learned from it meanwhile?"""
-    return any((one.client, one.id) == (seen.client, seen.id) for one in context.sessions.waiting())
 
 
 def _held_back(state: State) -> tuple[str, str]:
@@ -251,43 +250,34 @@ def read_source(context: LearningContext, source: Told) -> Transcript:
 
     Raises NotFoundError `no-such-session` and what reading a transcript raises.
     """
-    if isinstance(source, Seen):
-        kept = Kept(source.transcript) if source.transcript else _kept(context, source.client, source.id)
-        if kept is None:
-            hint = "Pass the file of its transcript instead."
-            raise NotFoundError("no-transcript", f"{source.client} does not say where {source.id} is.", hint=hint)
-        return _at(kept, source.client)._replace(client=source.client, session=source.id)
-    if not isinstance(source, str):
-        return session_of(source)
-    path = os.path.expanduser(source)
-    client, colon, id_ = source.partition(":")
-    if colon and client and id_ and not os.path.lexists(path):
-        seen = next((one for one in context.sessions.all() if (one.client, one.id) == (client, id_)), None)
-        if seen is not None:
-            return read_source(context, seen)
-        if kept := _kept(context, client, id_):
-            return _at(kept, client)._replace(client=client)
-        hint = "`whet learn sessions` without arguments takes all that wait; a file works, too."
-        raise NotFoundError("no-such-session", f"There is no session {source!r}.", hint=hint)
-    if not source.strip():
-        raise NotFoundError("no-such-session", "The session is empty.", hint="Pass CLIENT:ID or a file.")
-    found, where = _at(Kept(path)), os.path.realpath(path)
-    for seen in context.sessions.all():
-        if seen.transcript and os.path.realpath(seen.transcript) == where:
-            return found._replace(client=seen.client, session=seen.id)
-    return found
-
-
-def _kept(context: LearningContext, client: str, id_: str) -> Kept | None:
-    """Where a client keeps a session of which no hook told."""
-    place = context.workspace.place
-    return find_session(client, id_, place.home, place.env)
-
-
-def _at(kept: Kept, client: str = "") -> Transcript:
     from whet.learning.transcripts.reader import read_transcript
 
-    return read_transcript(kept.path, client=client, session=kept.session)
+    if not isinstance(source, (str, Seen)):
+        return session_of(source)
+    seen: Seen | None = None
+    if isinstance(source, Seen):
+        seen, client, id_ = source, source.client, source.id
+    else:
+        path, sessions = os.path.expanduser(source), context.sessions.all()
+        client, _, id_ = source.partition(":")
+        if not source.strip():
+            raise NotFoundError("no-such-session", "The session is empty.", hint="Pass CLIENT:ID or a file.")
+        if not client or not id_ or os.path.lexists(path):
+            found, where = read_transcript(path), os.path.realpath(path)
+            known = (one for one in sessions if one.transcript and os.path.realpath(one.transcript) == where)
+            told = next(known, None)
+            return found._replace(client=told.client, session=told.id) if told else found
+        seen = next((one for one in sessions if (one.client, one.id) == (client, id_)), None)
+    place = context.workspace.place
+    file = (seen.transcript if seen else "") or find_session(client, id_, place.home, place.env)
+    if not file and seen:
+        hint = "Pass the file of its transcript instead."
+        raise NotFoundError("no-transcript", f"{client} does not say where {id_} is.", hint=hint)
+    if not file:
+        hint = "`whet learn sessions` without arguments takes all that wait; a file works, too."
+        raise NotFoundError("no-such-session", f"There is no session {source!r}.", hint=hint)
+    found = read_transcript(file, client=client, session="" if id_ == LAST else id_)._replace(client=client)
+    return found._replace(session=id_) if seen else found
 
 
 class Lesson(NamedTuple):

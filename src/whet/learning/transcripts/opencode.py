@@ -11,7 +11,7 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.transcripts.values import mapping, sequence, string
+from whet.learning.transcripts.values import mapping, string
 from whet.learning.transcripts.walker import Walker
 
 if TYPE_CHECKING:
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.collector import Collector
 
 _TABLES = {"session", "message", "part"}
-
-
-def read_export(record: Mapping[str, Any], into: Collector) -> None:
-    """Take over what `opencode export` writes."""
-    read(mapping(record.get("info")), map(mapping, sequence(record.get("messages"))), into)
 
 
 def read(info: Mapping[str, Any], messages: Iterable[Mapping[str, Any]], into: Collector) -> None:
@@ -40,7 +35,10 @@ def read_database(path: str, into: Collector, session: str = "") -> bool:
 
     Raises sqlite3.Error where the database is damaged.
     """
-    with closing(_connect(path)) as connection:
+    from urllib.parse import quote
+
+    place = f"file:{quote(os.path.abspath(path))}?mode=ro"
+    with closing(sqlite3.connect(place, uri=True, timeout=2.0)) as connection:
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not tables >= _TABLES:
             return False
@@ -55,12 +53,6 @@ def read_database(path: str, into: Collector, session: str = "") -> bool:
         id_, directory, revert, _ = found[0]
         read({"id": id_, "directory": directory, "revert": _value(revert)}, _stored(connection, id_, into), into)
     return True
-
-
-def _connect(path: str) -> sqlite3.Connection:
-    from urllib.parse import quote
-
-    return sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True, timeout=2.0)
 
 
 def _stored(connection: sqlite3.Connection, session: str, into: Collector) -> Iterator[Mapping[str, Any]]:

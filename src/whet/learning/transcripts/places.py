@@ -22,14 +22,6 @@ _ID = re.compile(r"[\w.-]{4,200}")
 _VARIABLE = re.compile(r"\$(\w+)")
 
 
-class Kept(NamedTuple):
-    """The file of a session."""
-
-    path: str
-    session: str = ""
-    """The id of the session where the file holds many; "" is the newest."""
-
-
 class Place(NamedTuple):
     """A row of the table."""
 
@@ -44,17 +36,11 @@ def places() -> list[Place]:
     return [Place(**row) for row in load_table("transcripts/places")["place"]]
 
 
-def find_session(client: str, id_: str, home: str, env: Mapping[str, str]) -> Kept | None:
-    """Where a client keeps the session of this id, or its newest; None where it is not there."""
-    if not _ID.fullmatch(id_):
-        return None
-    found = [
-        (path, place.many) for place in places() if place.client == client for path in _files(place, id_, home, env)
-    ]
-    if not found:
-        return None
-    path, many = max(found, key=lambda one: _changed(one[0])) if id_ == LAST else found[0]
-    return Kept(path, id_ if many and id_ != LAST else "")
+def find_session(client: str, id_: str, home: str, env: Mapping[str, str]) -> str:
+    """The file in which a client keeps the session of this id, or its newest; "" where there is none."""
+    own = (place for place in places() if place.client == client and _ID.fullmatch(id_))
+    found = [path for place in own for path in _files(place, id_, home, env)]
+    return max(found, key=_changed) if found and id_ == LAST else next(iter(found), "")
 
 
 def recent_sessions(home: str, env: Mapping[str, str], most: int) -> list[tuple[str, str, float]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.transcripts import clients, documents, markdown, opencode, recorder
 from whet.learning.transcripts.collector import Collector
+from whet.learning.transcripts.values import mapping, sequence
 from whet.learning.transcripts.walker import Walker, is_of
 from whet.store.atomic import clean_leftovers, staging
 from whet.store.directories import PRIVATE, make_directories
@@ -167,7 +168,7 @@ def _read_document(path: str, into: Collector) -> str:
     for number, (form, record) in enumerate(sessions):
         into.client = into.client or _CLIENTS.get(form, form)
         if form == "opencode":
-            opencode.read_export(record, into)
+            opencode.read(mapping(record.get("info")), map(mapping, sequence(record.get("messages"))), into)
         else:
             Walker(into).take(record, form)
         if into.added:
