@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whet.learning.usage import Event, Total, Usage
-from whet.learning.usage_log import DAY, KINDS, LARGE, Log, decode, encode
+from whet.learning.usage import Total, Usage
+from whet.learning.usage_log import DAY, KINDS, LARGE, Event, Log, decode, encode
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:

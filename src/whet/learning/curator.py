@@ -21,6 +21,7 @@ from whet.authoring.results import Change
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange
 from whet.errors import ConflictError, RefusedError, WhetError
+from whet.learning.usage import DeadSkill, Total, by_skill, counted_as
 from whet.library.package import read_tree
 from whet.routing.duplicates import near_duplicates
 from whet.routing.texts import texts_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.editor import SkillEditor
     from whet.authoring.journal import Entry
-    from whet.learning.usage import DeadSkill, Total, Usage
+    from whet.learning.usage import Usage
     from whet.library.card import Card
     from whet.library.workspace import Snapshot
     from whet.routing.texts import Texts
@@ -158,7 +159,6 @@ def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ag
     `totals` are by id. A skill that is new, or that changed lately, is not among them, and none is before usage was
     recorded for some time.
     """
-    from whet.learning.usage import DeadSkill, Total, by_skill, counted_as
     from whet.prompt.formats import line_cost
 
     known = {total.skill: total for total in totals}
@@ -370,7 +370,6 @@ class Curating:
         """Everything the plan is made from."""
         from whet.library.bundles import read_bundles
 
-        workspace = self._editor.workspace
         entries: dict[str, list[Entry]] = {}
         for entry in self._editor.journal.entries():
             entries.setdefault(entry.path, []).append(entry)
@@ -382,39 +381,30 @@ class Curating:
         for bundle in bundles:
             for member in bundle.skills:
                 named.setdefault(key(member), []).append(f"/{bundle.slug}")
-        standings: list[Standing] = []
-        texts: dict[str, Texts] = {}
-        opened: dict[str, tuple[str, ...]] = {}
         cards = [card for card in snapshot.catalogue.cards if card.kind == "skill" and card.scope in _CURATED]
         installed = self._editor.installed()
-        for card in cards:
-            directory = card.place
-            if directory not in installed and _is_mine(directory, entries):
-                skill = workspace.open(card).skill
-                texts[card.full_name] = texts_of(skill)
-                opened[card.full_name] = skill.related
-        for name, related in opened.items():
-            for other in related:
+        mine = [card for card in cards if card.place not in installed and _is_mine(card.place, entries)]
+        skills = {card.full_name: self._editor.workspace.open(card).skill for card in mine}
+        for name, skill in skills.items():
+            for other in skill.related:
                 named.setdefault(key(other), []).append(name)
+        standings: list[Standing] = []
         for card in cards:
-            path = card.place
-            own = entries.get(path, [])
-            total = totals.get(card.qualified)
-            tree = read_tree(path) if card.full_name in texts else None
+            own, total = entries.get(card.place, []), totals.get(card.qualified, Total(""))
             standings.append(
                 Standing(
                     name=card.full_name,
-                    path=path,
-                    digest=digest(tree),
+                    path=card.place,
+                    digest=digest(read_tree(card.place) if card.full_name in skills else None),
                     created=own[0].time if own else 0,
-                    last=max([entry.time for entry in own if entry.actor != "curator"] + [total.last if total else 0]),
-                    uses=total.uses if total else 0,
+                    last=max([entry.time for entry in own if entry.actor != "curator"] + [total.last]),
+                    uses=total.uses,
                     pinned=not pins.keys().isdisjoint(card.known_as),
                     referenced_by=tuple(dict.fromkeys(named.get(card.key, ()))),
-                    mine=card.full_name in texts,
+                    mine=card.full_name in skills,
                 )
             )
-        return standings, texts
+        return standings, {name: texts_of(skill) for name, skill in skills.items()}
 
     def _propose(self, merge: Merge) -> int:
         """A proposal that makes one skill of two; 0 when the same one waits already."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
-__all__ = ["Event", "Total", "Usage"]
-
 DIRECTORY = "usage"
 _EDITS = frozenset(("create", "edit", "patch", "write-file", "remove-file", "rename", "merge"))
 """Changes that count; what is brought back, installed or updated is nobody's work on the skill."""

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse
     from pydantic_ai.models import Model as TheirModel
     from pydantic_ai.models import ModelRequestContext
-    from pydantic_ai.settings import ModelSettings
-    from pydantic_ai.usage import RunUsage, UsageLimits
+    from pydantic_ai.usage import RunUsage
 
     from whet.errors import UsageError
     from whet.learning.models.model import Request, Tool
@@ -73,12 +72,11 @@ class Client(Model):
             from pydantic_ai.exceptions import AgentRunError, UserError
             from pydantic_ai.settings import ModelSettings
             from pydantic_ai.usage import RunUsage, UsageLimits
-        except ImportError as error:
-            raise missing(self.name, self._packages) from error
-        settings = ModelSettings(max_tokens=request.max_tokens, request_timeout=self._timeout, max_retries=0)
-        usage = RunUsage()
-        try:
-            answer = run(lambda: self._answer(request, settings, usage, UsageLimits(request_limit=request.tries)))
+
+            usage = RunUsage()
+            settings = ModelSettings(max_tokens=request.max_tokens, request_timeout=self._timeout, max_retries=0)
+            how = {"model_settings": settings, "usage": usage, "usage_limits": UsageLimits(request_limit=request.tries)}
+            answer = run(lambda: self._answer(request, how))
         except ImportError as error:
             raise missing(self.name, self._packages) from error
         except (AgentRunError, UserError, *_TRIPPED) as error:
@@ -92,10 +90,8 @@ class Client(Model):
             cost=None if usage.cost is None else float(usage.cost),
         )
 
-    async def _answer(
-        self, request: Request, settings: ModelSettings, usage: RunUsage, limits: UsageLimits
-    ) -> Completion:
-        how: dict[str, Any] = {"model_settings": settings, "usage": usage, "usage_limits": limits}
+    async def _answer(self, request: Request, how: dict[str, Any]) -> Completion:
+        """The answer, asked for with this usage, settings and limits."""
         how["message_history"] = _theirs(request.messages, self._secrets)
         async with self._open() as model:
             if request.schema is not None:

@@ -15,6 +15,7 @@ from whet.learning.evidence.recoveries import MACHINE
 from whet.learning.evidence.shell import only_looks, programs
 from whet.learning.evidence.tool_calls import acts, working
 from whet.learning.signals import HARD_TOOLS
+from whet.learning.tables import pattern_of
 from whet.values import Json, as_json
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from whet.learning.distill.writer import Help
     from whet.learning.evals.gate import Verdict
-    from whet.learning.evidence.recoveries import Recovery
     from whet.learning.evidence.session import Evidence, Step
     from whet.learning.transcripts.events import Event, Transcript
 
@@ -39,11 +39,6 @@ CODES = {
     "skill-sufficed": "A skill was used and worked; there is nothing to add.",
 }
 """Every verdict, and what it means."""
-_ONCE = re.compile(
-    r"(?i)\b(?:just (?:this|for) once|only this once|one[- ]off|one[- ]time (?:thing|job|only|migration|script|fix)"
-    r"|throw[- ]?away|never (?:need|do) (?:this|it) again|won't need (?:this|it) again|not worth (?:keeping|automating)"
-    r"|nur dieses eine mal|einmalig)\b"
-)
 _STUCK = ("the last test or build failed", "the last call failed", "the user's last word was a correction")
 _KEEPING = frozenset(("skill_manage", "skill_create"))
 """Tools with which an agent writes skills itself."""
@@ -92,7 +87,8 @@ class Report(NamedTuple):
 def judge(evidence: Evidence, transcript: Transcript) -> Report:
     """Is this session worth a skill?"""
     events = transcript.events
-    errors = [one for one in evidence.recoveries if _taught(one)]
+    said = [event.text[:2_000] for event in events if event.kind == "user"]
+    errors = [one for one in evidence.recoveries if not MACHINE.search(one.said)]  # what others would run into, too
     worked = sum(not act.failed for act in working(acts(events)))
     why: list[str] = []
     where: list[int] = []
@@ -113,7 +109,7 @@ def judge(evidence: Evidence, transcript: Transcript) -> Report:
         ("unresolved", _is_unresolved(evidence, events)),
         ("no-steps", not evidence.steps),
         ("easy", not why),
-        ("one-off", any(_ONCE.search(text) for text in (evidence.request, *_messages(events)))),
+        ("one-off", any(pattern_of("once").search(text) for text in (evidence.request, *said))),
         ("skill-sufficed", bool(evidence.skills) and not errors and not evidence.rules and _covered(evidence, events)),
     )
     code = next((code for code, holds in refusals if holds), HARD)
@@ -121,19 +117,10 @@ def judge(evidence: Evidence, transcript: Transcript) -> Report:
     return Report(code == HARD, code, (CODES[code], *(why if code == HARD else signs)), tuple(sorted(set(where))))
 
 
-def _taught(error: Recovery) -> bool:
-    """Would others run into an error, too? What is only missing on this machine does not count."""
-    return MACHINE.search(error.said) is None
-
-
 def _where_said(rules: Sequence[str], events: Sequence[Event]) -> list[int]:
     """The numbers of the events with which the user put something right; some clients keep it in a result."""
     said = ((at, event.text) for at, event in enumerate(events) if event.kind in ("user", "result"))
     return [at for at, text in said if any(rule in text for rule in rules)]
-
-
-def _messages(events: Sequence[Event]) -> list[str]:
-    return [event.text[:2_000] for event in events if event.kind == "user"]
 
 
 def _only_looked(evidence: Evidence) -> bool:
