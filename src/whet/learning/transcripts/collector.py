@@ -202,14 +202,17 @@ class Collector:
     def text(self, text: str, language: str = "") -> str:
         """The text as it may be kept: readable, without secrets, not too long. `language` is that of code."""
         whole = clean_text(text)
-        if len(whole) <= _HEAD + _TAIL:
-            safe, hidden = hide_secrets(whole, self._known, language)
-            self.counts["secrets"] += hidden
-            return self._cut(safe, len(whole))
-        head, first = hide_secrets(whole[:_HEAD], self._known, language)
-        tail, last = hide_secrets(whole[-_TAIL:], self._known, language)
-        self.counts["secrets"] += first + last
-        return self._cut(head[: max(0, len(head) - _EDGE)] + tail[_EDGE:], len(whole), at=max(0, len(head) - _EDGE))
+        ends = [whole] if len(whole) <= _HEAD + _TAIL else [whole[:_HEAD], whole[-_TAIL:]]
+        safe, hidden = zip(*(hide_secrets(end, self._known, language) for end in ends), strict=True)
+        self.counts["secrets"] += sum(hidden)
+        if len(safe) == 1 and len(safe[0]) <= bounds.TEXT:
+            return str(safe[0])
+        self.counts["texts"] += 1
+        room = bounds.TEXT - 60
+        head, tail = (safe[0], safe[0][room * 3 // 4 :]) if len(safe) == 1 else (safe[0][:-_EDGE], safe[1][_EDGE:])
+        head = head[: room * 3 // 4]
+        tail = tail[max(0, len(tail) - room + len(head)) :]
+        return f"{head}\n[{len(whole) - len(head) - len(tail):,} characters left out]\n{tail}"
 
     def name(self, text: Any, longest: int = _NAME) -> str:
         """A name as it may be kept; "" for what is not text."""
@@ -313,17 +316,6 @@ class Collector:
         self._known.learn(value, kind)
         self.counts["secrets"] += 1
         return f"[secret:{kind}]"
-
-    def _cut(self, text: str, whole: int, at: int | None = None) -> str:
-        """Shorten a text that is too long by cutting out its middle; `at` is where it was cut before, if it was."""
-        if at is None and len(text) <= bounds.TEXT:
-            return text
-        self.counts["texts"] += 1
-        room = bounds.TEXT - 60
-        start = min(room * 3 // 4, len(text) if at is None else at)
-        end = min(room - start, len(text) - (start if at is None else at))
-        gap = whole - start - end
-        return f"{text[:start]}\n[{gap:,} characters left out]\n{text[len(text) - end :]}"
 
     def _add(self, event: Event) -> None:
         """Keep the event: in the first half while there is room, then among the last."""
