@@ -12,7 +12,7 @@ from learning.evaluated import DESCRIPTION, NAME, asked, edit, improver, opened,
 from whet.errors import WhetError
 from whet.guard.sandbox.levels import levels
 from whet.learning.evals.formats import read_evals
-from whet.learning.improvement.improve import split
+from whet.learning.improve import split
 from whet.learning.models.model import ModelError
 
 if TYPE_CHECKING:

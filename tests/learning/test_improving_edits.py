@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.learning.improvement.edits import Edit, Edited, edited
+from whet.learning.improve import Edit, Edited, edited
 
 TEXT = "# Notes\n\nSay what changed.\n\n- Be brief.\n- Be kind.\n"
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA2cD4fG6hJ8"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.skill_tests import OwnTests
     from whet.learning.evals.subject import SkillEvals
     from whet.learning.evidence.session import Evidence
-    from whet.learning.improvement.improve import Improvement
+    from whet.learning.improve import Improvement
     from whet.learning.models.model import Model
     from whet.learning.selection.learn import Lessons
     from whet.learning.selection.recent import RecentSession
@@ -513,7 +513,7 @@ class SkillLearning:
         ConflictError `skill-changed` if the skill changed in the meantime, FailedError if the skill cannot be measured.
         """
         from whet.learning.evals.subject import subject_at
-        from whet.learning.improvement.improve import improve
+        from whet.learning.improve import improve
 
         subject_at(self._workspace, name).evals()
         return improve(

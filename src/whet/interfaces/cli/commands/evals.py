@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.descriptions import Description
     from whet.learning.evals.results import Evaluation, Side
     from whet.learning.evals.skill_tests import OwnTests
-    from whet.learning.improvement.improve import Improvement, Round
+    from whet.learning.improve import Improvement, Round
     from whet.routing.evals.report import Overall, ToldReport, ToldTally, TriggerEvals
     from whet.routing.evals.suggestions import Suggestion
 
