@@ -15,8 +15,7 @@ from whet.learning.distill.draft import draft, main_file
 from whet.learning.distill.merge import merged
 from whet.learning.distill.names import with_triggers
 from whet.learning.distill.rounds import ROUNDS, Distillation, Source, begin, checked, session_of
-from whet.learning.distill.writer import Help
-from whet.learning.distill.written import Input, Written, WrittenStep
+from whet.learning.distill.writer import Help, Input, Written, WrittenStep
 from whet.learning.evidence.session import evidence_of
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document

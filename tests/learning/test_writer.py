@@ -12,9 +12,8 @@ from whet.api import Library
 from whet.guard.syntax import blocks_of, parses
 from whet.learning.distill.draft import draft
 from whet.learning.distill.rounds import begin, written_by
-from whet.learning.distill.writer import INPUT, view
+from whet.learning.distill.writer import INPUT, Written, check, read_written, view
 from whet.learning.distill.writer import write as ask
-from whet.learning.distill.written import Written, check, read_written
 from whet.learning.evidence.session import evidence_of
 from whet.learning.models.model import Completion, Model, ModelError
 from whet.learning.models.scripted import Scripted

@@ -18,13 +18,13 @@ from whet.learning.distill.names import (
 )
 from whet.learning.distill.outline import fenced, needs, outline, rules, span
 from whet.learning.distill.permissions import grants_of
-from whet.learning.distill.written import Input, WrittenStep
+from whet.learning.distill.writer import Input, WrittenStep
 from whet.learning.evidence.session import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from whet.learning.distill.written import Written
+    from whet.learning.distill.writer import Written
     from whet.learning.evidence.session import Evidence
 
 _LONG = 30

@@ -19,7 +19,7 @@ from whet.skill.template import OUTLINE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whet.learning.distill.written import Input
+    from whet.learning.distill.writer import Input
     from whet.learning.evidence.recoveries import Recovery
     from whet.learning.evidence.session import Evidence, File, Step
 

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.learning.distill import draft as drafting
 from whet.learning.distill.names import DESCRIPTION, TRIGGERS
-from whet.learning.distill.writer import RETRIES, Help
-from whet.learning.distill.written import TRIGGER, Written, check, read_written
+from whet.learning.distill.writer import RETRIES, TRIGGER, Help, Written, check, read_written
 from whet.learning.evidence.session import MOST_STEPS, Evidence
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, fields_json, read_value
