@@ -18,7 +18,7 @@ from whet.skill.validate.input import ValidationInput
 from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from whet.guard.permissions.grants import Grant
     from whet.notes import Note
@@ -65,14 +65,8 @@ class Verdict(NamedTuple):
 
 def examine(before: Mapping[str, Item] | None, after: Mapping[str, Item], name: str) -> tuple[Reason, ...]:
     """What speaks against a change without any score; `before` is None for a new skill."""
-    old = before or {}
-    return (
-        *_invalid(old, after, name),
-        *(_grown(old, after) if old else ()),
-        *(_tools_added(old, after) if old else ()),
-        *(_measures_changed(old, after) if old else ()),
-        *_guarded(before, after),
-    )
+    changed = _changes(before, after) if before else ()
+    return (*_invalid(before or {}, after, name), *changed, *_guarded(before, after))
 
 
 def compare(before: Scores, after: Scores, *, strict: bool = False) -> Verdict:
@@ -113,38 +107,41 @@ def judge(
     return compare(score(before), score(after)) if score else compare({}, {})
 
 
-def _guarded(before: Mapping[str, Item] | None, after: Mapping[str, Item]) -> tuple[Reason, ...]:
+def _guarded(before: Mapping[str, Item] | None, after: Mapping[str, Item]) -> Iterator[Reason]:
     from whet.guard.scan import scan
 
     now, then = scan(after).verdict, scan(before).verdict if before is not None else "safe"
-    if _WORSE[now] <= _WORSE[then]:
-        return ()
-    code = DANGEROUS if now == "dangerous" else "gate-guard"
-    return (Reason(code, f"The guard now says {now}; before, it said {then}."),)
+    if _WORSE[now] > _WORSE[then]:
+        code = DANGEROUS if now == "dangerous" else "gate-guard"
+        yield Reason(code, f"The guard now says {now}; before, it said {then}.")
 
 
-def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -> tuple[Reason, ...]:
+def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -> Iterator[Reason]:
     """What is wrong with the package and was not before: errors, and links that lead nowhere."""
     known = {(found.code, found.message) for found in _findings(before, name)} if before else set()
-    reasons = []
     for found in _findings(after, name):
         if found.severity == "error":
-            reasons.append(Reason(INVALID, found.message))
+            yield Reason(INVALID, found.message)
         elif found.code == "reference-dangling" and (found.code, found.message) not in known:
-            reasons.append(Reason("gate-dangling", found.message))
-    return tuple(reasons)
+            yield Reason("gate-dangling", found.message)
 
 
-def _grown(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
+def _changes(before: Mapping[str, Item], after: Mapping[str, Item]) -> Iterator[Reason]:
+    """What a skill must not change unseen: much of its text, the tools it asks for, and what it is measured by."""
     old, new = _main(before), _main(after)
-    size, most = len(new), max(len(old) * (1 + GROWTH), len(old) + ROOM)
-    if size > most:
-        message = f"The main file grew from {len(old):,} to {size:,} characters; {int(most):,} are allowed."
-        return (Reason("gate-grown", message),)
-    lines, had = new.count("\n"), old.count("\n")
-    if lines > LINES and lines > had:
-        return (Reason("gate-grown", f"The main file has {lines:,} lines; the limit is {LINES}."),)
-    return ()
+    most, lines = max(len(old) * (1 + GROWTH), len(old) + ROOM), new.count("\n")
+    if len(new) > most:
+        message = f"The main file grew from {len(old):,} to {len(new):,} characters; {int(most):,} are allowed."
+        yield Reason("gate-grown", message)
+    elif lines > LINES and lines > old.count("\n"):
+        yield Reason("gate-grown", f"The main file has {lines:,} lines; the limit is {LINES}.")
+    known = {(grant.tool, grant.rule) for grant in _grants(old)}
+    if more := [grant.text for grant in _grants(new) if (grant.tool, grant.rule) not in known]:
+        yield Reason("gate-tools", f"It asks for new tools: {_listed(more)}.")
+    evals = find_file(before), find_file(after)
+    paths = (path for path in sorted({*before, *after}) if path.split("/")[0] in FOLDERS or path in evals)
+    if measures := [path for path in paths if before.get(path) != after.get(path)]:
+        yield Reason("gate-measures-changed", f"It changes its own evals or tests: {_listed(measures)}.")
 
 
 def _findings(tree: Mapping[str, Item], name: str) -> tuple[Note, ...]:
@@ -153,32 +150,12 @@ def _findings(tree: Mapping[str, Item], name: str) -> tuple[Note, ...]:
     return validate(ValidationInput(name.rpartition(":")[2], text, main or MAIN_FILE, tuple(tree)), "quality")
 
 
-def _tools_added(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
-    """Tools that a skill asks for are used without asking: nobody gets more of them unseen."""
-    known = {(grant.tool, grant.rule) for grant in _grants(before)}
-    more = [grant.text for grant in _grants(after) if (grant.tool, grant.rule) not in known]
-    return (Reason("gate-tools", f"It asks for new tools: {_listed(more)}."),) if more else ()
-
-
-def _grants(tree: Mapping[str, Item]) -> tuple[Grant, ...]:
+def _grants(text: str) -> tuple[Grant, ...]:
     from whet.guard.permissions.decision import declared_tools
     from whet.skill.dialects import read_skill
     from whet.skill.frontmatter import read_document
 
-    return declared_tools(read_skill(read_document(_main(tree)))) or ()
-
-
-def _measures_changed(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
-    """A change that rewrites what it is measured by proves nothing."""
-    changed = [
-        path
-        for path in sorted({*before, *after})
-        if (path.split("/")[0] in FOLDERS or path in (find_file(before), find_file(after)))
-        and before.get(path) != after.get(path)
-    ]
-    if changed:
-        return (Reason("gate-measures-changed", f"It changes its own evals or tests: {_listed(changed)}."),)
-    return ()
+    return declared_tools(read_skill(read_document(text))) or ()
 
 
 def _main(tree: Mapping[str, Item]) -> str:
