@@ -20,6 +20,7 @@ from whet.authoring.drafts import improve as with_body
 from whet.authoring.history import difference
 from whet.authoring.main_file import main_of, version_of
 from whet.authoring.patching import patch
+from whet.authoring.results import Change, Changes
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance
 from whet.errors import ConflictError, FailedError, UsageError, WhetError
@@ -188,26 +189,6 @@ class Scores(NamedTuple):
     evals: Mapping[str, float]
 
 
-class Kept(NamedTuple):
-    """What became of a better version: it is written, or waits as a proposal."""
-
-    version: str
-    reason: str
-    entry: int | None = None
-    """What the history got."""
-    proposal: int | None = None
-    cause: str = ""
-    """Why it is a proposal."""
-    hint: str = ""
-
-    def to_json(self) -> Json:
-        """As answers hold it."""
-        told = {"version": self.version, "reason": self.reason}
-        if self.proposal is None:
-            return {**told, "written": True, "entry": self.entry}
-        return {**told, "staged": True, "proposal": self.proposal, "cause": self.cause, "hint": self.hint}
-
-
 class Round(NamedTuple):
     """One round, as it is told."""
 
@@ -245,8 +226,10 @@ class Improvement(NamedTuple):
     """Why it ended before all rounds were done."""
     diff: str
     report: tuple[Note, ...]
-    kept: Kept | None = None
-    """None where nothing is better, or nothing is to be kept."""
+    kept: Changes | None = None
+    """What was written, or waits as a proposal; None where nothing is better, or nothing is to be kept."""
+    reason: str = ""
+    """Why, as the history has it."""
 
     @property
     def problem(self) -> Note | None:
@@ -263,9 +246,19 @@ class Improvement(NamedTuple):
 
     def to_json(self) -> Json:
         """The value as JSON."""
-        told = fields_json(self)
-        kept = told.pop("kept") or {}
-        return failure_json({"success": True, **told, "written": False}, self.problem) | kept
+        told = {name: value for name, value in fields_json(self).items() if name not in ("kept", "reason")}
+        answer = failure_json({"success": True, **told, "written": False}, self.problem)
+        if self.kept is None:
+            return answer
+        answer |= {"version": self.kept.one().version, "reason": self.reason}
+        if self.kept.proposal is None:
+            return answer | {"written": True, "entry": self.kept.one().id}
+        return answer | {
+            "staged": True,
+            "proposal": self.kept.proposal,
+            "cause": self.kept.reason,
+            "hint": self.kept.hint,
+        }
 
 
 def improve(
@@ -295,12 +288,12 @@ def improve(
             if improver.better and not dry_run:
                 improver.keep(write=False)
             raise
-        kept = improver.keep(write=write) if improver.better and not dry_run else None
+        kept, reason = improver.keep(write=write) if improver.better and not dry_run else (None, "")
     except WhetError as error:
         if improver.rounds:  # what was paid for is told
             error.details.update(rounds=[one.to_json() for one in improver.rounds])
         raise
-    return improver.result()._replace(kept=kept)
+    return improver.result()._replace(kept=kept, reason=reason)
 
 
 def failures(runs: Sequence[Run], among: Collection[str]) -> list[Json]:
@@ -485,8 +478,8 @@ class _Improver:
         score, learned, held = (_mean([rates[name] for name in names]) for names in (rates, self._learn, self._held))
         return Scores(score, learned, held, rates)
 
-    def keep(self, *, write: bool) -> Kept:
-        """Write the better version, or propose it where it is not to be written, or may not be."""
+    def keep(self, *, write: bool) -> tuple[Changes, str]:
+        """Write the better version, or propose it where it is not to be written, or may not be; and why."""
         if not write and (known := self._proposed_already()):
             return known
         kept_back = held_back(self._context, self._card)
@@ -499,22 +492,18 @@ class _Improver:
             stage=not write or bool(kept_back),
             viewed=lambda _path, seen: self._check(seen),
         )
-        change = made.one()
-        if made.proposal is None:
-            return Kept(change.version, reason, entry=change.id)
-        cause = kept_back if write and kept_back else made.reason
-        return Kept(change.version, reason, proposal=made.proposal, cause=cause, hint=made.hint)
+        return made._replace(reason=kept_back) if write and kept_back else made, reason
 
-    def _proposed_already(self) -> Kept | None:
+    def _proposed_already(self) -> tuple[Changes, str] | None:
         """The proposal that says the same and waits."""
         proposals, body = self._context.editor.proposals, main_of(self.best).document.body
         for proposal in proposals.all("pending"):
             for change in proposals.changes(proposal):
                 new = main_of(change.after).document if change.after and change.path == self._path else None
                 if new and new.body == body:
-                    hint = f"`whet proposals approve {proposal.id}` does it."
+                    known = Change("edit", self._subject.name, self._path, version_of(new), digest(change.after))
                     cause = "The same change was already proposed."
-                    return Kept(version_of(new), proposal.reason, proposal=proposal.id, cause=cause, hint=hint)
+                    return Changes((known,), proposal=proposal.id, reason=cause), proposal.reason
         return None
 
 

@@ -412,9 +412,9 @@ def _render_end(found: Improvement, screen: Screen) -> None:
     if found.stopped:
         screen.say(f"{clean(found.stopped.message)} [{found.stopped.code}]")
     if found.kept and found.kept.proposal is None:
-        screen.say(f"Written; {clean(found.name)} is now at version {clean(found.kept.version)}.")
+        screen.say(f"Written; {clean(found.name)} is now at version {clean(found.kept.one().version)}.")
     elif found.kept:
-        screen.say(f"Saved as proposal {found.kept.proposal}. {clean(found.kept.cause)}")
+        screen.say(f"Saved as proposal {found.kept.proposal}. {clean(found.kept.reason)}")
         screen.hint(found.kept.hint)
     elif found.improved:
         screen.hint("Run it again without `--dry-run` to keep it.")
