@@ -55,7 +55,7 @@ def split_tools(value: Any) -> tuple[str, ...]:
     if not isinstance(value, str):
         return words(value)
     grants: list[str] = []
-    for piece in _split(_unbracketed(value), ", \t\r\n", "()"):
+    for piece in split_outside(_unbracketed(value), ", \t\r\n", "()"):
         if piece.startswith("(") and grants:
             grants[-1] += piece  # `Bash (git:*)` must not be read as all of Bash
         elif piece:
@@ -65,7 +65,7 @@ def split_tools(value: Any) -> tuple[str, ...]:
 
 def split_globs(value: Any) -> tuple[str, ...]:
     """Globs from a list or from a comma separated string; braces keep a glob together."""
-    return unique(_split(_unbracketed(value), ",", "{}")) if isinstance(value, str) else words(value)
+    return unique(split_outside(_unbracketed(value), ",", "{}")) if isinstance(value, str) else words(value)
 
 
 def _unbracketed(line: str) -> str:
@@ -73,7 +73,7 @@ def _unbracketed(line: str) -> str:
     return line[1:-1] if line[:1] == "[" and line[-1:] == "]" else line
 
 
-def _split(line: str, separators: str, brackets: str) -> Iterator[str]:
+def split_outside(line: str, separators: str, brackets: str) -> Iterator[str]:
     """The pieces between separators that stand outside brackets. An unclosed bracket keeps the rest together."""
     depth = start = 0
     for at, letter in enumerate(line):

@@ -23,6 +23,7 @@ from whet.learning.distill import draft as drafting
 from whet.learning.distill.names import DESCRIPTION, TRIGGERS
 from whet.learning.distill.writer import RETRIES, TRIGGER, Help, Written, check, read_written
 from whet.learning.evidence.session import MOST_STEPS, Evidence
+from whet.skill.coerce import split_outside
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, fields_json, read_value
 
@@ -376,24 +377,12 @@ def _yes(value: Any) -> bool:
 
 def _listed(label: str, kind: Kind, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
-        value = value.split("\n") if kind == "lines" else _split(value)
+        value = value.split("\n") if kind == "lines" else list(split_outside(value, ",", "()"))
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
         separated = "a line for each" if kind == "lines" else "commas"
         raise _bad(f"{label} is not a list.", f"Pass a list, or one text with {separated}.")
     entries = [text for one in value if (text := " ".join(one.split()))]
     return tuple(entries if kind == "lines" else dict.fromkeys(entries))
-
-
-def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no parentheses."""
-    parts, depth = [""], 0
-    for character in text:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
 
 
 def _triggers(words: tuple[str, ...]) -> tuple[str, ...]:
