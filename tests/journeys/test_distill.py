@@ -154,7 +154,7 @@ def test_flags_are_answers_and_a_dry_run_writes_nothing(machine: Machine, tmp_pa
         "Created our-notes, version 1.",
     )
     text = machine.text("our-notes")
-    assert 'allowed-tools: "Bash(git tag:*)"' in text
+    assert "allowed-tools: Bash(git tag:*)\n" in text
     assert '\\"changelog\\"' in text
 
 
@@ -212,7 +212,7 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
     )
     assert machine.names() == []
     text = (machine.work / ".agents/skills/notes/SKILL.md").read_text()
-    assert 'allowed-tools: "Bash(git tag:*) Read"' in text
+    assert "allowed-tools: Bash(git tag:*) Read\n" in text
     assert (
         'when_to_use: "Before a tag is set."\nargument-hint: "[version to release]"\narguments: ["VERSION"]\n' in text
     )

@@ -95,7 +95,8 @@ def test_arguments_have_a_hint_and_stand_among_the_inputs() -> None:
         "- `VERSION`: `$VERSION`; in this case `4.2.0`\n- `TEAM`: `$TEAM`\n- file: `docs/releases/notes-4.2.0.md`\n"
     ) in made.body
     text = main_file(made._replace(when_to_use="Before a tag."))
-    assert 'when_to_use: "Before a tag."\nargument-hint: "[VERSION] [TEAM]"\narguments: ["VERSION", "TEAM"]\n' in text
+    said = 'when_to_use: Before a tag.\nargument-hint: "[VERSION] [TEAM]"\narguments:\n  - VERSION\n  - TEAM\n'
+    assert said in text
     skill = read_skill(read_document(text))
     assert (skill.arguments, skill.argument_hint, skill.when_to_use) == (
         ("VERSION", "TEAM"),

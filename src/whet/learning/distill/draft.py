@@ -20,6 +20,7 @@ from whet.learning.distill.outline import fenced, needs, outline, rules, span
 from whet.learning.distill.permissions import grants_of
 from whet.learning.distill.writer import Input, WrittenStep
 from whet.learning.evidence.session import Step
+from whet.skill.edit import set_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -159,30 +160,23 @@ def _inputs(evidence: Evidence, written: Written | None) -> tuple[str, ...]:
 
 
 def frontmatter(made: Draft) -> dict[str, str | list[str]]:
-    """What the frontmatter says besides the name and the metadata; what is empty is left out of it."""
-    names = [one.name for entry in made.arguments if (one := read_argument(entry))]
+    """What the frontmatter says besides the name; what is empty is left out of it."""
     return {
         "description": made.description,
         "when_to_use": made.when_to_use,
         "argument-hint": made.argument_hint,
-        "arguments": names,
+        "arguments": [one.name for entry in made.arguments if (one := read_argument(entry))],
         "allowed-tools": " ".join(made.tools),
+        "metadata.context": "fork" if made.fork else "",
     }
 
 
 def main_file(made: Draft) -> str:
     """The draft as the text of a SKILL.md."""
-    import json
-
-    import yaml
-
-    plain = isinstance(yaml.safe_load(made.name), str)  # and not `no`, `123` or a date
-    lines = ["---", f"name: {made.name if plain else json.dumps(made.name)}"]
-    for key, value in frontmatter(made).items():
-        lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}"] if value else []
-    if made.fork:
-        lines += ["metadata:", "  context: fork"]
-    return "\n".join([*lines, "---", "", made.body])
+    text = f"---\nname: skill\n---\n\n{made.body}"
+    for key, value in {"name": made.name, **frontmatter(made)}.items():
+        text = set_value(text, key, value) if value else text
+    return text
 
 
 def _safe(text: str, language: str = "") -> str:

@@ -130,8 +130,7 @@ def writing_of(
     known = () if own else map(body_of, trees)
     body = merged(old.document.body, made.body, own=own, refused=[*refused, *known])
     body = replaced(body, made.body, [section for name in answers for section in _SECTIONS.get(name, ())])
-    text = replace_body(old.text, f"\n{body}")
-    values = {**frontmatter(made), "metadata.context": "fork" if made.fork else ""}
+    text, values = replace_body(old.text, f"\n{body}"), frontmatter(made)
     for key, names in _KEYS.items():
         if (own and key == "description") or not answers.keys().isdisjoint(names):
             text = _set_or_removed(text, key, values[key])
