@@ -88,7 +88,6 @@ ANSWERS_MODELS = {"Tools", "Tool"}
 WRITTEN_BY_OTHERS = {
     "Approval.given",
     "Call.arguments",
-    "Check.schema",
     "Check.value",
     "Completion.value",
     "DeniedCall.given",

@@ -23,7 +23,7 @@ from whet.learning.distill import draft as drafting
 from whet.learning.distill.names import DESCRIPTION, TRIGGERS
 from whet.learning.distill.writer import RETRIES, TRIGGER, Help, Written, check, read_written
 from whet.learning.evidence.session import MOST_STEPS, Evidence
-from whet.skill.coerce import split_outside
+from whet.skill.coerce import split_outside, truth
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, fields_json, read_value
 
@@ -368,9 +368,8 @@ def _name(text: str) -> str:
 
 
 def _yes(value: Any) -> bool:
-    words = {"fork": True, "yes": True, "y": True, "true": True, "inline": False, "no": False, "n": False}
-    said = words.get(value.strip().lower()) if isinstance(value, str) else value
-    if not isinstance(said, bool):
+    said = truth({"fork": True, "inline": False}.get(str(value).strip().lower(), value))
+    if said is None:
         raise _bad(f"{value!r} is neither yes nor no.", "Answer yes or no.")
     return said
 

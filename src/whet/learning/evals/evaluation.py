@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TOKENS = 1_000_000
 """What one call may spend on a model, where the caller does not say."""
-AGAINST = ("none", "old")
+AGAINST: Mapping[str, Side] = {"none": "without_skill", "old": "old_skill"}
 """What a skill is compared with: having no skill, or the version before."""
 
 
@@ -75,10 +75,12 @@ def eval_skill(
     what it is compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises
     NotFoundError `no-output-evals`, RefusedError `no-sandbox`, ModelError where not a single run came to anything.
     """
+    if against not in AGAINST:
+        raise UsageError("bad-against", f"{against!r} cannot be compared with.", hint="Use none or old.")
     subject = subject_at(workspace, name)
     found = subject.evals()
     budget, judge = Budget(tokens=tokens), grader or model
-    names: tuple[Side, Side] = ("with_skill", _other(against))
+    names: tuple[Side, Side] = ("with_skill", AGAINST[against])
     sides = {names[0]: subject, names[1]: earlier(journal, subject) if against == "old" else None}
     place = results_directory.begin(out) if out else ""
     try:
@@ -97,13 +99,6 @@ def eval_skill(
     if place:
         results_directory.write(place, answer)
     return answer._replace(problem=_problem(answer, min_pass_rate))
-
-
-def _other(against: str) -> Side:
-    """The side that a skill is compared with. Raises UsageError."""
-    if against not in AGAINST:
-        raise UsageError("bad-against", f"{against!r} cannot be compared with.", hint="Use none or old.")
-    return "old_skill" if against == "old" else "without_skill"
 
 
 def measure(
