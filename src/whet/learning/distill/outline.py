@@ -97,7 +97,7 @@ def needs(evidence: Evidence, asked: Sequence[str] = ()) -> list[str]:
     lines = []
     if programs := programs_of(evidence.steps):
         lines.append(f"- Commands: {', '.join(f'`{name}`' for name in programs)}.")
-    tools = dict.fromkeys(step.tool for step in evidence.steps)
+    tools = dict.fromkeys(step.tool for step in evidence.steps if step.tool)
     if others := [name for name in tools if name not in ("Bash", "Read", "Write", "Edit", "Search")]:
         lines.append(f"- Tools: {', '.join(others)}.")
     if asked:
