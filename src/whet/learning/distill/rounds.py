@@ -368,8 +368,8 @@ def _name(text: str) -> str:
 
 
 def _yes(value: Any) -> bool:
-    said = truth({"fork": True, "inline": False}.get(str(value).strip().lower(), value))
-    if said is None:
+    said = truth({"fork": True, "inline": False}.get(value.strip().lower(), value)) if isinstance(value, str) else value
+    if not isinstance(said, bool):
         raise _bad(f"{value!r} is neither yes nor no.", "Answer yes or no.")
     return said
 
