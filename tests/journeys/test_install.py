@@ -378,7 +378,10 @@ def taken_back(team: Team, second: str) -> None:
     assert (machine.text("pdf"), machine.locked()) == (skill("pdf", BODIES)["SKILL.md"], locked)
     code, out, _ = machine.says("uninstall", "deploy", "review")
     removed = ("deploy", "review")
-    gone = [f"Removed {name}, revision {second[:10]}\n  Your edits are removed with it.\n" for name in removed]
+    gone = [
+        f"Removed {name}, revision {second[:10]}\n  This includes your edits, which the history keeps.\n"
+        for name in removed
+    ]
     assert (code, out) == (0, "".join(gone))
     assert machine.ask("uninstall", "deploy", code=1)["code"] == "skill-not-found"
     assert [record["action"] for record in machine.ask("guard", "log")["records"]].count("uninstall") == 3

@@ -219,7 +219,7 @@ def test_what_is_uninstalled_comes_back_with_its_edits_and_its_entry(world: Worl
     world.edit("deploy", "First", "My")
     before = world.there(), world.locked()
     plan = library.sources.plan_uninstall("deploy")
-    assert [step.reason for step in plan.steps] == ["Your edits are removed with it."]
+    assert [step.reason for step in plan.steps] == ["This includes your edits, which the history keeps."]
     library.sources.apply(plan)
     assert (list(world.there()), list(world.locked())) == (["pdf"], ["skills/pdf"])
     library.history.undo(str(library.edit.history.entries("deploy").to_json()["entries"][-1]["id"]))

@@ -500,12 +500,12 @@ class History:
             entries = self._journal.entries(run=what, switches=True)
         if not entries:
             try:
-                path = self._directory(what)[1]
+                name, path = self._directory(what)
             except NotFoundError:
                 entries = self._run_entries(what)
                 what = entries[0].run
             else:
-                return self._last_change(path)
+                return self._last_change(path, name)
         return what, entries
 
     def _run_entries(self, start: str) -> Sequence[Entry]:
@@ -520,12 +520,12 @@ class History:
             message, hint = f"The ids of {len(runs)} runs begin with {start!r}.", "Write more of the id."
         raise NotFoundError("no-such-entry", message, hint=hint)
 
-    def _last_change(self, path: str = "") -> tuple[str, Sequence[Entry]]:
+    def _last_change(self, path: str = "", name: str = "") -> tuple[str, Sequence[Entry]]:
         """The last run that is not taken back, of one skill where its path is given, and what is left of it."""
         runs = self.undoable(path)
         if not runs:
             hint = "`whet redo` makes the last undone change again."
-            what = "This skill has no change left to undo." if path else "Every change is already undone."
+            what = f"{name} has no change left to undo." if path else "Every change is already undone."
             raise UsageError("nothing-changes", what, hint=hint)
         return runs[0][0].run, runs[0]
 

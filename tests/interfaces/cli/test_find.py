@@ -64,7 +64,7 @@ def test_the_message_may_come_from_standard_input(
 
 def test_nothing_found_is_an_answer(whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("find", "qwxyz")
-    hint = "hint: `whet list` shows every skill, `whet find --everywhere` looks for others.\n"
+    hint = "hint: `whet list` shows every skill; `whet find --everywhere` also searches your sources.\n"
     assert (run.returncode, run.stdout, run.stderr) == (0, "", f"No skill fits.\n{hint}")
 
 
@@ -110,8 +110,8 @@ def test_below_a_long_name_the_reasons_have_lines_of_their_own() -> None:
 
 def test_where_nothing_fits_well_that_is_said() -> None:
     hint = (
-        "`whet list` shows every skill, `whet find --everywhere` looks for others, `whet learn feedback --help` "
-        "shows how to improve matching."
+        "`whet list` shows every skill; `whet find --everywhere` also searches your sources; `whet learn feedback "
+        "--help` shows how to improve matching."
     )
     faint, poor = [match("x", 0.03, "one"), match("y", 0.01)], [match("x", 0.2, "one"), match("y", 0.01)]
     table = "No skill fits well. These come closest:\nSKILL  FIT  WHY\nx      20%  one\n"

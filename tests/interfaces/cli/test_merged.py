@@ -262,7 +262,7 @@ def test_a_skill_without_changes_has_nothing_to_undo(
 ) -> None:
     skill("hand")
     ask("new", "other", "--description", "Writes notes.", "--body", "Write.\n")
-    assert ask("undo", "hand", code=2)["error"] == "This skill has no change left to undo."
+    assert ask("undo", "hand", code=2)["error"] == "hand has no change left to undo."
 
 
 @pytest.mark.usefixtures("brought")

@@ -385,7 +385,7 @@ def test_notes_say_what_stands_in_the_way(world: World, monkeypatch: pytest.Monk
     monkeypatch.setenv("PATH", "")
     assert world.plan("cursor", PROGRAM._replace(clone="/src/whet"), hooks=False).notes[0] == (
         "Cursor will start Whet from the clone /src/whet; that fails once you move or delete it. `uv tool install "
-        "'/src/whet[mcp,models]'` installs Whet apart from it; then connect with that `whet`."
+        "'/src/whet[mcp,models]'` installs a separate copy; then connect with that `whet`."
     )
     bare = PROGRAM._replace(serves=False)
     assert world.plan("cursor", bare, hooks=False).notes == (

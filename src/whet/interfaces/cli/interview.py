@@ -29,11 +29,11 @@ _WIDTH = 92
 """Columns of a line, where the terminal has as many."""
 _LEAST = 20
 _HELP = (
-    "Enter or y accepts the proposal, a accepts all that remain; any other text replaces it. e opens your "
-    "editor, b goes back, Ctrl-C stops and keeps your answers."
+    "Enter or `y` accepts the proposal, and `a` this one and all that follow; any other text replaces it. `e` opens "
+    "your editor, `b` goes back, and Ctrl-C stops and keeps your answers."
 )
-_LIST = "Separate list items with commas; +WORD adds one and -WORD removes one."
-_LINES = "-N removes line N, N TEXT rewords it, +TEXT adds a line; e opens them in your editor."
+_LIST = "Separate list items with commas; `+WORD` adds one and `-WORD` removes one."
+_LINES = "`-N` removes line N, `N TEXT` rewords it, `+TEXT` adds a line; `e` opens the lines in your editor."
 KEPT = "Your answers are kept; `whet distill --resume` continues."
 _LINE_NUMBER = re.compile(r"\d+\. *")
 """Which step of the session a line is; people see where it stands in the list instead."""

@@ -367,7 +367,7 @@ def _notes(
     if not here and program.clone:
         notes.append(
             f"{client.title} will start Whet from the clone {program.clone}; that fails once you move or delete it. "
-            f"`{how_to_keep(program.clone)}` installs Whet apart from it; then connect with that `whet`."
+            f"`{how_to_keep(program.clone)}` installs a separate copy; then connect with that `whet`."
         )
     if not here and place.env.get("WHET_HOME"):
         notes.append(f"WHET_HOME is set here; start {client.title} with the same value.")

@@ -50,7 +50,7 @@ ARGUMENTS = 9
 """As many as there may be."""
 AGENT = "the connected agent"
 """What the model is called that calls `skill_distill`."""
-ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "It is unclear whether it worked."}
+ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "The session does not show whether it worked."}
 """How a session ended, in words."""
 ROUNDS: tuple[tuple[str, str, Mapping[str, tuple[str, Kind]]], ...] = (
     (
@@ -256,17 +256,18 @@ class Distillation(NamedTuple):
             told = [f"Rule: {rule}" for rule in evidence.rules]
             told.append(ENDED[evidence.succeeded])
             told += [f"The skill {self.known} covers the same task; keep its name to improve it."] if self.known else []
-            told.append(f"Written by {self.help.name}." if self.help else "An outline; no model wrote it.")
+            told.append(f"Written by {self.help.name}." if self.help else "This is an outline; no model wrote it.")
             return "\n".join(told)
         if name == "when":
             return "The description is all that most models see before they load the skill."
         if name == "tools":
             counted = [f"{use.tool} {use.command}".rstrip() + f" ({use.times} x)" for use in evidence.tools]
             return f"Tools used: {', '.join(counted)}." if counted else "No tool was used."
-        why = "long" if made.fork else "short, or the user took part in it"
+        why = "long" if made.fork else "short, or you took part in it"
+        calls = "1 tool call" if evidence.calls == 1 else f"{evidence.calls} tool calls"
         return (
-            "A skill runs in the conversation, or separately (`context: fork`): an agent of its own carries it out, "
-            f"and only the result comes back. The session was {why}: {evidence.calls} tool calls."
+            "A skill runs in the conversation, or in a separate agent that returns only the result (`context: fork`). "
+            f"This session was {why} ({calls})."
         )
 
 

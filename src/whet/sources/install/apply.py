@@ -226,7 +226,13 @@ def plan_uninstall(
     staying = [card for card in cards if card.place not in gone and card.key not in others]
     for entry in going:
         now = digest(installer.content(entry.path))
-        reason = "" if now == entry.digest else "Your edits are removed with it." if now else "It was already gone."
+        reason = (
+            ""
+            if now == entry.digest
+            else "This includes your edits, which the history keeps."
+            if now
+            else "It was already gone."
+        )
         step = Step("uninstall", "ready", entry.name, entry.path, reason, before=now, previous=entry)
         if target := installer.linked(entry.path):
             reason = f"{entry.path} is a link to {target}; remove the skill there."

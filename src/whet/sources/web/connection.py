@@ -287,7 +287,7 @@ def look_up(host: str, port: int, watch: Watch) -> tuple[str, ...]:
         watch.waiting(since, "was not found by DNS")
     if problem or not found:
         hint = "Check the host name and your internet connection."
-        raise FailedError("unreachable", f"The host {host} has no address.", hint=hint) from next(iter(problem), None)
+        raise FailedError("unreachable", f"The host {host} was not found.", hint=hint) from next(iter(problem), None)
     return tuple(dict.fromkeys(found))
 
 

@@ -69,7 +69,7 @@ class Pool:
         if self._resolve is None:
             found = look_up(address.host, address.port, watch)
         elif not (found := tuple(self._resolve(address.host, address.port))):
-            message = f"The host {address.host} has no address."
+            message = f"The host {address.host} was not found."
             raise FailedError("unreachable", message, hint="Check the spelling of the host.")
         self._allowed.check_found(address, found)
         return found

@@ -241,8 +241,9 @@ def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> Non
     screen.say(f"{', '.join(counts)}." if answer.skills else "Nothing is installed.")
     if followed := sum(skill.outdated and not skill.pinned for skill in answer.skills):
         update = "whet update --here" if options.here else "whet update"
+        them = "it" if answer.outdated == 1 else "them"
         pinned = ", except pinned skills" if followed < answer.outdated else ""
-        screen.hint(f"`{update}` updates them{pinned}; `{update} --dry-run` shows what would change.")
+        screen.hint(f"`{update}` updates {them}{pinned}; `{update} --dry-run` shows what would change.")
 
 
 def _outdated_row(skill: CheckedSkill) -> tuple[str, ...]:

@@ -141,8 +141,8 @@ def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
     if not shown:
         screen.say("No skill fits.")
     if poor:
-        more = "" if getattr(options, "everywhere", False) else ", `whet find --everywhere` looks for others"
-        learn = ", `whet learn feedback --help` shows how to improve matching" if matches else ""
+        more = "" if getattr(options, "everywhere", False) else "; `whet find --everywhere` also searches your sources"
+        learn = "; `whet learn feedback --help` shows how to improve matching" if matches else ""
         screen.hint(f"`whet list` shows every skill{more}{learn}.")
     render_notes(matches.notes, screen)
 
