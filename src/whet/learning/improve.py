@@ -26,7 +26,7 @@ from whet.authoring.writer import Provenance
 from whet.errors import ConflictError, FailedError, UsageError, WhetError
 from whet.guard.secrets.hide import hide_secrets
 from whet.learning.context import held_back
-from whet.learning.evals.evaluation import TOKENS, measure
+from whet.learning.evals.evaluation import measure
 from whet.learning.evals.gate import Reason, compare, examine
 from whet.learning.evals.results import scores
 from whet.learning.evals.subject import Subject
@@ -48,9 +48,6 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.skill.tree import Tree
 
-ROUNDS = 3
-EDITS = 4
-"""Edits in one round: few enough to know what did it."""
 _MOST = {"rounds": 20, "edits": 20, "runs": 100}
 MARK = "Improved by its evals"
 """How the reason of every change begins that comes from here."""
@@ -266,14 +263,14 @@ def improve(
     name: str,
     model: Model,
     *,
-    grader: Model | None = None,
-    rounds: int = ROUNDS,
-    edits: int = EDITS,
-    runs: int = 1,
-    write: bool = False,
-    dry_run: bool = False,
-    tokens: int = TOKENS,
-    progress: Callable[[int, int], None] = lambda _done, _all: None,
+    grader: Model | None,
+    rounds: int,
+    edits: int,
+    runs: int,
+    write: bool,
+    dry_run: bool,
+    tokens: int,
+    progress: Callable[[int, int], None],
 ) -> Improvement:
     """A better version of a skill, proved by its evals; see `SkillLearning.improve`."""
     for what, value in (("rounds", rounds), ("edits", edits), ("runs", runs)):

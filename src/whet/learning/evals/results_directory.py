@@ -36,8 +36,7 @@ def begin(directory: str) -> str:
         raise UsageError("not-a-directory", f"{top} is not a directory.", hint="Choose another with `--out`.", path=top)
     with os_failures(top):
         make_directories(top, durable=False)
-        numbers = [int(found[1]) for name in os.listdir(top) if (found := _ITERATION.fullmatch(name))]
-        number = max(numbers, default=0) + 1
+        number = max(_iterations(top), default=0) + 1
         while True:
             try:
                 os.mkdir(path := os.path.join(top, f"iteration-{number}"))
@@ -86,9 +85,7 @@ def find_results(directory: str, digest: str) -> tuple[str, Any]:
     Raises InvalidError `evals-outdated` where there is none.
     """
     top = os.path.abspath(os.path.expanduser(directory))
-    names = os.listdir(top) if os.path.isdir(top) else []
-    numbers = sorted((int(found[1]) for name in names if (found := _ITERATION.fullmatch(name))), reverse=True)
-    for number in numbers:
+    for number in sorted(_iterations(top), reverse=True) if os.path.isdir(top) else ():
         path = os.path.join(top, f"iteration-{number}", BENCHMARK)
         with suppress(OSError, ValueError, KeyError, TypeError, RecursionError), open(path, "rb") as file:
             told = json.loads(file.read())
@@ -97,6 +94,10 @@ def find_results(directory: str, digest: str) -> tuple[str, Any]:
     message = f"{directory} has no results of the skill as it is now."
     hint = "Run `whet learn eval NAME --out DIR` again."
     raise InvalidError("evals-outdated", message, hint=hint, path=directory)
+
+
+def _iterations(top: str) -> list[int]:
+    return [int(found[1]) for name in os.listdir(top) if (found := _ITERATION.fullmatch(name))]
 
 
 def _write_outputs(folder: str, run: Run) -> None:
