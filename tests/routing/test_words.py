@@ -6,7 +6,7 @@ import pytest
 
 from routing.shelf import router
 from whet.routing.texts import Texts
-from whet.routing.words import Reading, file_words, read_message, table
+from whet.routing.words import Reading, file_kinds, file_words, read_message, small_words, table
 
 OFFICE = (
     Texts("pdf", "Reads, merges and fills in PDF files. Use to summarize or extract text from a PDF.", "Use pypdf."),
@@ -74,7 +74,8 @@ def test_files_are_known_by_their_ending_or_their_name() -> None:
 
 def test_every_row_of_the_table_can_be_used() -> None:
     words = table()
-    assert {language for languages in words.small.values() for language in languages} >= {"de", "fr", "es", "zh", "ja"}
-    assert all(meant for meant in (*words.whole.values(), *words.starts.values(), *words.files.values()))
+    languages = {language for languages in small_words().values() for language in languages}
+    assert languages >= {"@de", "@fr", "@es", "@zh", "@ja"}
+    assert all(meant for meant in (*words.whole.values(), *words.starts.values(), *file_kinds().values()))
     assert all(english.isascii() and english.islower() for meant in words.whole.values() for english in meant)
     assert not {word for word in words.starts if len(word) < 2}

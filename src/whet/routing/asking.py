@@ -67,5 +67,5 @@ def signs(message: str) -> set[str]:
 def table() -> dict[str, float]:
     """The weights, read once."""
     with open(os.path.join(os.path.dirname(__file__), "asking.txt"), encoding="utf-8") as file:
-        rows = (line.rstrip("\n").partition(" ") for line in file if line.strip() and not line.startswith("//"))
-        return {name: float(weight) for weight, _, name in rows}
+        rows = (line.split(" ", 1) for line in file.read().splitlines() if not line.startswith("//"))
+        return {name: float(weight) for weight, name in rows}

@@ -1,7 +1,8 @@
 """The English words that skills are written in, for messages in other languages and for kinds of files.
 
-`words.txt` lists what people commonly ask for. It is no dictionary: words that it lacks stay as they are, so that
-names, technical words and skills in the language of the message are found as before.
+`words.txt` lists what people commonly ask for, `files.txt` what they commonly work on. It is no dictionary: words that
+are not listed stay as they are, so that names, technical words and skills in the language of the message are found as
+before.
 """
 
 from __future__ import annotations
@@ -17,31 +18,26 @@ from whet.skill.terms import WIDE, is_common
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _TOKEN = compile_late(rf"[{WIDE}-\uffff]+|[^\W_{WIDE}-\uffff]+(?:['’][^\W_{WIDE}-\uffff]+)?|[\W_]+")
 _ASCII_TOKEN = compile_late(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)?|[^A-Za-z0-9]+")
 """The same for a text of nothing but ASCII; the other takes longer to compile than most messages to answer."""
+_LANGUAGE = "@"
+"""How a line of small words begins."""
 _TELLING = 7
 """Letters of a listed word that tell a language without a small word beside it."""
-
-_FILES = ("dockerfile", "gemfile")
-"""Names of files without a dot."""
 
 
 class Words(NamedTuple):
     """What the table lists, without case and accents."""
 
-    small: Mapping[str, Sequence[str]]
-    """Small word -> the languages that have it."""
     whole: Mapping[str, Sequence[str]]
     """Word -> English words, the commonest first."""
     starts: Mapping[str, Sequence[str]]
     """How a word starts -> English words."""
     wide: Sequence[tuple[str, Sequence[str]]]
     """Words of scripts without spaces and English words, the longest first; none for small words."""
-    files: Mapping[str, Sequence[str]]
-    """The name of a file, or its ending, -> English words."""
 
 
 class Reading(NamedTuple):
@@ -58,15 +54,16 @@ def read_message(message: str, known: Callable[[str], bool]) -> Reading | None:
 
     Of several English words for one, the first is taken that is `known`.
     """
-    words = table()
+    small = small_words()
     tokens = (_ASCII_TOKEN if message.isascii() else _TOKEN).findall(message)
     folded = [_fold(token) for token in tokens]
-    told = Counter(language for plain in folded for language in words.small.get(plain, ()))
+    told = Counter(language for plain in folded for language in small.get(plain, ()))
     english = sum(plain.isalnum() and is_common(plain) for plain in folded)
     language, most = max(told.items(), key=lambda row: row[1], default=("", 0))
     foreign = most > english
     if not foreign and english and message.isascii():
         return None
+    words = table()
 
     def choose(meant: Sequence[str]) -> str:
         return next(filter(known, meant), meant[0])
@@ -77,7 +74,7 @@ def read_message(message: str, known: Callable[[str], bool]) -> Reading | None:
         kept, meant = token, token
         if plain >= WIDE:
             meant = _in_english(token, words, choose)
-        elif foreign and language in words.small.get(plain, ()):
+        elif foreign and language in small.get(plain, ()):
             kept = meant = ""
         elif foreign or len(plain) >= _TELLING:
             others = _meant(plain, words)
@@ -102,7 +99,7 @@ def _in_english(text: str, words: Words, choose: Callable[[Sequence[str]], str])
 
 def file_words(paths: Iterable[str]) -> tuple[str, ...]:
     """What the files with these paths are, each word once."""
-    files = table().files
+    files = file_kinds()
     names = (path.replace("\\", "/").rpartition("/")[2].casefold() for path in paths)
     keys = (key for name in names for key in (name, os.path.splitext(name)[1]))
     return tuple(dict.fromkeys(word for key in keys for word in files.get(key, ())))
@@ -116,29 +113,50 @@ def _meant(plain: str, words: Words) -> Sequence[str]:
 
 
 @cache
-def table() -> Words:
-    """The words, read once."""
+def small_words() -> Mapping[str, Sequence[str]]:
+    """Small words, without case and accents, and the languages that have them."""
     small: dict[str, list[str]] = {}
+    for language, listed in _rows("words.txt"):
+        if language.startswith(_LANGUAGE):
+            for word in listed:
+                small.setdefault(_fold(word), []).append(language)
+    return small
+
+
+@cache
+def table() -> Words:
+    """What messages of other languages are read by; most messages are English and need none of it."""
     whole: dict[str, Sequence[str]] = {}
     starts: dict[str, Sequence[str]] = {}
     wide: dict[str, Sequence[str]] = {}
+    for head, listed in _rows("words.txt"):
+        english = () if head.startswith(_LANGUAGE) else head.split()
+        for word in listed:
+            if word >= WIDE:
+                wide.setdefault(word, english)
+            elif english:
+                kept = starts if word.endswith("*") else whole
+                kept.setdefault(_fold(word.removesuffix("*")), english)
+    return Words(whole, starts, sorted(wide.items(), key=lambda row: -len(row[0])))
+
+
+@cache
+def file_kinds() -> Mapping[str, Sequence[str]]:
+    """The name of a file, or its ending, and English words."""
     files: dict[str, list[str]] = {}
-    with open(os.path.join(os.path.dirname(__file__), "words.txt"), encoding="utf-8") as file:
+    for english, listed in _rows("files.txt"):
+        for name in listed:
+            files.setdefault(name, []).extend(english.split())
+    return files
+
+
+def _rows(name: str) -> Iterator[tuple[str, list[str]]]:
+    """What stands before the colon of each line of a table, and the words after it."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         for line in file:
-            if line.startswith("@"):
-                language, *listed = line[1:].split()
-                for word in listed:
-                    small.setdefault(_fold(word), []).append(language)
-                wide.update((word, ()) for word in listed if word >= WIDE)
-            elif line.strip() and not line.startswith("//"):
-                english, _, others = line.partition(":")
-                for word in others.split():
-                    if "." in word or word in _FILES:
-                        files.setdefault(word, []).extend(english.split())
-                        continue
-                    kept = wide if word >= WIDE else starts if word.endswith("*") else whole
-                    kept.setdefault(word if kept is wide else _fold(word.removesuffix("*")), english.split())
-    return Words(small, whole, starts, sorted(wide.items(), key=lambda row: -len(row[0])), files)
+            head, colon, listed = line.partition(":")
+            if colon and not head.startswith("//"):
+                yield head, listed.split()
 
 
 def _fold(word: str) -> str:
