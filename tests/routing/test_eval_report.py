@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from routing.counting import Counting
 from whet.routing.evals.formats import Case
 from whet.routing.evals.judge import judged
-from whet.routing.evals.report import Report, Scores, split, tally
+from whet.routing.evals.report import Overall, Report, Scores, split, tally
 from whet.values import as_json
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ NAMES = {"p": "pdf", "d": "docx", "x": "xlsx"}
 
 
 def evaluate(cases: Sequence[Case], judge: Counting) -> Report:
-    return tally(judged(tuple(cases), judge))
+    return tally(judged(tuple(cases), judge), NAMES)
 
 
 def case(message: str, skill: str, *, fits: bool) -> Case:
@@ -43,19 +43,19 @@ CASES = (
 
 def test_the_numbers() -> None:
     report = evaluate(CASES, Counting(TEXTS))
-    assert (report.must, report.offered) == (Scores(1, 4, 2, 2), Scores(4, 1, 2, 2))
-    by_skill = {tally.skill: tally for tally in report.tallies}
-    assert (by_skill["p"].must, by_skill["p"].offered) == (Scores(1, 3, 1, 1), Scores(3, 1, 1, 1))
-    assert (by_skill["d"].must, by_skill["d"].offered) == (Scores(0, 1, 0, 0), Scores(1, 0, 0, 0))
-    assert (by_skill[""].must, by_skill[""].offered) == (Scores(0, 0, 1, 1), Scores(0, 0, 1, 1))
-    assert report.ranks == (1, 1, None, 2, 1)
-    scores = by_skill["p"].offered
+    assert report.overall == Overall(Scores(1, 4, 2, 2), Scores(4, 1, 2, 2), 0.6, 0.8)
+    pdf, docx = report.skills
+    assert (pdf.must, pdf.offered) == (Scores(1, 3, 1, 1), Scores(3, 1, 1, 1))
+    assert (docx.must, docx.offered) == (Scores(0, 1, 0, 0), Scores(1, 0, 0, 0))
+    assert report.no_skill is not None
+    assert (report.no_skill.must, report.no_skill.offered) == (Scores(0, 0, 1, 1), Scores(0, 0, 1, 1))
+    scores = pdf.offered
     assert (scores.precision, scores.recall, scores.f1, scores.accuracy) == (0.75, 0.75, 0.75, 4 / 6)
     assert (Scores(0, 0, 0, 3).precision, Scores(0, 0, 3, 0).recall, Scores(0, 0, 0, 0).accuracy) == (None, None, None)
 
 
 def test_the_document() -> None:
-    answer = as_json(evaluate(CASES, Counting(TEXTS)).tell(NAMES))
+    answer = as_json(evaluate(CASES, Counting(TEXTS)))
     assert [item["skill"] for item in answer["skills"]] == ["pdf", "docx"]
     assert answer["overall"]["must"] == {
         "precision": 0.3333,
@@ -91,7 +91,7 @@ def test_the_document() -> None:
 
 def test_what_another_skill_rightly_wins_is_not_stolen() -> None:
     cases = [case("write letters about pdf", skill, fits=True) for skill in ("p", "d")]
-    assert as_json(evaluate(cases, Counting(TEXTS)).tell(NAMES))["confusions"] == []
+    assert as_json(evaluate(cases, Counting(TEXTS)))["confusions"] == []
 
 
 def test_a_message_is_looked_at_once() -> None:
@@ -102,15 +102,15 @@ def test_a_message_is_looked_at_once() -> None:
 
 def test_long_messages_and_long_lists_are_cut() -> None:
     cases = [case(f"{number} {'word ' * 100}", "p", fits=True) for number in range(60)]
-    answer = as_json(evaluate(cases, Counting(TEXTS)).tell(NAMES))
+    answer = as_json(evaluate(cases, Counting(TEXTS)))
     (pdf,) = answer["skills"]
     assert (pdf["must"]["misses"], len(pdf["missed"]), len(pdf["missed"][0]["message"])) == (60, 50, 300)
 
 
 def test_no_cases_is_an_empty_report() -> None:
     nothing = Scores(0, 0, 0, 0)
-    assert evaluate([], Counting(TEXTS)) == Report((), nothing, nothing, ())
-    assert evaluate([], Counting(TEXTS)).tell({}).overall.first is None
+    overall = Overall(nothing, nothing, None, None)
+    assert evaluate([], Counting(TEXTS)) == Report(0, False, overall, (), None, (), ())
 
 
 def test_two_fifths_of_each_kind_are_held_out() -> None:
@@ -125,7 +125,7 @@ def test_two_fifths_of_each_kind_are_held_out() -> None:
     assert counts == {("p", True): 4, ("p", False): 4, ("d", True): 4, ("d", False): 4}
     assert split(reversed(cases)) == (tuple(reversed_groups(learn)), tuple(reversed_groups(held)))
     report = evaluate(split(cases)[1], Counting(TEXTS))._replace(held_out=True)
-    assert (report.held_out, sum(report.must)) == (True, 16)
+    assert (report.held_out, sum(report.overall.must)) == (True, 16)
 
 
 def reversed_groups(cases: tuple[Case, ...]) -> list[Case]:

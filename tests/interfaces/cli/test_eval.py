@@ -39,13 +39,14 @@ RESULTS = (
     judged("write letters", fits=True, tier="must", winner="d", skill="d"),
     judged("sing", fits=False, tier="may", winner="d", skill=""),
 )
-SUGGESTIONS = (Suggestion("p", "use", "stamp", 2, 1.5), Suggestion("p", "avoid", "bath", 1))
+NAMES = {"p": "pdf", "d": "docx"}
+SUGGESTIONS = (Suggestion("pdf", "use", "stamp", 2, 1.5), Suggestion("pdf", "avoid", "bath", 1))
 
 
 def answer(*, held_out: bool = False, suggestions: tuple[Suggestion, ...] = SUGGESTIONS) -> TriggerEvals:
-    report = tally(RESULTS)._replace(suggestions=suggestions, held_out=held_out)
+    report = tally(RESULTS, NAMES)._replace(suggestions=suggestions, held_out=held_out)
     note = Note("case-unlabelled", "info", "[3] has none.", "Add.", path="t.json")
-    return TriggerEvals(report, {"p": "pdf", "d": "docx"}, (), (note,))
+    return TriggerEvals(report, (), (note,))
 
 
 def options(*words: str) -> Namespace:
@@ -112,7 +113,7 @@ def test_a_missed_minimum_is_said_at_the_end() -> None:
 
 def test_a_library_without_evals() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
-    empty = TriggerEvals(tally(()), {}, (), ())
+    empty = TriggerEvals(tally((), {}), (), ())
     render(against_minima(empty), screen, options("--suggest"))
     assert (screen.text(), screen.messages) == ("", ["No skill has trigger evals yet."])
     assert len(screen.hints) == 1
@@ -137,7 +138,7 @@ def test_who_could_not_be_helped_is_said() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
     render(against_minima(answer(suggestions=())), screen, options("--suggest"))
     assert screen.messages[-1] == "No words were found that would help pdf."
-    render(TriggerEvals(tally(RESULTS[:1]), {}, (), ()), screen, options("--suggest"))
+    render(TriggerEvals(tally(RESULTS[:1], NAMES), (), ()), screen, options("--suggest"))
     assert screen.messages[-1] == "No words are needed."
 
 

@@ -124,7 +124,7 @@ def collect_evals(workspace: Workspace, path: str, results: str, run: Callable[[
 
 
 def _read_triggers(found: TriggerEvals, name: str, among: int) -> TriggerResults:
-    tally = next(each for each in found.report.tell(found.names).skills if each.skill == name)
+    tally = next(each for each in found.report.skills if each.skill == name)
     shares = (tally.must.precision, tally.must.recall, tally.offered.precision, tally.offered.recall)
     return TriggerResults(tally.cases, among, *(None if share is None else round(share, 4) for share in shares))
 

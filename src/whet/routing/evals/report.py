@@ -19,22 +19,20 @@ from whet.library.catalogue import find
 from whet.library.files import open_beneath, read_descriptor, read_file
 from whet.notes import Note
 from whet.routing.evals.formats import EXAMPLES, FORMS, MAX_BYTES, Case, Cases, find_files, read_cases
-from whet.routing.evals.judge import Judge, Judged, Tier, judged
+from whet.routing.evals.judge import RANKS, Judge, Judged, Tier, judged
 from whet.routing.evals.suggestions import suggest as suggestions_of
 from whet.skill.names import key as name_key
 from whet.store.failures import os_failures
 from whet.values import Json, answer_json, as_json, failure_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.discovery import Bounds
     from whet.library.workspace import Workspace
-    from whet.routing.evals.formats import Case
-    from whet.routing.evals.judge import Judge
     from whet.routing.evals.suggestions import Suggestion, Try
 
     T = TypeVar("T")
@@ -84,46 +82,8 @@ class Scores(NamedTuple):
         return {**shares, **self._asdict()}
 
 
-class Stolen(NamedTuple):
-    """Messages for one skill for which another one came up instead."""
-
-    skill: str
-    by: str
-    messages: tuple[str, ...]
-
-    def tell(self, name: Callable[[str], str]) -> ToldTheft:
-        """As a report holds it."""
-        shown = tuple(_shown(message) for message in self.messages[:_MOST_SHOWN])
-        return ToldTheft(name(self.skill), name(self.by), len(self.messages), shown)
-
-
-class Tally(NamedTuple):
-    """How one skill does; the key "" stands for messages that no skill should come up for."""
-
-    skill: str
-    must: Scores
-    offered: Scores
-    missed: tuple[Judged, ...]
-    """Messages for it that it is not even offered for."""
-    only_offered: tuple[Judged, ...]
-    """Messages for it that it does not come up for by itself."""
-    false: tuple[Judged, ...]
-    """Messages not for it that it is offered, or comes up, for."""
-    stolen: tuple[Stolen, ...]
-
-    def tell(self, name: Callable[[str], str], *, explicit: bool = False) -> ToldTally:
-        """As a report holds it; `explicit` says that only a person may invoke the skill."""
-        missed, offered, false = (
-            tuple(_tell(item, name) for item in group[:_MOST_LISTED])
-            for group in (self.missed, self.only_offered, self.false)
-        )
-        stolen = tuple(item.tell(name) for item in self.stolen)
-        told = (name(self.skill), explicit, sum(self.must), self.must, self.offered)
-        return ToldTally(*told, missed, offered, false, stolen)
-
-
-class ToldMessage(NamedTuple):
-    """A message with the wrong outcome, as it appears in a report."""
+class Mistake(NamedTuple):
+    """A message with the wrong outcome."""
 
     message: str
     place: str
@@ -134,8 +94,8 @@ class ToldMessage(NamedTuple):
     first: str | None
 
 
-class ToldTheft(NamedTuple):
-    """Messages that another skill won, as a report holds them."""
+class Theft(NamedTuple):
+    """Messages for one skill for which another one came up instead."""
 
     skill: str
     by: str
@@ -148,22 +108,26 @@ class ToldTheft(NamedTuple):
         return {"skill": self.skill, "by": self.by, "count": self.total, "messages": list(self.messages)}
 
 
-class ToldTally(NamedTuple):
-    """How one skill does, with names instead of keys and no more messages than people read."""
+class Tally(NamedTuple):
+    """How one skill does, with no more messages than people read."""
 
     skill: str
     explicit: bool
+    """Whether only a person may invoke it."""
     cases: int
     must: Scores
     offered: Scores
-    missed: tuple[ToldMessage, ...]
-    only_offered: tuple[ToldMessage, ...]
-    false_triggers: tuple[ToldMessage, ...]
-    stolen: tuple[ToldTheft, ...]
+    missed: tuple[Mistake, ...]
+    """Messages for it that it is not even offered for."""
+    only_offered: tuple[Mistake, ...]
+    """Messages for it that it does not come up for by itself."""
+    false_triggers: tuple[Mistake, ...]
+    """Messages not for it that it is offered, or comes up, for."""
+    stolen: tuple[Theft, ...]
 
 
 class Overall(NamedTuple):
-    """How all skills do together."""
+    """How all skills do together, but for those that never come up by themselves."""
 
     must: Scores
     offered: Scores
@@ -172,70 +136,44 @@ class Overall(NamedTuple):
     top5: float | None
 
 
-class ToldReport(NamedTuple):
-    """How a library does, with names instead of keys."""
+class Report(NamedTuple):
+    """How a library does on its trigger evals."""
 
     cases: int
     held_out: bool
     overall: Overall
-    skills: tuple[ToldTally, ...]
-    no_skill: ToldTally | None
-    confusions: tuple[ToldTheft, ...]
+    skills: tuple[Tally, ...]
+    """The worst recall first."""
+    no_skill: Tally | None
+    """How messages do that no skill should come up for."""
+    confusions: tuple[Theft, ...]
     suggestions: tuple[Suggestion, ...]
 
 
-class Report(NamedTuple):
-    """How a library does on its trigger evals."""
+def tally(results: Sequence[Judged], names: Mapping[str, str], explicit: Collection[str] = ()) -> Report:
+    """The report on cases that were judged.
 
-    tallies: tuple[Tally, ...]
-    """By skill, the worst recall first."""
-    must: Scores
-    offered: Scores
-    """All together, but for the skills that never come up by themselves."""
-    ranks: tuple[int | None, ...]
-    """Where the right skill stood in the ranking, for each message that has one."""
-    explicit: frozenset[str] = frozenset()
-    """The skills that only a person may invoke."""
-    held_out: bool = False
-    suggestions: tuple[Suggestion, ...] = ()
-
-    def asked(self) -> list[Tally]:
-        """Those of skills that come up by themselves."""
-        return [one for one in self.tallies if one.skill and one.skill not in self.explicit]
-
-    def tell(self, names: Mapping[str, str]) -> ToldReport:
-        """The report as JSON; `names` are those of the keys."""
-
-        def name(key: str) -> str:
-            return names.get(key, key)
-
-        confusions = sorted(
-            (item for tally in self.tallies for item in tally.stolen), key=lambda item: (-len(item.messages), item)
-        )
-        first = rounded(_share(sum(rank == 1 for rank in self.ranks), len(self.ranks)))
-        top5 = rounded(_share(sum(rank is not None and rank <= 5 for rank in self.ranks), len(self.ranks)))
-        return ToldReport(
-            sum(sum(tally.must) for tally in self.tallies),
-            self.held_out,
-            Overall(self.must, self.offered, first, top5),
-            tuple(tally.tell(name, explicit=tally.skill in self.explicit) for tally in self.tallies if tally.skill),
-            next((tally.tell(name) for tally in self.tallies if not tally.skill), None),
-            tuple(item.tell(name) for item in confusions[:_MOST_LISTED]),
-            tuple(item._replace(skill=name(item.skill)) for item in self.suggestions),
-        )
-
-
-def tally(results: Sequence[Judged], explicit: Iterable[str] = ()) -> Report:
-    """The report on cases that were judged; `explicit` are the skills that only a person may invoke."""
-    silent = frozenset(explicit)
+    `names` are those of the judge's keys, `explicit` the keys of the skills that only a person may invoke.
+    """
     by_skill: dict[str, list[Judged]] = {}
     for item in results:
         by_skill.setdefault(item.case.skill, []).append(item)
-    tallies = [_tally(skill, items) for skill, items in by_skill.items()]
-    tallies.sort(key=lambda item: (item.offered.recall is None, item.offered.recall or 0.0, item.skill))
-    counted = [item for item in results if item.case.skill not in silent]
-    ranks = tuple(item.rank for item in counted if item.case.fits)
-    return Report(tuple(tallies), _scores(counted, "must"), _scores(counted, "may"), ranks, silent)
+    tallies = {key: _tally(key, items, names, explicit=key in explicit) for key, items in sorted(by_skill.items())}
+    no_skill = tallies.pop("", None)
+    skills = sorted(tallies.values(), key=lambda one: (one.offered.recall is None, one.offered.recall or 0.0))
+    stolen = [theft for one in skills for theft in one.stolen]
+    counted = [item for item in results if item.case.skill not in explicit]
+    ranks = [item.rank or RANKS + 1 for item in counted if item.case.fits]
+    first, top5 = (rounded(_share(sum(rank <= most for rank in ranks), len(ranks))) for most in (1, 5))
+    return Report(
+        len(results),
+        held_out=False,
+        overall=Overall(_scores(counted, "must"), _scores(counted, "may"), first, top5),
+        skills=tuple(skills),
+        no_skill=no_skill,
+        confusions=tuple(sorted(stolen, key=lambda theft: (-theft.total, theft))[:_MOST_LISTED]),
+        suggestions=(),
+    )
 
 
 def split(cases: Iterable[Case]) -> tuple[tuple[Case, ...], tuple[Case, ...]]:
@@ -258,25 +196,31 @@ def hold_out(items: Iterable[T], text: Callable[[T], str]) -> tuple[tuple[T, ...
     return tuple(order[kept:]), tuple(order[:kept])
 
 
-def _tally(skill: str, items: list[Judged]) -> Tally:
+def _tally(skill: str, items: list[Judged], names: Mapping[str, str], *, explicit: bool) -> Tally:
     stolen: dict[str, list[str]] = {}
     for item in items:
         if item.case.fits and item.tier != "must" and item.winner and item.winner != skill and not item.rightful:
-            stolen.setdefault(item.winner, []).append(item.case.message)
-    thefts = sorted((Stolen(skill, by, tuple(messages)) for by, messages in stolen.items()), key=_by_count)
+            stolen.setdefault(item.winner, []).append(_shown(item.case.message))
+    name = names.get(skill, skill)
+    thefts = [
+        Theft(name, names.get(by, by), len(messages), tuple(messages[:_MOST_SHOWN])) for by, messages in stolen.items()
+    ]
+
+    def listed(tiers: tuple[Tier, ...], *, fits: bool) -> tuple[Mistake, ...]:
+        wrong = [item for item in items if item.case.fits is fits and item.tier in tiers]
+        return tuple(_mistake(item, names) for item in wrong[:_MOST_LISTED])
+
     return Tally(
-        skill,
+        name,
+        explicit,
+        len(items),
         _scores(items, "must"),
         _scores(items, "may"),
-        tuple(item for item in items if item.case.fits and item.tier == "none"),
-        tuple(item for item in items if item.case.fits and item.tier == "may"),
-        tuple(item for item in items if not item.case.fits and item.tier != "none"),
-        tuple(thefts),
+        missed=listed(("none",), fits=True),
+        only_offered=listed(("may",), fits=True),
+        false_triggers=listed(("must", "may"), fits=False),
+        stolen=tuple(sorted(thefts, key=lambda theft: (-theft.total, theft.by))),
     )
-
-
-def _by_count(item: Stolen) -> tuple[int, str]:
-    return -len(item.messages), item.by
 
 
 def _scores(items: Iterable[Judged], least: Tier) -> Scores:
@@ -287,16 +231,10 @@ def _scores(items: Iterable[Judged], least: Tier) -> Scores:
     return Scores(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 
-def _tell(item: Judged, name: Callable[[str], str]) -> ToldMessage:
-    return ToldMessage(
-        _shown(item.case.message),
-        item.case.place,
-        item.tier,
-        item.rank,
-        rounded(item.confidence),
-        name(item.winner) if item.winner else None,
-        name(item.first) if item.first else None,
-    )
+def _mistake(item: Judged, names: Mapping[str, str]) -> Mistake:
+    winner, first = (names.get(key, key) or None for key in (item.winner, item.first))
+    message = _shown(item.case.message)
+    return Mistake(message, item.case.place, item.tier, item.rank, rounded(item.confidence), winner, first)
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -331,8 +269,6 @@ class TriggerEvals(NamedTuple):
     """How skills do on their trigger evals."""
 
     report: Report
-    names: Mapping[str, str]
-    """The names of the skills, by the keys in the report."""
     files: tuple[str, ...]
     """Where the messages come from."""
     notes: tuple[Note, ...]
@@ -343,7 +279,7 @@ class TriggerEvals(NamedTuple):
 
     def to_json(self) -> Json:
         """The report as JSON."""
-        answer = answer_json(self.report.tell(self.names))
+        answer = answer_json(self.report)
         answer |= {"files": list(self.files), "report": as_json(self.notes)}
         answer |= {} if self.below is None else {"below": as_json(self.below)}
         return failure_json(answer, self.problem)
@@ -387,15 +323,16 @@ def eval_triggers(
                 raise _without(card, gathered.notes)
     learn, held = split(cases) if held_out else (cases, ())
     results, beside = judged(learn, judge), judged(held, judge)
-    explicit = [str(card.id) for card in catalogue.cards if not card.gates.model_invocable]
-    report = tally(beside if held_out else results, explicit)._replace(held_out=held_out)
+    explicit = {str(card.id) for card in catalogue.cards if not card.gates.model_invocable}
+    shown = {str(card.id): card.full_name for card in (*catalogue.cards, *wanted)}
+    report = tally(beside if held_out else results, shown, explicit)._replace(held_out=held_out)
     if suggest:
         texts = {str(card.id): f"{card.name} {card.description} {card.when}" for card in catalogue.cards}
         found = suggestions_of(results, texts, try_phrase=try_phrase, beside=beside)
-        report = report._replace(suggestions=found)
+        named = tuple(item._replace(skill=shown.get(item.skill, item.skill)) for item in found)
+        report = report._replace(suggestions=named)
     notes = (*gathered.notes, *_explicit_only(cases, catalogue))
-    shown = {str(card.id): card.full_name for card in (*catalogue.cards, *wanted)}
-    return TriggerEvals(report, shown, gathered.files, notes)
+    return TriggerEvals(report, gathered.files, notes)
 
 
 def against_minima(
@@ -408,8 +345,8 @@ def against_minima(
     are a failure, too: nobody measured them.
     """
     report, below = answer.report, list[Below]()
-    skills = [(answer.names.get(one.skill, one.skill), one.must, one.offered) for one in report.asked()]
-    for name, must, offered in (*skills, ("", report.must, report.offered)):
+    skills = [(one.skill, one.must, one.offered) for one in report.skills if not one.explicit]
+    for name, must, offered in (*skills, ("", report.overall.must, report.overall.offered)):
         for measure, value, least in (
             ("precision", rounded(must.precision), min_precision),
             ("recall", rounded(offered.recall), min_recall),

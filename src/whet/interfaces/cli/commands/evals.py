@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.results import Evaluation, Side
     from whet.learning.evals.skill_tests import OwnTests
     from whet.learning.improve import Improvement, Round
-    from whet.routing.evals.report import Overall, ToldReport, ToldTally, TriggerEvals
+    from whet.routing.evals.report import Overall, Report, Tally, TriggerEvals
     from whet.routing.evals.suggestions import Suggestion
 
 
@@ -212,52 +212,51 @@ def render_unusable(error: InvalidError, screen: Screen, _options: Namespace) ->
 
 def render_triggers(evals: TriggerEvals, screen: Screen, options: Namespace) -> None:
     """A table and the messages behind it; lines for a program."""
-    told = evals.report.tell(evals.names)
     render_report(evals.notes, screen, place=True, hint=True)
-    _render_numbers(told, screen)
-    _render_summary(told, screen, options)
+    _render_numbers(evals.report, screen)
+    _render_summary(evals.report, screen, options)
     render_failure(evals.problem, screen)
 
 
-def _render_numbers(told: ToldReport, screen: Screen) -> None:
-    rows = [(tally.skill, str(tally.cases), *_format_numbers(tally)) for tally in told.skills]
+def _render_numbers(report: Report, screen: Screen) -> None:
+    rows = [(tally.skill, str(tally.cases), *_format_numbers(tally)) for tally in report.skills]
     screen.grid(("SKILL", "MESSAGES", "MUST P", "MUST R", "OFFERED P", "OFFERED R"), rows)
-    for tally in (*told.skills, *filter(None, [told.no_skill])):
+    for tally in (*report.skills, *filter(None, [report.no_skill])):
         _render_mistakes(tally, screen)
-    if told.suggestions and screen.tty:
+    if report.suggestions and screen.tty:
         screen.line()
         screen.line(screen.paint("Suggestions", "bold"))
-        for item in told.suggestions:
+        for item in report.suggestions:
             screen.paragraph(_format_suggestion(item), 4, "  ")
     else:
-        screen.say(*(f"Suggestion for {_format_suggestion(item)}" for item in told.suggestions))
+        screen.say(*(f"Suggestion for {_format_suggestion(item)}" for item in report.suggestions))
 
 
-def _render_summary(told: ToldReport, screen: Screen, options: Namespace) -> None:
-    if not told.cases:
+def _render_summary(report: Report, screen: Screen, options: Namespace) -> None:
+    if not report.cases:
         screen.say("No skill has trigger evals yet.")
         screen.hint("Write evals/triggers.json in a skill: a JSON list of {query, should_trigger}.")
         return
-    which = "held-out message" if told.held_out else "message"
-    must_p, must_r, offered_p, offered_r = _format_numbers(told.overall)
+    which = "held-out message" if report.held_out else "message"
+    must_p, must_r, offered_p, offered_r = _format_numbers(report.overall)
     screen.say(
-        f"{plural(told.cases, which)}: triggers automatically with precision {must_p} and recall {must_r}; is "
+        f"{plural(report.cases, which)}: triggers automatically with precision {must_p} and recall {must_r}; is "
         f"offered with {offered_p} and {offered_r}."
     )
-    if options.suggest and (unhelped := _skills_without_suggestion(told)):
+    if options.suggest and (unhelped := _skills_without_suggestion(report)):
         screen.say(f"No words were found that would help {', '.join(unhelped)}.")
-    elif options.suggest and not told.suggestions:
+    elif options.suggest and not report.suggestions:
         screen.say("No words are needed.")
 
 
-def _skills_without_suggestion(told: ToldReport) -> list[str]:
+def _skills_without_suggestion(report: Report) -> list[str]:
     """The skills that something went wrong for and that have no suggestion."""
-    helped = {item.skill for item in told.suggestions}
-    wrong = (one.skill for one in told.skills if not one.explicit and (one.missed or one.false_triggers))
+    helped = {item.skill for item in report.suggestions}
+    wrong = (one.skill for one in report.skills if not one.explicit and (one.missed or one.false_triggers))
     return [clean(name) for name in wrong if name not in helped]
 
 
-def _format_numbers(found: ToldTally | Overall) -> tuple[str, ...]:
+def _format_numbers(found: Tally | Overall) -> tuple[str, ...]:
     must, offered = found.must, found.offered
     shares = (must.precision, must.recall, offered.precision, offered.recall)
     return tuple(_format_rate(share and round(share, 4)) for share in shares)
@@ -275,7 +274,7 @@ class Mistake(NamedTuple):
     tier: str = ""
 
 
-def _mistakes(tally: ToldTally) -> Iterator[Mistake]:
+def _mistakes(tally: Tally) -> Iterator[Mistake]:
     """The messages that went wrong for one skill, or for none."""
     stolen = {message for theft in tally.stolen for message in theft.messages}
     groups = {"missed": tally.missed, "offered": tally.only_offered, "false": tally.false_triggers}
@@ -288,7 +287,7 @@ def _mistakes(tally: ToldTally) -> Iterator[Mistake]:
         yield from (Mistake("stolen", message, theft.by) for message in theft.messages)
 
 
-def _render_mistakes(tally: ToldTally, screen: Screen) -> None:
+def _render_mistakes(tally: Tally, screen: Screen) -> None:
     """The messages that went wrong for one skill."""
     wrong, name = [*_mistakes(tally)], tally.skill or _NO_SKILL
     if not screen.tty:
