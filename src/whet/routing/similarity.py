@@ -28,9 +28,10 @@ import re
 from array import array
 from bisect import bisect_left
 from collections import Counter
+from functools import lru_cache
 from heapq import nsmallest
 from math import log, sqrt
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.skill.terms import WIDE, filler_terms, spell, stem
 
@@ -82,7 +83,6 @@ _SHOWN = 6
 _REMEMBERED = 1000
 """Skills of which is kept what was worked out for a pair; pairs come in an order in which that is nearly enough."""
 
-Value = TypeVar("Value")
 Vector = dict[int, float]
 """Term -> weight, the heaviest first."""
 
@@ -102,9 +102,10 @@ class Similarity:
         self._rarity = _rarities(users, len(texts), len(others), each, self._vocabulary)
         self._own = [_vector(found, self._rarity) for found in self._said]
         self._users = users[0] + users[1]
-        self._heard = _Remembered[tuple[Vector, float, float]]()
-        self._runs = _Remembered[set[int]]()
-        self._mentioned = _Remembered[frozenset[str]]()
+        remember = lru_cache(maxsize=_REMEMBERED)
+        self._heard = remember(self._hear)
+        self._runs = remember(self._read_runs)
+        self._mentioned = remember(self._read_mentioned)
         self.pairs = {pair: self._cosine(*pair) for pair in self._candidates()}
         """Pairs of places that are worth a look, the smaller first, and their cosines."""
         self._nearest = self._neighbours()
@@ -179,40 +180,36 @@ class Similarity:
     def _around(self, one: int, other: int, own: float) -> float:
         """The cosine of two skills with those around them, less what they say for each other."""
         for_one, for_other = self._nearest[one].get(other, 0.0), self._nearest[other].get(one, 0.0)
-        mine, my_square, my_self = self._with_neighbours(one)
-        theirs, their_square, their_self = self._with_neighbours(other)
+        mine, my_square, my_self = self._heard(one)
+        theirs, their_square, their_self = self._heard(other)
         product = _dot(mine, theirs) - for_other * my_self - for_one * their_self + for_one * for_other * own
         my_square += for_one * (for_one - 2 * _dot(self._own[other], mine)) if for_one else 0.0
         their_square += for_other * (for_other - 2 * _dot(self._own[one], theirs)) if for_other else 0.0
         return product / sqrt(my_square * their_square) if min(my_square, their_square) > 0 else 0.0
 
-    def _with_neighbours(self, at: int) -> tuple[Vector, float, float]:
+    def _hear(self, at: int) -> tuple[Vector, float, float]:
         """A skill's terms with those of its nearest; the square of their length; their product with its own terms."""
-        if at not in self._heard:
-            own = self._own[at]
-            found = dict(own)
-            for other, loud in self._nearest[at].items():
-                for term, weight in self._own[other].items():
-                    found[term] = found.get(term, 0.0) + loud * weight
-            if len(found) > _HEARD:
-                found = {term: found[term] for term in nsmallest(_HEARD, found, key=lambda term: (-found[term], term))}
-            self._heard[at] = found, sum(weight * weight for weight in found.values()), _dot(own, found)
-        return self._heard[at]
+        own = self._own[at]
+        found = dict(own)
+        for other, loud in self._nearest[at].items():
+            for term, weight in self._own[other].items():
+                found[term] = found.get(term, 0.0) + loud * weight
+        if len(found) > _HEARD:
+            found = {term: found[term] for term in nsmallest(_HEARD, found, key=lambda term: (-found[term], term))}
+        return found, sum(weight * weight for weight in found.values()), _dot(own, found)
 
     def _copied(self, one: int, other: int) -> tuple[float, bool]:
         """How much of the shorter text stands word for word in the longer one, and whether that makes it a copy."""
-        mine, theirs = self._runs_of(one), self._runs_of(other)
+        mine, theirs = self._runs(one), self._runs(other)
         both, shorter, longer = len(mine & theirs), *sorted((len(mine), len(theirs)))
         copied = both / (shorter + _SLACK)
         return copied, copied >= _GROWN or both >= _SAME * longer > 0
 
-    def _runs_of(self, at: int) -> set[int]:
+    def _read_runs(self, at: int) -> set[int]:
         """Every three words in a row, as one number."""
-        if at not in self._runs:
-            base, said = len(self._vocabulary), self._said[at].terms
-            runs = zip(said, said[1:], said[2:], strict=False)
-            self._runs[at] = {(first * base + second) * base + third for first, second, third in runs}
-        return self._runs[at]
+        base, said = len(self._vocabulary), self._said[at].terms
+        runs = zip(said, said[1:], said[2:], strict=False)
+        return {(first * base + second) * base + third for first, second, third in runs}
 
     def _mentions(self, one: int, other: int) -> float:
         """What is left of a score for how much each skill mentions of what only the other one is called after.
@@ -228,28 +225,16 @@ class Similarity:
     def _missed(self, terms: frozenset[int], at: int) -> Iterator[float]:
         """The share of these terms that a skill does not mention; nothing where there are none."""
         if whole := sum(self._rarity[term] for term in terms):
-            unsaid = [term for term in terms if not self._stems(at).issuperset(self._stem(term))]
+            unsaid = [term for term in terms if not self._mentioned(at).issuperset(self._stem(term))]
             yield sum(self._rarity[term] for term in unsaid) / whole
 
-    def _stems(self, at: int) -> frozenset[str]:
-        if at not in self._mentioned:
-            found = map(self._stem, set(self._said[at].terms))
-            self._mentioned[at] = frozenset(stem for stems in found for stem in stems)
-        return self._mentioned[at]
+    def _read_mentioned(self, at: int) -> frozenset[str]:
+        return frozenset(stem for term in set(self._said[at].terms) for stem in self._stem(term))
 
     def _stem(self, term: int) -> tuple[str, ...]:
         """By what it is told that a term is mentioned: its beginning, or its characters where words are not apart."""
         word = self._vocabulary[term]
         return tuple(word) if word[0] >= WIDE else (word[:_STEM].rstrip("e"),)
-
-
-class _Remembered(dict[int, Value]):
-    """What was worked out for skills; it begins anew when there is too much of it."""
-
-    def __setitem__(self, at: int, value: Value) -> None:
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        super().__setitem__(at, value)
 
 
 # --- from texts to vectors ------------------------------------------------------------------------------------------
