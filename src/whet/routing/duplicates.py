@@ -49,6 +49,8 @@ class Pair(NamedTuple):
     """At most 1, which is the same text."""
     shared: tuple[str, ...]
     """The words that tell most of what both have in common."""
+    paths: tuple[str, ...] = ()
+    """Where the two are, if that is known."""
 
 
 class Alike(NamedTuple):
@@ -121,21 +123,10 @@ def spread(names: Collection[str], count: int = CANDIDATES) -> tuple[str, ...]:
     return tuple(ordered[at * len(ordered) // count] for at in range(count)) if len(ordered) > count else tuple(ordered)
 
 
-class Duplicate(NamedTuple):
-    """Two skills that are for the same job."""
-
-    one: str
-    other: str
-    score: float
-    shared: tuple[str, ...]
-    """The words that tell most of what they have in common."""
-    paths: tuple[str, str]
-
-
 class Duplicates(NamedTuple):
     """The pairs that were found, the most alike first."""
 
-    pairs: tuple[Duplicate, ...]
+    pairs: tuple[Pair, ...]
     compared: int
     """Skills that were compared in full."""
     total: int
@@ -168,14 +159,9 @@ def find_duplicates(
         own = workspace.find(name)[0].full_name
         compared, others = shelf.alike(shelf.texts(own), own, least, most)
         found = tuple(Pair(own, *other) for other in others)
-    pairs = tuple(
-        Duplicate(
-            *(pair.one, pair.other, round(pair.score, 2), tuple(pair.shared)),
-            (shelf.cards[pair.one].location, shelf.cards[pair.other].location),
-        )
-        for pair in found
-    )
-    return Duplicates(pairs, compared, len(shelf.cards), least, tuple(shelf.problems))
+    paths = [tuple(shelf.cards[name].location for name in (pair.one, pair.other)) for pair in found]
+    pairs = [pair._replace(score=round(pair.score, 2), paths=at) for pair, at in zip(found, paths, strict=True)]
+    return Duplicates(tuple(pairs), compared, len(shelf.cards), least, tuple(shelf.problems))
 
 
 def resembling(workspace: Workspace, name: str, told: Texts, threshold: float = RESEMBLING) -> tuple[Alike, ...]:

@@ -12,12 +12,12 @@ from whet.interfaces.cli.commands.match import render_duplicates as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Parser
 from whet.notes import Note
-from whet.routing.duplicates import Duplicate, Duplicates
+from whet.routing.duplicates import Duplicates, Pair
 
 if TYPE_CHECKING:
     from whet.interfaces.cli.parser import Namespace
 
-PAIR = Duplicate("keys", "stills\x1b[2J", 0.7, ("ffmpeg", "png"), ("/a", "/b"))
+PAIR = Pair("keys", "stills\x1b[2J", 0.7, ("ffmpeg", "png"), ("/a", "/b"))
 ANSWER = Duplicates((PAIR,), compared=4, total=12, threshold=0.5, report=())
 
 
