@@ -52,8 +52,8 @@ class Remark(NamedTuple):
     """What was said about one message."""
 
     time: int
-    skill: str
-    """Its id; of an older Whet, the key of its name."""
+    skill: str | None
+    """Its id, or of an older Whet the key of its name; in a list the name of the skill, None for no skill."""
     message: str
     fits: bool
     origin: str
@@ -214,21 +214,10 @@ class Noted(NamedTuple):
         return answer_json(self)
 
 
-class Said(NamedTuple):
-    """A remark, and what its skill is called; None for messages that no skill should come up for."""
-
-    remark: Remark
-    skill: str | None
-
-    def to_json(self) -> Json:
-        """The remark as a list holds it."""
-        return {**self.remark.to_json(), "skill": self.skill}
-
-
 class Remarks(NamedTuple):
     """What was said, the newest first."""
 
-    feedback: tuple[Said, ...]
+    feedback: tuple[Remark, ...]
 
     def to_json(self) -> Json:
         """The remarks as JSON."""
@@ -277,9 +266,9 @@ def listed(feedback: Feedback, workspace: Workspace, name: str | None = None) ->
     """
     remarks = feedback.entries(*(() if name is None else _keys(feedback, workspace, name)))
     names = {key: card.full_name for card in workspace.snapshot().catalogue.cards for key in card.known_as[:2]}
-    return Remarks(
-        tuple(Said(item, names.get(item.skill) or item.skill.rpartition("/")[2] or None) for item in remarks)
-    )
+    keys = (item.skill or NO_SKILL for item in remarks)
+    shown = (names.get(key) or key.rpartition("/")[2] or None for key in keys)
+    return Remarks(tuple(item._replace(skill=skill) for item, skill in zip(remarks, shown, strict=True)))
 
 
 def forget(feedback: Feedback, workspace: Workspace, name: str | None, message: str | None = None) -> Forgotten:

@@ -15,7 +15,7 @@ from whet.interfaces.cli.commands.match import run_feedback as run
 from whet.interfaces.cli.context import Context
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Namespace, Parser
-from whet.routing.feedback import Forgotten, Noted, Remark, Remarks, Said
+from whet.routing.feedback import Forgotten, Noted, Remark, Remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,8 +95,8 @@ def test_a_sentence(render: Callable[[Any, Screen, Namespace], None], answer: An
 )
 def test_the_list(tty: bool, text: str) -> None:
     screen = Screen(tty=tty, colour=False, columns=80)
-    unwanted = REMARK._replace(skill="", fits=False, message="Sing")
-    render_remarks(Remarks((Said(REMARK, "pdf"), Said(unwanted, None))), screen, Namespace())
+    unwanted = REMARK._replace(skill=None, fits=False, message="Sing")
+    render_remarks(Remarks((REMARK._replace(skill="pdf"), unwanted)), screen, Namespace())
     assert screen.text() == text
 
 

@@ -13,6 +13,7 @@ from whet.library.visibility import MODEL, hidden
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
+    from typing import TypeVar
 
     from whet.library.workspace import Snapshot
     from whet.routing.evals.formats import Case
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from whet.routing.index_manager import IndexManager
     from whet.routing.router import Detected, Entry, Found, Router
     from whet.routing.texts import Texts
+
+    T = TypeVar("T")
 
 Tier: TypeAlias = Literal["must", "may", "none"]
 RANKS = 10
@@ -121,21 +124,18 @@ class IndexJudge:
 
     def find(self, message: str, k: int = 10) -> tuple[Found, ...]:
         """The best skills for a message, the best first."""
-        return self._index_manager.ask(
-            lambda router, _: (self._router or router).find(message, k, allowed=self._seen), self._snapshot
-        )
+        return self._ask(lambda router: router.find(message, k, allowed=self._seen))
 
     def detect(self, message: str) -> Detected:
         """What should come up for a message."""
-        return self._index_manager.ask(
-            lambda router, _: (self._router or router).detect(message, allowed=self._seen), self._snapshot
-        )
+        return self._ask(lambda router: router.detect(message, allowed=self._seen))
 
     def confidence(self, message: str, key: str) -> float:
         """How probable it is that this skill should come up."""
-        return self._index_manager.ask(
-            lambda router, _: (self._router or router).confidence(message, key), self._snapshot
-        )
+        return self._ask(lambda router: router.confidence(message, key))
+
+    def _ask(self, question: Callable[[Router], T]) -> T:
+        return self._index_manager.ask(lambda router, _: question(self._router or router), self._snapshot)
 
 
 class Trial:

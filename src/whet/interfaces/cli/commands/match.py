@@ -306,12 +306,12 @@ def render_remarks(remarks: Remarks, screen: Screen, _options: Namespace) -> Non
     rows = [
         (
             format_time(screen, remark.time),
-            skill or _NO_SKILL,
+            remark.skill or _NO_SKILL,
             "fits" if remark.fits else "does not fit",
             remark.origin,
             remark.message,
         )
-        for remark, skill in remarks.feedback
+        for remark in remarks.feedback
     ]
     screen.grid(("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows, "There is no feedback yet.")
 
