@@ -135,7 +135,7 @@ def shelf(files: Mapping[str, bytes]) -> Routes:
 def test_a_directory(machine: Machine) -> None:
     directory = machine.work / "shared" / "review"
     written(directory, OLD)
-    lives(machine, "./shared/review", lambda: written(directory, NEW), shown=str(directory), trust="community")
+    lives(machine, "./shared/review", lambda: written(directory, NEW), shown=str(directory), trust="directory")
 
 
 def archives() -> list[Any]:
@@ -280,7 +280,7 @@ def test_a_marketplace_in_a_directory(machine: Machine) -> None:
         "marketplace:./market",
         lambda: written(directory, market(NEW)),
         shown=str(directory / "plugins" / "quality" / "skills" / "review"),
-        trust="community",
+        trust="directory",
         listed="community",  # a list vouches for nobody; where its plugins lie is what counts
         skills=("notes", "review"),
     )

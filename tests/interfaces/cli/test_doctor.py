@@ -59,7 +59,7 @@ def test_a_healthy_library_gets_only_a_word_about_the_sandbox(
     (tmp_path / "r").mkdir()
     assert codes(whet("--root", str(tmp_path / "r"), "doctor", "--json")) == []
     run = whet("--root", str(tmp_path / "r"), "doctor")
-    assert (run.returncode, run.stdout[:2], run.stderr) == (0, "1 ", "")
+    assert (run.returncode, run.stdout[:2], run.stderr) == (0, "1 ", "No errors or warnings.\n")
 
 
 def test_only_errors_make_the_check_fail(

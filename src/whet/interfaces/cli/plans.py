@@ -181,10 +181,10 @@ def _ask_agreement(plan: Plan, verb: str, override: str, context: Context) -> st
         unfolded = screen_for(sys.stderr, context.env)
         for found in context.library.sources.compare(plan._replace(steps=tuple(changed))):
             if found.yours and found.source:
-                for title, text in (("You changed", found.yours), ("The source changed", found.source)):
-                    unfolded.line(unfolded.paint(f"{title} in {clean(found.name)}:", "bold"))
+                for title, text in (("Your edits", found.yours), ("The source's changes", found.source)):
+                    unfolded.line(unfolded.paint(f"{title} to {clean(found.name)}:", "bold"))
                     paint_diff(unfolded, text)
-                what = "The update changes in" if found.result else "The update changes nothing in"
+                what = "The update changes" if found.result else "The update changes nothing in"
                 unfolded.line(unfolded.paint(f"{what} {clean(found.name)}{':' if found.result else '.'}", "bold"))
             paint_diff(unfolded, found.result)
         return unfolded.text()

@@ -118,10 +118,12 @@ def render_doctor(diagnosis: Diagnosis, screen: Screen, options: Namespace) -> N
     for at, (severity, notes) in enumerate(by_severity.items()):
         if at:
             screen.line()
-        title = f"{len(notes):,} info" if severity == "info" else plural(len(notes), severity)
+        title = plural(len(notes), "note" if severity == "info" else severity)
         screen.line(screen.paint(title, "bold", SEVERITY_STYLES[severity]))
         for note in notes:
             _render_note(note, screen)
+    if not by_severity.keys() & {"error", "warning"}:
+        screen.say("No errors or warnings.")
     if screen.tty and not screen.verbose and any(note.hint for note in by_severity.get("info", ())):
         screen.hint("-v shows where, and what you can do.")
 
