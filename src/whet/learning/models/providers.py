@@ -57,15 +57,13 @@ def open_model(spec: str, env: Mapping[str, str], *, timeout: float = TIMEOUT) -
 
         return Panel([open_model(name, env, timeout=timeout) for name in names])
     kind, _, rest = spec.strip().partition(":")
-    if kind in ("recorded", "recording") and rest:
+    path, marked, inner = rest.partition("#") if kind == "recording" else (rest, "#", "")
+    nested = not path or not marked or inner.startswith(("recorded:", "recording:"))
+    if kind in ("recorded", "recording") and not nested:
         from whet.learning.models.recorded import Recorded
 
-        path, marked, inner = (rest, "", "") if kind == "recorded" else rest.partition("#")
-        if kind == "recorded":
-            return Recorded(path)
-        if marked and path and not inner.startswith(("recorded:", "recording:")):
-            real = open_model(inner, env, timeout=timeout)
-            return Recorded(path, real, secrets=keys_of(env))
+        real = open_model(inner, env, timeout=timeout) if kind == "recording" else None
+        return Recorded(path, real, secrets=keys_of(env))
     if kind not in PROVIDERS or not rest:
         known = ", ".join(f"{name}:" for name in (*PROVIDERS, "recorded"))
         hint = f"Write it as openai:gpt-5; the provider before the colon is one of {known}"

@@ -90,11 +90,8 @@ def moment(value: Any) -> int:
         return 0
     try:
         time = datetime.fromisoformat(value)
-    except ValueError:
-        return 0
-    try:
         since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
-    except OverflowError:
+    except (ValueError, OverflowError):
         return 0
     return max(0, since // timedelta(microseconds=1) * 1_000)
 
