@@ -15,10 +15,6 @@ from whet.records import NamedTuple
 
 HARD_TOOLS = 5
 """Tool calls from which on a task took steps that somebody might want to repeat; below that there is little to keep."""
-HARD_RECOVERIES = 1
-"""Tool calls that worked after one that failed. One is enough: what fails for one will fail for the next, too."""
-HARD_CORRECTIONS = 1
-"""Messages with which the user put the agent right. One is enough: nobody wants to say it twice."""
 GLANCE = 8 * 1024 * 1024
 """Bytes at the end of a transcript that are glanced at."""
 _CALLS = compile_late(
@@ -78,8 +74,12 @@ NOTHING = Counts()
 
 
 def is_hard(counts: Counts) -> bool:
-    """Is the session worth a closer look when it is over?"""
-    return counts.tools >= HARD_TOOLS or counts.recoveries >= HARD_RECOVERIES or counts.corrections >= HARD_CORRECTIONS
+    """Is the session worth a closer look when it is over?
+
+    One recovery is enough, because what fails for one will fail for the next, too; and one correction, because nobody
+    wants to say it twice.
+    """
+    return counts.tools >= HARD_TOOLS or counts.recoveries > 0 or counts.corrections > 0
 
 
 def glance(path: str) -> Counts:
