@@ -170,7 +170,9 @@ _FUNCTION = expression(r"\n[ \t]{0,40}[A-Za-z_]\w{0,40}[ \t]?\(\)[ \t]?\{")
 def _is_command(text: str, language: str = "") -> bool:
     """Is there a line that a shell would run?"""
     behind = f"\n{text}"
-    return _COMMAND.search(behind) is not None or (language != "javascript" and _FUNCTION.search(behind) is not None)
+    if any(map(text.__contains__, (" ", "\t", "="))) and _COMMAND.search(behind) is not None:
+        return True
+    return language != "javascript" and "()" in text and _FUNCTION.search(behind) is not None
 
 
 _SPELLING = frozenset(("split-command", "shell-not-read", "unpinned-run"))
