@@ -100,9 +100,14 @@ def test_a_file_that_a_program_of_ruby_fetches_and_runs(run: str) -> None:
         ("git clean -fdx", set()),
         ("git clean -fdx build", set()),
         ("cd frontend && git clean -fdx", set()),
+        ('for d in Documents Desktop; do rm -rf "$HOME/$d"; done', {"wipe-home"}),
+        ('for d in ~/*/; do rm -rf "$d"; done', {"wipe-home"}),
+        ('for d in dist build; do rm -rf "$HOME/work/$d"; done', set()),
+        ("cd ~ && find . -type f -mtime +1 -delete", {"wipe-home"}),
+        ("cd ~/.cache/tool && find . -type f -mtime +1 -delete", set()),
     ],
 )
-def test_git_clean_of_more_than_a_project(command: str, rules: set[str]) -> None:
+def test_removal_of_more_than_a_project(command: str, rules: set[str]) -> None:
     assert critical(shell.check(command).hits) == rules
 
 

@@ -271,9 +271,9 @@ def _run_files(scene: Scene, step: Step) -> Iterator[Inner]:
             paths += [word for one in step.feeders if one.name == "cat" for word in one.operands]
     for path in paths:
         origins = scene.writers.get(bare_path(path), [])[:8]
-        text = "\n".join(filter(None, map(scene.content, origins)))
-        text = text or scene.script.known.files.get(bare_path(path), "")
-        if text.strip() and origins:
+        text = scene.script.known.files.get(bare_path(path), "") if origins else ""
+        text = text or "\n".join(filter(None, map(scene.content, origins)))
+        if text.strip():
             line = origins[0].command.line + (origins[0].command.heredoc is not None)
             shebang = _SHEBANG.match(text)
             yield Inner(INTERPRETERS.get(shebang[1], language) if shebang else language, text, True, line)

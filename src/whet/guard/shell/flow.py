@@ -19,7 +19,7 @@ from whet.guard.places import places
 from whet.guard.shell.clients import fetches, printing, programs, sends, table
 from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
-from whet.guard.shell.constant import decodes, unescape
+from whet.guard.shell.constant import decodes, read_file, unescape
 from whet.guard.shell.words import Known, Word
 from whet.guard.shell.wrappers import inner, name_of, peel, texts_of
 from whet.guard.taint.call import Call
@@ -311,9 +311,15 @@ class Scene(Judges):
                 text = " ".join(map(self._said, one.spelled))
                 found.append(unescape(text) if one.name == "printf" or one.has("-e") else text)
             found += [two.target.text for two in one.command.redirections if two.operator == "<<<"]
+            found += [self._text_of(two.target.text) for two in one.command.redirections if two.operator == "<"]
             for word in (one.texts if one.name in programs("movers") or one.name in _SHOWN else ()) if depth else ():
                 found += (self.content(origin, depth - 1) for origin in self.writers.get(bare_path(word), ())[:4])
+                found.append(self._text_of(word) if not self.writers.get(bare_path(word)) else "")
         return "\n".join(part for part in found if part)
+
+    def _text_of(self, path: str) -> str:
+        """What the package has in a file."""
+        return read_file(path, self.script.known.files) or ""
 
     def _said(self, word: Word) -> str:
         """The text of a word. For a variable, the part of its text that is known."""
@@ -405,6 +411,9 @@ class Scene(Judges):
             if one.operator.startswith("<"):
                 found.update(self.in_file(step, one.target.text, one.target, -1))
                 found.update((mark, None) for two in step.below if two.command.slot < 0 for mark in two.passed())
+        for two in step.below if step.command.heredoc else ():
+            if "heredoc" in two.command.inside:
+                found.update(dict.fromkeys(two.passed()))
         for name in _VARIABLE.findall((step.command.heredoc or "")[:20_000]):
             found.update(dict.fromkeys(self._in_variable(step, name)))
         return found
@@ -567,7 +576,9 @@ class Scene(Judges):
         if reads and name in programs("movers"):
             texts += step.operands if step.placed("output") else step.operands[:-1]
         elif reads:
-            texts += step.texts
+            texts += [
+                one.text for one in read_arguments(name, tuple(step.texts)) if not one.option.startswith("--exclude")
+            ]
         elif name in programs("fetchers"):
             texts += [text.partition("@")[2] for text in step.placed("body", "form")]
             texts += step.placed("file")
@@ -754,7 +765,8 @@ def _searched(step: Step) -> Iterator[Mark]:
 
 def _source_code(step: Step) -> Mark | None:
     """The project as a whole, or the home, in what a step prints or packs."""
-    packed = step.name in programs("archivers") and any(word in table()["everything"] for word in step.texts)
+    here = not step.folder or step.folder in _COMMON_FOLDERS
+    packed = here and step.name in programs("archivers") and any(word in table()["everything"] for word in step.texts)
     if packed or (step.name == "git" and step.texts[:1] and step.texts[0] in table()["prints_source"]):
         return Mark("file", "the source code of the project", ".", grave=True)
     return None

@@ -24,7 +24,9 @@ _DISK = expression(
 _TEMPORARY = expression(r"/(?:var/)?tmp/|/dev/shm/")
 _OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|(?:a|ugo)?[+=]rwx")
 _SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
-_NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-newer", "-mmin"))
+_BY_AGE = frozenset(("-mtime", "-size", "-newer", "-mmin"))
+"""What leaves some files of a directory, whatever they are."""
+_NARROWS = _BY_AGE | {"-name", "-iname", "-path", "-regex"}
 
 
 def judge_harm(scene: Scene, step: Step) -> None:
@@ -94,13 +96,16 @@ def _find(scene: Scene, step: Step) -> None:
     arguments = read_arguments("find", words)
     users = (step, *(one for one in scene.steps[step.number + 1 : step.number + 6] if step in one.feeders))
     removes = any(one.name in ("rm", "shred") for one in users) or any(one.option == "-delete" for one in arguments)
-    narrowed = any(
-        ((one.option in _NARROWS and not re.fullmatch(r"[*.?/~+]{0,6}", one.text)) or one.option == "-empty")
-        and (number == 0 or (arguments[number - 1].option or arguments[number - 1].text) not in ("-not", "!"))
+    narrowing = {
+        one.option
         for number, one in enumerate(arguments)
-    )
+        if ((one.option in _NARROWS and not re.fullmatch(r"[*.?/~+]{0,6}", one.text)) or one.option == "-empty")
+        and (number == 0 or (arguments[number - 1].option or arguments[number - 1].text) not in ("-not", "!"))
+    }
     roots = [one.text for one in itertools.takewhile(lambda one: len(one.option) < 3, arguments) if not one.option]
-    if removes and not narrowed and (wiped := [root for root in roots if weigh_removal(root, step.folder)]):
+    weights = ("critical",) if narrowing else ("critical", "warn")
+    wiped = [root for root in roots if weigh_removal(root, step.folder) in weights]
+    if removes and wiped and narrowing <= _BY_AGE:
         scene.hit("wipe-home", "critical", wiped[0])
 
 

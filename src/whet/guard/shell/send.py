@@ -34,7 +34,12 @@ _LABEL = expression(
 """What stands before a key in a place that is made for it: `Authorization: Bearer `, `?api_key=`."""
 _EXPANSION = expression(r"\$\{[^}]{0,80}\}|\$\([^)]{0,200}\)|\$\w{1,80}|`[^`]{0,200}`|<[^>]{0,80}>|\{\w{0,40}\}")
 _REMOTE = expression(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
-_QUIET = frozenset({"shell history", "cloud metadata", "the account list", "environment files", "the clipboard"})
+_QUIET = frozenset(
+    {
+        *("shell history", "cloud metadata", "the account list", "environment files", "the clipboard"),
+        *("conversations with an agent", "private messages"),
+    }
+)
 
 
 def judge_sent(scene: Scene, step: Step) -> None:

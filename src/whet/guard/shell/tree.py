@@ -33,6 +33,8 @@ _CALLS_OUT = expression(
     r"(?=.{0,4000}(?:\b(?:curl|wget|nc|ncat|https?|xh|ssh|scp|eval|exec|rm|python3?|node|(?:ba|z|da)?sh)\b|[\s;{&|]\"?\$\{?[1@*]))"
 )
 """A function whose parameters decide what it sends, runs or removes."""
+_REMOVERS = frozenset(("rm", "rmdir", "shred", "srm", "unlink", "trash"))
+"""Programs that do to each of their words what a loop does to one after the other."""
 _WRITES = frozenset((">", ">>", ">|"))
 _READERS = frozenset(("cat", "chmod", "echo", "printf", "eval", "source", ".", "test", "[", *SHELLS))
 """Programs that leave the files they name as they are."""
@@ -187,7 +189,8 @@ class Walk:
                 argv.extend(more)
             elif kind not in ("comment", "$"):
                 slot = len(argv)
-                argv.extend(self._words.words(child))
+                each = argv and argv[0].text in _REMOVERS
+                argv.extend(self._words.each(child) if each else self._words.words(child))
             nested.extend((one, slot) for one in substitutions(child))
         if argv and "\n" in argv[0].text and children:
             self._mark(children[0])

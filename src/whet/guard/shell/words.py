@@ -30,6 +30,7 @@ _SPECIAL = frozenset(f"\\{{}}{HOLE}")
 """What makes a bare word something else than it is written."""
 _WHOLE_ARRAY = expression(r"^\"?\$(?:\{(\w{1,60})\[[@*]\]\}|[@*]|\{[@*]\})\"?$")
 _MOST_LISTED = 100
+_MOST_TURNS = 20
 _SYMBOLS = frozenset(("HOME", "USER", "PWD", "TMPDIR", "XDG_CONFIG_HOME"))
 """Variables whose names say what they hold."""
 _SAME = expression(r"\$\w+|\$\{\w+(?::?[-=?][^}]{0,200}|%/)?\}")
@@ -121,6 +122,21 @@ class Resolver:
             texts = [expanded for piece in texts for expanded in _unbraced(piece)]
         names = (*parts.names, HOLE) if HOLE in text else tuple(parts.names)
         return [Word(piece, parts.known, source, names, parts.substituted) for piece in texts or [""]]
+
+    def each(self, node: Node) -> list[Word]:
+        """The words that a node becomes one after the other in a loop over constants."""
+        words = self.words(node)
+        variables, lists = self._known.variables, self._known.lists
+        turns = [name for word in words[:1] for name in word.names if 1 < len(lists.get(name, ())) <= _MOST_TURNS]
+        if len(turns) != 1 or turns[0] not in variables:
+            return words
+        before = variables[turns[0]]
+        found = []
+        for one in lists[turns[0]]:
+            variables[turns[0]] = one.text
+            found += self.words(node)
+        variables[turns[0]] = before
+        return found
 
     def word(self, node: Node) -> Word:
         """One word, its pieces joined by blanks."""
