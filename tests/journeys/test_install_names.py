@@ -261,6 +261,7 @@ def test_a_file_address_below_a_repository_leads_to_the_one_that_works(machine: 
         f"{address}/skills/pdf": f"Write {address}#path=skills/pdf for this directory of the repository.",
         plain.as_uri(): f"To use the directory, write {plain} without file://.",
         f"{address}-no": "Check the path.",
+        f"{address}@v1": f"For a revision of a repository, write {address}#v1.",
     }
     for source, hint in errors.items():
         wrong = machine.ask("install", source, code=1)

@@ -399,7 +399,7 @@ def test_a_bundle_is_found_however_its_name_is_spelled(name: str) -> None:
     ("name", "hint", "suggestions"),
     [
         ("realease-day", "Did you mean release-day?", ["release-day"]),
-        ("!!!", "Use the name of an existing bundle.", []),
+        ("!!!", "`whet prompt bundle list` shows them.", []),
     ],
 )
 def test_an_unknown_bundle_comes_with_the_closest_names(name: str, hint: str, suggestions: list[str]) -> None:

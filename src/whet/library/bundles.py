@@ -178,7 +178,7 @@ def find_bundle(bundles: Iterable[Bundle], name: str) -> Bundle:
     if bundle := by_slug.get(names.command(name)):
         return bundle
     suggestions = list(names.closest(name, by_slug))
-    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "Use the name of an existing bundle."
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "`whet prompt bundle list` shows them."
     raise NotFoundError(
         "bundle-not-found", f"There is no bundle {paths.shown(name)}.", hint=hint, suggestions=suggestions
     )

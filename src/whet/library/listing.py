@@ -318,4 +318,6 @@ def _list_hint(total: int, shown: int, further: str | None, category: str | None
         return "Nothing matches. Drop the query or the category to see everything."
     if not total:
         return "No skills yet. `whet new NAME` creates one; `whet gallery` shows what ships with Whet."
+    if not shown:
+        return f"The cursor is after the last of {total} skills. Leave it out to start again."
     return "Open a skill by name to read its instructions."

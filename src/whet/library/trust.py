@@ -134,7 +134,8 @@ def link_target(path: str, home: str) -> str:
     """
     real = os.path.realpath(path)
     if not os.path.isdir(real):
-        raise NotFoundError("path-not-found", f"There is no directory {path}.", hint="Name a directory of skills.")
+        message = f"There is no directory {os.path.normpath(path)}."
+        raise NotFoundError("path-not-found", message, hint="Name a directory of skills.")
     if inside(os.path.realpath(home), real):
         hint = "Name the directory of one skill, or one that holds nothing but skills."
         raise UsageError("trust-too-wide", f"{real} holds your whole home directory.", hint=hint)

@@ -269,8 +269,9 @@ class Runs:
         path = os.path.normpath(os.path.join(opened.card.directory, script))
         files = {file.path for file in opened.files}
         if os.path.relpath(path, opened.card.directory).replace(os.sep, "/") not in files:
-            known = ", ".join(sorted(file for file in files if file.startswith("scripts/"))) or "none"
-            raise NotFoundError("no-such-script", f"{name} has no script {script}.", hint=f"Scripts: {known}.")
+            known = ", ".join(sorted(file for file in files if file.startswith("scripts/")))
+            hint = f"It has {known}." if known else "It has no scripts."
+            raise NotFoundError("no-such-script", f"{name} has no script {script}.", hint=hint)
         self.backend.check()
         removed = self.remove_old()
         top = self._make_directory()

@@ -175,7 +175,8 @@ def _members(data: bytes, limits: Limits) -> list[Member]:
     except TooManyError as error:
         raise _too_many(limits) from error
     except DamagedError as error:
-        raise _unreadable(str(error)) from error
+        known = data.startswith((b"PK", b"\x1f\x8b")) or data[257:262] == b"ustar"
+        raise _unreadable(str(error) if known else "it is not a zip or tar file") from error
     if len(members) > most_entries:
         raise _too_many(limits)
     return [member for member in members if (member.kind, member.name) != ("directory", _ROOT)]

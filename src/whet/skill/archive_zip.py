@@ -77,10 +77,10 @@ def _directory(data: bytes) -> tuple[int, int, int]:
     """Where the directory begins and ends, and how many entries it has."""
     at = data.rfind(_END_MARK)
     if at < 0 or at + _END.size > len(data):
-        raise DamagedError("it has no end record record")
+        raise DamagedError("it has no end record")
     _, disk, first_disk, here, count, size, offset, comment = _END.unpack_from(data, at)
     if at + _END.size + comment != len(data):
-        raise DamagedError("data follows its end record record")
+        raise DamagedError("data follows its end record")
     if disk or first_disk or here != count:
         raise DamagedError("it is one part of a split archive")
     if at >= _LOCATOR.size and data.startswith(_LOCATOR_MARK, at - _LOCATOR.size):

@@ -225,9 +225,11 @@ def _named(listing: Listing, name: str) -> Offer:
     if refused_one := _why_not([note for note in listing.notes if wanted in (key(note.skill), key(note.path))]):
         raise refused_one
     suggestions = list(closest(name, _labels(listing.offers)))
-    lists = f"`whet show {listing.ref.location}` lists the skills."
+    gallery = listing.ref.kind == "gallery"
+    place = "the gallery" if gallery else listing.ref.location
+    lists = f"`{'whet gallery' if gallery else f'whet show {place}'}` lists the skills."
     hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else lists
-    message = f"There is no skill {paths.shown(name)} in {listing.ref.location}."
+    message = f"There is no skill {paths.shown(name)} in {place}."
     raise NotFoundError("skill-not-in-source", message, hint=hint, suggestions=suggestions)
 
 

@@ -50,7 +50,7 @@ def serve_ui(
     except (OSError, OverflowError) as error:
         listening.close()
         why = getattr(error, "strerror", "") or "there is no such port"
-        hint = "Choose another with --port, or none at all."
+        hint = "Choose a port from 1024 to 65535, or leave out --port."
         raise FailedError("port-taken", f"Port {port} cannot be used: {why}.", hint=hint) from None
     port = listening.getsockname()[1]
     sign_in = SignIn(lambda token: announce(f"http://{_HOST}:{port}/sign-in?token={token}"))

@@ -236,3 +236,13 @@ def test_the_files_of_a_commit_mean_the_skills_they_lie_in(bad: Path, good: Path
     assert whet("scan", "--enclosing", "skills/good/SKILL.md", "--quiet").returncode == 0 and good.exists()
     run = whet("scan", "--enclosing", "README.md")
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "0 skills: nothing.\n")
+
+
+def test_a_directory_that_is_not_a_skill_is_named(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "notes.txt").write_text("Nothing.\n", encoding="utf-8")
+    run = whet("scan", str(tmp_path / "plain"))
+    assert (run.returncode, run.stderr) == (
+        0,
+        f"{tmp_path / 'plain'} has no SKILL.md; scanned its files.\n1 skill: 1 safe.\n",
+    )

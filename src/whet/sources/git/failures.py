@@ -139,7 +139,10 @@ def _not_a_repository(location: str, where: str) -> WhetError:
 
     path = url2pathname(location.removeprefix("file://"))
     if not os.path.lexists(path):
-        return NotFoundError("source-not-found", f"{where} does not exist.", hint="Check the path.", source=where)
+        before, _, revision = where.rpartition("@")
+        at = before and os.path.lexists(path.rpartition("@")[0])
+        hint = f"For a revision of a repository, write {before}#{revision}." if at else "Check the path."
+        return NotFoundError("source-not-found", f"{where} does not exist.", hint=hint, source=where)
     root = find_repository(path, home="").root
     hint = f"To use the directory, write {path} without file://."
     if root != path:

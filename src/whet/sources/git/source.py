@@ -460,8 +460,8 @@ def _no_such_ref(remote: Remote, ref: str, names: dict[str, str]) -> NotFoundErr
     near = list(closest(ref, short)) if ref else short[:_LISTED]
     if ref:
         message = f"There is no branch, tag or commit {shown(ref)} in {where}."
-        hint = f"Did you mean {', '.join(near)}?" if near else f"There are {', '.join(short[:_LISTED])}."
-        hint += " Use `--skill` to name a skill."
+        hint = f"Did you mean {', '.join(near)}?" if near else f"It has {', '.join(short[:_LISTED])}."
+        hint += " To name a skill, use `--skill`."
     else:
         message = f"{where} has no default branch."
         hint = f"Choose one: {', '.join(near)}."

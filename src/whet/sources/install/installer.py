@@ -528,7 +528,11 @@ def checked(package: Fetched) -> Fetched:
         raise InvalidError("not-a-skill", f"{offer.name}: {error.message}", hint="Use another source.") from error
     if document.step == "none":
         message = f"The SKILL.md of {offer.name} has no readable frontmatter."
-        raise InvalidError("not-a-skill", message, hint="Run `whet skill validate` to see what is wrong.")
+        hint = "Use another source."
+        if is_local(offer.ref):
+            place = os.path.join(offer.ref.location, offer.ref.path).rstrip(os.sep)
+            hint = f"`whet skill validate {place}` shows what is wrong."
+        raise InvalidError("not-a-skill", message, hint=hint)
     try:
         check_signature(tree)
     except InvalidError as error:

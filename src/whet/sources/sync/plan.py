@@ -190,7 +190,7 @@ class _Looking:
         for name in self.names:
             if name not in known:
                 near = list(closest(name, known))
-                hint = f"Did you mean {', '.join(near)}?" if near else f"See what is in {self.root}."
+                hint = f"Did you mean {', '.join(near)}?" if near else "`whet list` shows your skills."
                 message = f"There is no skill {name!r} in {self.root}."
                 raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
 

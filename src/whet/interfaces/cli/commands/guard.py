@@ -17,6 +17,7 @@ from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, forma
 from whet.interfaces.cli.terminal import Bar
 from whet.interfaces.cli.text import clean, clean_json, plural
 from whet.notes import name_action
+from whet.skill.finder import is_main_file
 from whet.values import as_json
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def render_scan(scanned: Scanned, screen: Screen, options: Namespace) -> None:
 
 
 def _name_directories(report: ScanReport, paths: Sequence[str]) -> Iterator[str]:
-    """Which of the paths are not skills, and were scanned skill by skill."""
+    """Which of the paths are not skills, and what was scanned instead."""
     results = [os.path.realpath(result.path) for result in report.results]
     for path in paths:
         top = os.path.realpath(os.path.expanduser(path))
@@ -209,6 +210,8 @@ def _name_directories(report: ScanReport, paths: Sequence[str]) -> Iterator[str]
         if count and top not in results:
             skills = "the skill" if count == 1 else f"the {count:,} skills"
             yield f"{clean(path)} is not a skill; scanned {skills} in it and no other file."
+        elif os.path.isdir(top) and top in results and not any(map(is_main_file, os.listdir(top))):
+            yield f"{clean(path)} has no SKILL.md; scanned its files."
 
 
 def _render_results(report: ScanReport, screen: Screen, options: Namespace) -> None:
