@@ -31,7 +31,8 @@ READ_FLAGS = os.O_RDONLY | BINARY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | g
 """Open for reading; a link, or a pipe nobody writes to, must not catch us."""
 
 _TICK = 50_000_000
-_COARSE_TICK = 2_000_000_000
+COARSE_TICK = 2_000_000_000
+"""Nanoseconds after which a change is settled on every file system."""
 _MILLISECOND = 1_000_000
 _MAX_DETOURS = 16
 """Links on the way to one file."""
@@ -59,7 +60,7 @@ def raw_signature(status: os.stat_result) -> Signature:
 
 def seen_mtime(status: os.stat_result, now: int) -> int:
     """The modification time of a file looked at `now`, inverted when it is unsettled."""
-    mtime, long_ago = status.st_mtime_ns, now - _COARSE_TICK
+    mtime, long_ago = status.st_mtime_ns, now - COARSE_TICK
     return mtime if mtime < long_ago > status.st_ctime_ns or settled(status, now) else ~mtime
 
 
@@ -70,7 +71,7 @@ def stamp(status: os.stat_result) -> int:
 
 def seen_stamp(status: os.stat_result, now: int) -> int:
     """The stamp of a file looked at `now`, inverted when it is unsettled."""
-    mtime, ctime, long_ago = status.st_mtime_ns, status.st_ctime_ns, now - _COARSE_TICK
+    mtime, ctime, long_ago = status.st_mtime_ns, status.st_ctime_ns, now - COARSE_TICK
     return mtime + ctime if mtime < long_ago > ctime or settled(status, now) else ~(mtime + ctime)
 
 
@@ -81,7 +82,7 @@ def settled(status: os.stat_result, now: int) -> bool:
     """
     mtime, ctime = status.st_mtime_ns, status.st_ctime_ns
     changed = mtime if ctime < mtime <= now else ctime
-    return now - changed > (_TICK if changed % _MILLISECOND else _COARSE_TICK)
+    return now - changed > (_TICK if changed % _MILLISECOND else COARSE_TICK)
 
 
 def read_descriptor(descriptor: int, limit: int) -> bytes:

@@ -8,12 +8,11 @@ says of it what is to be said; a property test holds the two equal wherever this
 from __future__ import annotations
 
 import os
-import re
 from stat import S_ISREG
 
 from whet.library.card import Card
 from whet.library.card_reader import HEAD
-from whet.library.files import READ_FLAGS, seen_mtime, seen_stamp
+from whet.library.files import COARSE_TICK, READ_FLAGS, seen_mtime, seen_stamp
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.gates import OPEN
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from whet.library.roots import Root
 
 _MAIN, _SKILL_JSON, _AGENTS = (os.sep + name for name in (MAIN_FILE, "skill.json", "agents"))
-_TODO = re.compile(rb"TODO")
-"""Faster than `in` on bytes."""
 _NEW = tuple.__new__
 """A constructor takes twice as long."""
 
@@ -57,9 +54,14 @@ def quick_card(directory: str, name: str, category: str, root: Root, now: int) -
     if os.access(directory + _SKILL_JSON, 0) or (around.st_nlink != 2 and os.access(directory + _AGENTS, 0)):
         return None
     heading = quick_heading(data, name)
-    if heading is None or _TODO.search(data):
+    if heading is None or data.rfind(b"TODO") >= 0:  # sooner than `in`
         return None
     _, description, own_category, gates, notes, when, hint = heading
+    mtime, ctime, long_ago = status.st_mtime_ns, status.st_ctime_ns, now - COARSE_TICK
+    folder_mtime, folder_ctime = around.st_mtime_ns, around.st_ctime_ns
+    folder = folder_mtime + folder_ctime
+    if not (mtime < long_ago > ctime and folder_mtime < long_ago > folder_ctime):
+        mtime, folder = seen_mtime(status, now), seen_stamp(around, now)
     return _NEW(
         Card,
         (
@@ -70,11 +72,11 @@ def quick_card(directory: str, name: str, category: str, root: Root, now: int) -
             description,
             category or own_category,
             "skill",
-            seen_mtime(status, now),
-            status.st_ctime_ns,
+            mtime,
+            ctime,
             size,
             status.st_ino,
-            seen_stamp(around, now),
+            folder,
             "",
             root,
             gates,
