@@ -86,6 +86,20 @@ def test_a_line_begins_as_it_is_written_where_little_stands_between_the_first_wo
     assert "when you want" not in got[1]
 
 
+def test_a_first_clause_is_shown_as_it_is_written_and_no_word_is_torn_out_of_a_quotation() -> None:
+    text = (
+        "Writes or improves an agent skill, a folder with a SKILL.md and optional scripts, references and templates. "
+        'Use when the user says "turn this into a skill", "my skill never triggers" or "improve this skill". Covers '
+        "whether a skill is worth it, its one job, the description that makes it fire, the body, bundled scripts, "
+        "validation and trigger tests."
+    )
+    expected = (
+        'Writes or improves an agent skill, optional scripts, references, templates, "my skill never triggers", Covers '
+        "whether, job, body, bundled scripts, validation, trigger tests…"
+    )
+    assert shown([text], 180) == [expected]
+
+
 def test_what_the_name_says_already_comes_last() -> None:
     text = "Invoices, receipts and so on."
     assert shorten(["invoices"], [text], cost("receipts…"), cost) == ["receipts…"]
@@ -273,7 +287,7 @@ def test_a_word_that_is_lowered_differently_alone_is_no_trouble() -> None:
         ("Reads CSV. Do _not_ use for Excel, do **not** draw.", "Do _not_ use for Excel, do **not** draw"),
         ("Reads CSV. Do not use for: 1. Excel 2. Charts. Quick.", "Do not use for: 1. Excel 2. Charts"),
         ("Reads CSV. Refuse Excel, charts.", "Refuse Excel, charts"),
-        ('Use for "no rows arrive", "charts hang".', "no rows arrive"),
+        ('Use for "no rows arrive", "charts hang".', '"no rows arrive"'),
         ('You "do not" use it for Excel, charts. Quick.', 'You "do not" use it for Excel, charts'),
         ("Reads CSV. Excel (which is not supported), maps.", "Excel (which is not supported)"),
         ("Reads CSV. Excel (cannot be read) and maps.", "Excel (cannot be read)"),

@@ -2,8 +2,8 @@
 
 A shortened line is made of pieces of the description as its author wrote them: the first clause, or as much of it as
 leaves room for more, and then *phrases*, runs of words between filler words and punctuation. Nothing is ever cut inside
-a phrase, neighbours keep the short words between them, and one word out of the middle of a clause is not shown, for
-lists of such words cannot be read. Each phrase is worth the sum of its words, and a word is worth more
+a phrase, neighbours keep the short words between them, and one word out of the middle of a clause or of a quotation is
+not shown, for lists of such words cannot be read. Each phrase is worth the sum of its words, and a word is worth more
 
 - the fewer other skills of the same index use it (that is what tells siblings apart),
 - the earlier it stands and the more often it is repeated (measured on real messages: a user is four times as likely to
@@ -79,7 +79,7 @@ _SUBJECT = compile_late(
 _BESIDE = compile_late(r"(?:\s*:|\s*[(\[](?:which|that|who|it|this|they|these)?)\s*$", re.IGNORECASE)
 _BESIDE_REMARK = compile_late(r"\s*[:(\[—–-]\s*$")
 """What may stand between a thing and a negation of it: a verb, or a remark such as "unsupported"."""
-_QUOTES = '"“'
+_QUOTES = ('"', "“", "”")
 _QUOTED = compile_late(r"""(?<![^\s(\[{,:])(?:"[^"]*"(?!\w)|“[^”]*”|\([^()]*\)|\[[^][]*\]|\{[^{}]*\})""")
 _CONNECTION = compile_late(r"[\w ,/&'-]{1,4}|[.:;] ")
 _SENTENCE_LIKE = compile_late(r"[\w ,/&'-]{1,24}|[.:;] ")
@@ -99,12 +99,13 @@ _SPARE = 0.6
 """The part of all the text for which there is room, from which on the most urgent phrases come first, whatever they
 are: their neighbours come, too."""
 _OPENING, _JOINED = 0.3, 0.25
-"""The part of a text's mean room that the beginning of its first clause may take as it is written, and what may stand
-between its phrases, as a part of them: in "Use it when you want to plot charts", that is too much."""
+"""The part of a text's mean room that its first clause may take as it is written. Of a longer one, the beginning is
+shown with what stands between its phrases, as far as that is no more than a part of them."""
 _HUNGER = 400.0
 """Characters a skill has got that halve the worth of its next phrase."""
 _FIRST, _ALONE, _PART = range(3)
-"""The beginning of a text; what can be read alone; a word from inside a clause, which can be read beside others."""
+"""The beginning of a text; what can be read alone; a word from inside a clause or a quotation, which can be read beside
+others."""
 
 
 class Phrase(NamedTuple):
@@ -154,15 +155,16 @@ def _terms_in(text: str) -> tuple[str, ...]:
 def _taken_apart(text: str) -> tuple[Phrase, ...]:
     """`phrases` of a description; every term in them is worth 1."""
     found = phrases(text)
-    gaps = [text[before[1] : after[0]] for before, after in pairwise(found)]
-    apart = [True, *(_BREAK.search(gap) is not None for gap in gaps), True]
+    gaps = ["", *(text[before[1] : after[0]] for before, after in pairwise(found)), ""]
+    apart = [not gap or _BREAK.search(gap) is not None for gap in gaps]
+    torn = [(gaps[at][-1:] in _QUOTES) != (gaps[at + 1][:1] in _QUOTES) for at in range(len(found))]
     return tuple(
         Phrase(
             start,
             end,
             tuple((term, 1.0) for term in dict.fromkeys(plain_terms(text[start:end])) if len(term) > 1),
             negated,
-            _ALONE if negated or " " in text[start:end] or (apart[at] and apart[at + 1]) else _PART,
+            _ALONE if negated or " " in text[start:end] or (apart[at] and apart[at + 1] and not torn[at]) else _PART,
         )
         for at, (start, end, negated) in enumerate(found)
     )
@@ -174,8 +176,9 @@ def phrases(text: str) -> list[tuple[int, int, bool]]:
     at = 0
     for start, end in _negations(text):
         found.extend(_plain_phrases(text, at, start))
-        found.append((start, end, True))
-        at = end
+        quoted = text[start - 1 : start] in _QUOTES and text[end : end + 1] in _QUOTES
+        found.append((start - quoted, end + quoted, True))
+        at = end + quoted
     found.extend(_plain_phrases(text, at, len(text)))
     return found
 
@@ -283,8 +286,11 @@ class _Allotment:
         return room
 
     def _is_beside(self, at: int, number: int) -> bool:
-        """Whether a neighbour of a phrase is shown."""
-        return not {number - 1, number + 1}.isdisjoint(self._chosen[at])
+        """Whether a neighbour of a phrase is shown, and nothing more than a few letters stands between them."""
+        text, found = self.texts[at], self.phrases[at]
+        shown = [other for other in (number - 1, number + 1) if other in self._chosen[at]]
+        pairs = ((found[min(number, other)], found[max(number, other)]) for other in shown)
+        return any(self._connection.fullmatch(text[before.end : after.start]) for before, after in pairs)
 
     def _complete(self, room: int) -> None:
         """Show in full what almost is, as far as the room goes, the smallest differences first."""
@@ -332,7 +338,8 @@ class _Allotment:
             if parts:
                 before = found[last]
                 between = text[before.end : phrase.start] if number == last + 1 else ""
-                apart = ". " if before.negated or phrase.negated else ", "
+                negations = (one for one in (before, phrase) if one.negated and text[one.start] not in _QUOTES)
+                apart = ". " if any(negations) else ", "
                 parts.append(between if self._connection.fullmatch(between) else apart)
             parts.append(text[phrase.start : phrase.end])
             last = number
@@ -340,22 +347,25 @@ class _Allotment:
 
 
 def _open(text: str, found: list[Phrase], most: int) -> list[Phrase]:
-    """The phrases of a text, the first of its first clause as one, up to so many characters."""
+    """The phrases of a text, its first clause or the beginning of it as one, up to so many characters."""
     if not found:
         return found
-    start, end = found[0].start, _CLAUSE_END.search(text)
-    last = min(end.start() if end else len(text), start + most)
+    start, clause = found[0].start, _CLAUSE_END.search(text, found[0].end)
+    stop = clause.start() if clause else len(text)
     words = count = 0
+    end = start
     for number, phrase in enumerate(found, 1):
-        if phrase.end > last or phrase.negated:
+        is_last = number == len(found) or found[number].start >= stop
+        reach = stop if is_last else phrase.end
+        if phrase.negated or phrase.end > stop or reach - start > most:
             break
         words += phrase.end - phrase.start
-        if phrase.end - start - words <= _JOINED * words:
-            count = number
-    if count < 2:
+        if is_last or reach - start - words <= _JOINED * words:
+            count, end = number, reach
+    if " " not in text[start:end]:
         return found
     worth = dict(pair for phrase in found[:count] for pair in phrase.worth)
-    return [Phrase(start, found[count - 1].end, tuple(worth.items()), negated=False, rank=_FIRST), *found[count:]]
+    return [Phrase(start, end, tuple(worth.items()), negated=False, rank=_FIRST), *found[count:]]
 
 
 def _weigh(names: Sequence[str], texts: Sequence[str]) -> list[list[Phrase]]:
