@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from sources.repositories import Repository, Script, serving_git
 
-from journeys.machines import ALLOWED, Machine, changed, content, judged, main, plan, step
+from journeys.machines import Machine, changed, content, judged, main, plan, step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -480,6 +480,6 @@ def test_what_is_called_the_same_comes_from_one_source_only(team: Team) -> None:
     assert machine.lock.read_bytes() == lock
     machine.ask("uninstall", "pdf")
     code, out, said = machine.says("install", "./one", "./two")
-    asked = f"Installed without asking: {ALLOWED}\n"
+    asked = "Installed without asking: Skills from an untrusted directory without a serious finding are allowed.\n"
     assert (code, said) == (1, f"pdf: Another skill in this plan already goes to skills/pdf.\n{asked}")
     assert (out.count("Installed pdf"), machine.text("pdf")) == (1, main("pdf", "Of shelf one."))
