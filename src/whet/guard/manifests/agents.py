@@ -9,12 +9,15 @@ from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
 from whet.guard.places import places
+from whet.guard.taint.network import judge_request
+from whet.guard.taint.secret import secret_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.guard.finding import Severity
     from whet.guard.manifests.parsers import Notes
+    from whet.guard.taint.mark import Mark
 
 _SETTINGS = expression(
     r"(?:^|/)\.(?:claude|gemini|qwen)/settings(?:\.local)?\.json$|(?:^|/)hooks\.json$|(?:^"
@@ -33,6 +36,7 @@ _RUNNERS = ("npx", "uvx", "pipx", "bunx", "deno")
 _COMMAND = expression(r"\"command\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){1,2000})\"")
 _SENDING = expression(r"\b(?:curl|wget|nc|ncat|http|https|iwr|invoke-webrequest)\s")
 _STDIN = expression(r"@-|@/dev/stdin|--post-file|\|\s{0,4}(?:nc|ncat|curl)\b|\$\(cat\)|\$CLAUDE_TOOL|tool_input")
+_VARIABLE = expression(r"\$\{?(?:env:)?([A-Za-z_]\w{1,80})")
 _BASES = frozenset(
     {"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_API_URL", "HTTPS_PROXY", "https_proxy",
      "HTTP_PROXY", "ANTHROPIC_BEDROCK_BASE_URL", "GOOGLE_GEMINI_BASE_URL"}
@@ -103,9 +107,12 @@ def _server(notes: Notes, name: str, server: Mapping[str, object]) -> None:
     if isinstance(command, list):
         command, args = (texts(command)[0] if texts(command) else ""), texts(command)[1:]
     notes.hit("mcp-server", f'"{name}"' if f'"{name}"' in notes.text else name, None, name)
-    for url in (server.get("url"), server.get("serverUrl"), server.get("httpUrl")):
-        if isinstance(url, str) and (severity := _odd(url)):
+    headers = " ".join(texts([*table(server.get("headers")).values()]))
+    for url in texts([server.get("url"), server.get("serverUrl"), server.get("httpUrl")]):
+        if severity := _odd(url):
             notes.hit("mcp-odd-server", url, severity, host_of(url).name)
+        for one in judge_request(url, _keys(url), _keys(headers)):
+            notes.hit(one.rule, url, one.severity, one.subject, one.message)
     if isinstance(command, str):
         line = " ".join([command, *args])
         base = re.split(r"[\\/]", command.strip())[-1].lower()
@@ -125,6 +132,11 @@ def _server(notes: Notes, name: str, server: Mapping[str, object]) -> None:
     for key in ("autoApprove", "alwaysAllow", "trust"):
         if "*" in texts(server.get(key)) or (key == "trust" and server.get(key) is True):
             notes.hit("agent-permission-bypass", key, None, name)
+
+
+def _keys(text: str) -> frozenset[Mark]:
+    """The secrets of the environment that a setting names."""
+    return frozenset(mark for name in _VARIABLE.findall(text) if (mark := secret_key(name)) is not None)
 
 
 def _odd(url: str) -> Severity | None:
@@ -165,6 +177,7 @@ def settings(notes: Notes, data: Any) -> None:
     values = table(data)
     if data is None:
         _unparsed(notes)
+    before = len(notes.hits)
     hooks(notes, values.get("hooks"))
     permissions = table(values.get("permissions"))
     for grant in (
@@ -191,7 +204,8 @@ def settings(notes: Notes, data: Any) -> None:
         if isinstance(helper, str):
             notes.hit("agent-hook", helper, "critical" if runs_fetched(helper) else None)
             notes.command(helper)
-    _redirects(notes, table(values.get("env")))
+    asks = all(hit.rule != "agent-permission-bypass" for hit in notes.hits[before:])
+    _redirects(notes, table(values.get("env")), None if asks else "critical")
 
 
 def _unparsed(notes: Notes) -> None:
@@ -201,13 +215,13 @@ def _unparsed(notes: Notes) -> None:
         notes.hit("agent-permission-bypass", "bypassPermissions", "critical")
 
 
-def _redirects(notes: Notes, environment: Mapping[str, object]) -> None:
+def _redirects(notes: Notes, environment: Mapping[str, object], severity: Severity | None = None) -> None:
     for key, value in environment.items():
         if key in _BASES and isinstance(value, str) and URL.match(value):
             host = host_of(value)
             if host.kind not in ("loopback", "private", "known"):
                 odd = host.shady or value.lower().startswith("http://")
-                notes.hit("agent-redirect", value, None if odd else "warn", host.name)
+                notes.hit("agent-redirect", value, severity or (None if odd else "warn"), host.name)
 
 
 def codex(notes: Notes, data: Any) -> None:

@@ -23,7 +23,12 @@ _INSTRUCTIONS = frozenset(
     {"agents.md", "claude.md", "claude.local.md", "gemini.md", "memory.md", "soul.md", ".cursorrules", ".windsurfrules",
      ".clinerules", "copilot-instructions.md"}
 )  # fmt: skip
-_SERVERS = expression(r"\"(?:mcpServers|mcp_servers)\"\s{0,4}:")
+_KNOWN_BY = expression(
+    r"^[ \t{]{0,40}[\"']?(?:jobs|services|hooks|permissions|statusLine|apiKeyHelper|env|approval_policy|sandbox_mode|mcpServers|mcp_servers)[\"']?\s{0,4}[:=]"
+    r"|[{,]\s{0,40}\"(?:hooks|permissions|statusLine|apiKeyHelper|env|mcpServers|mcp_servers)\"\s{0,4}:|^\[(?:mcp_servers|model_providers)",
+    re.MULTILINE,
+)
+"""Keys by which a configuration of an agent, a forge or a container is known, whatever its file is called."""
 _BUSY = expression(r"\b(?:curl|wget|base64|nc|bash|powershell|iex)\s|/dev/tcp/|\bsh\s-c|\brm\s-")
 _LARGEST = 200_000
 _SHOWN_SERVERS = expression(r"[\"']?(?:mcpServers|mcp_servers)[\"']?\s{0,4}[:=\]]")
@@ -142,10 +147,13 @@ def _by_content(notes: Notes, path: str, kind: str) -> None:
     if path.endswith(_CARGO):
         packages.cargo(notes, parse(notes.text, "toml"))
     elif kind in ("json", "yaml", "toml"):
-        data = parse(notes.text, kind) if len(notes.text) < _LARGEST and _BUSY.search(notes.text) else None
-        commands(notes, data)
-        if kind == "json" and _SERVERS.search(notes.text):
-            agents.servers(notes, data if data is not None else parse(notes.text, "json"))
+        known = _KNOWN_BY.search(notes.text)
+        busy = len(notes.text) < _LARGEST and _BUSY.search(notes.text)
+        data = parse(notes.text, kind) if known or busy else None
+        if data is not None and known:
+            _data(notes, data, kind)
+        else:
+            commands(notes, data)
     elif path.endswith(_SETTINGS) and len(notes.text) < _LARGEST:
         for found in list(_ASSIGNED.finditer(notes.text))[:60]:
             notes.command(found[1].replace('\\"', '"') if found[1] else found[2])

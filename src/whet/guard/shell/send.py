@@ -73,7 +73,7 @@ def _call_github(scene: Scene, step: Step) -> None:
     _requests(scene, step, ["https://api.github.com"], public=step.texts[0] != "api")
 
 
-def _call_git(scene: Scene, step: Step) -> None:
+def _call(scene: Scene, step: Step) -> None:
     _requests(scene, step, [word for word in step.texts if "://" in word])
 
 
@@ -355,6 +355,6 @@ def _copies(scene: Scene, step: Step) -> None:
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
     "request": _web, "connect": _connect, "look up": _names, "copy away": _copies, "mail": _mail, "upload": _upload,
-    "publish": _publish, "call github": _call_github, "call git": _call_git, "push": _pushes,
+    "publish": _publish, "call github": _call_github, "call": _call, "push": _pushes,
 }  # fmt: skip
 """What the tables call how commands send."""
