@@ -9,15 +9,16 @@ looked at like the file it stands for.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
+from whet.guard.documents import Document
 from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.manifests import agents, machines, make, packages
 from whet.guard.manifests.parsers import Notes, commands, parse, table
-
-if TYPE_CHECKING:
-    from whet.guard.documents import Document
+from whet.guard.patterns import line_of
+from whet.guard.reading.kinds import kind_of
 
 _INSTRUCTIONS = frozenset(
     {"agents.md", "claude.md", "claude.local.md", "gemini.md", "memory.md", "soul.md", ".cursorrules", ".windsurfrules",
@@ -31,6 +32,8 @@ _KNOWN_BY = expression(
 """Keys by which a configuration of an agent, a forge or a container is known, whatever its file is called."""
 _BUSY = expression(r"\b(?:curl|wget|base64|nc|bash|powershell|iex)\s|/dev/tcp/|\bsh\s-c|\brm\s-")
 _LARGEST = 200_000
+_MOST = 50
+"""Here-documents of a text that are looked at."""
 _SHOWN_SERVERS = expression(r"[\"']?(?:mcpServers|mcp_servers)[\"']?\s{0,4}[:=\]]")
 _LANGUAGES = {
     "json": "json", "jsonc": "json", "json5": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "makefile": "make",
@@ -54,8 +57,26 @@ def check(document: Document) -> Seen:
     if document.kind not in ("json", "yaml", "toml"):
         agents.edits(notes)
         packages.installs(notes)
+        _written(notes)
     seen = _by_name(document)
-    return Seen(tuple(dict.fromkeys((*seen.hits, *notes.hits))), seen.facts)
+    return Seen(tuple(dict.fromkeys((*seen.hits, *notes.hits))), (*seen.facts, *notes.facts))
+
+
+_GOAL = r"[ \t]{0,4}[\"']?([\w$~{}./-]{3,120})[\"']?"
+_HERE = expression(
+    rf"(?:(?:>|\btee|\btee -a){_GOAL}[ \t]{{0,4}})?<<-?[ \t]{{0,2}}[\"'\\]?([A-Za-z_]\w{{0,40}})[\"']?(?:[ \t|]{{0,4}}(?:>{{1,2}}|tee){_GOAL})?[^\n]{{0,120}}\n"
+)
+
+
+def _written(notes: Notes) -> None:
+    """Configurations that a script writes from a here-document."""
+    for found in islice(_HERE.finditer(notes.text), _MOST) if "<<" in notes.text else ():
+        path, end = found[1] or found[3], notes.text.find(f"\n{found[2]}", found.end() - 1, found.end() + _LARGEST)
+        if path and end > 0:
+            text = notes.text[found.end() : end + 1]
+            seen = _by_name(Document(path, kind_of(path, text), text))
+            first = line_of(notes.text, found.end()) - 1
+            notes.hits += [hit._replace(line=first + hit.line) for hit in seen.hits]
 
 
 def _by_name(document: Document) -> Seen:

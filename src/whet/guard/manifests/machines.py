@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.expression import expression
 from whet.guard.manifests.make import is_makefile, makefile
 from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
+from whet.guard.taint.secret import secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,21 +67,33 @@ def compose(notes: Notes, data: Any) -> None:
     """Services that get more of the machine than a container should."""
     for service in list(table(table(data).get("services")).values())[:200]:
         values = table(service)
+        within: dict[str, str] = {}
         if values.get("privileged") is True:
             notes.hit("container-escape", "privileged")
         mounts = values.get("volumes")
         for mount in mounts if isinstance(mounts, list) else []:
             text = mount if isinstance(mount, str) else str(table(mount).get("source", ""))
+            if found := _MOUNTED.match(text if isinstance(mount, str) else f"{text}:{table(mount).get('target', '')}"):
+                within[found[2]] = found[1]
             if _SOCKET.search(text) and not text.rstrip().endswith(":ro"):
                 notes.hit("container-escape", text, "info" if _names_a_tool(values) else None)
             elif re.match(r"/:/", text):
                 notes.hit("container-escape", text)
         for key in ("command", "entrypoint"):
-            value = values.get(key)
-            if isinstance(value, str):
-                notes.command(value)
-            elif isinstance(value, list) and len(texts(value)) > 2 and texts(value)[1] in ("-c", "-lc"):
-                notes.command(texts(value)[2])
+            words = texts(values.get(key))
+            for command in words if len(words) == 1 else words[2:3] if words[1:2] in (["-c"], ["-lc"]) else []:
+                notes.command(command, _outside(command, within))
+
+
+_MOUNTED = expression(r"^((?:~|\$\{?HOME\}?|/)[^:\s]{1,200}):(/[^:\s]{1,200})")
+
+
+def _outside(command: str, within: Mapping[str, str]) -> str:
+    """A command that runs in a container, with the paths that its mounts have outside."""
+    for inner, outer in within.items():
+        path = rf"(?<![\w./]){re.escape(inner.rstrip('/'))}(?=[/\s\"'*;|&)]|$)"
+        command = re.sub(path, outer.replace("\\", "/"), command)
+    return command
 
 
 def _names_a_tool(service: Mapping[str, object]) -> bool:
@@ -97,22 +110,45 @@ def _names_a_tool(service: Mapping[str, object]) -> bool:
 
 
 _ALL_SECRETS = expression(r"toJSON\(\s{0,4}secrets\s{0,4}\)", re.IGNORECASE)
+_SECRET = expression(r"\$\{\{[^{}\n]{0,80}\bsecrets(?:\.|\[')(\w{1,80})[^{}\n]{0,80}\}\}")
+
+_WHOLE = expression(rf"\$\{{\{{\s{{0,4}}{_ALL_SECRETS.pattern}\s{{0,4}}\}}\}}", re.IGNORECASE)
+_PLAIN = expression(r"'([^'\n]{0,400}\$\{\{[^'\n]{0,400})'")
 
 
 def workflow(notes: Notes, data: Any) -> None:
-    """A workflow of a forge."""
-    for key, value, _ in walk(data):
-        if key == "run" and isinstance(value, str):
-            notes.command(value)
-            if _ALL_SECRETS.search(value):
-                sends = _FETCHING.search(value) is not None
-                notes.hit("workflow-secrets", "secrets", "critical" if sends else None)
+    """A workflow of a forge: what it runs, with the secrets that it is given in its variables."""
+    given: list[Mapping[str, object]] = []
+    for key, value, owner in walk(data):
+        if key == "env" and isinstance(value, dict) and "run" not in table(owner):
+            given.append(value)
+        if key != "run" or not isinstance(value, str):
+            continue
+        variables = {name: text for names in (*given, table(table(owner).get("env"))) for name, text in names.items()}
+        held = [
+            f'{name}="{_held(text)}"; '
+            for name, text in variables.items()
+            if isinstance(text, str) and _held(text) != text
+        ]
+        notes.command(value, "".join(held) + _held(value))
+        if _ALL_SECRETS.search(value):
+            sends = _FETCHING.search(value) is not None
+            notes.hit("workflow-secrets", "secrets", "critical" if sends else None)
     if "pull_request_target" in notes.text and "secrets." in notes.text:
         values = table(data)
         events = values.get("on", values.get("True", {}))
         head = re.search(r"github\.event\.pull_request\.head|github\.head_ref", notes.text)
         if head and "pull_request_target" in str(events)[:2000]:
             notes.hit("workflow-secrets", "pull_request_target")
+
+
+def _held(text: str) -> str:
+    """A text of a workflow with the secrets of the forge, which are put in before a shell sees any quotes, as variables."""
+    if "secrets" not in text:
+        return text
+    text = _PLAIN.sub(lambda found: '"' + found[1].replace('"', '\\"') + '"', text)
+    text = _SECRET.sub(lambda found: f"${{{found[1] if secret_name(found[1]) else f'{found[1]}_SECRET'}}}", text)
+    return _WHOLE.sub("$(env)", text)
 
 
 def editor_tasks(notes: Notes, data: Any) -> None:

@@ -137,13 +137,13 @@ class Notes:
         """A rule matched where the needle stands."""
         self.hits.append(Hit(rule, self.line(needle), shorten(needle), severity, subject, message))
 
-    def command(self, command: str) -> bool:
-        """A command will be run by a shell; whether that is dangerous."""
+    def command(self, command: str, read: str = "") -> bool:
+        """A command will be run by a shell, which reads it as given or as said; whether that is dangerous."""
         from whet.guard.shell import checker as shell
 
         if not command.strip():
             return False
-        seen = shell.check(command[:20_000])
+        seen = shell.check((read or command)[:20_000])
         line = self.line(command)
         self.hits += [hit._replace(line=line + hit.line - 1 if "\n" in command else line) for hit in seen.hits]
         self.facts += [fact._replace(line=line) for fact in seen.facts]
