@@ -103,7 +103,7 @@ def test_a_patch_reads_everything_once_or_nearly(tmp_path: Path) -> None:
         library.edit.patch("deploy", find="Step 0.", replace="Step 1.")
     with opened() as library, reads() as count:
         library.edit.patch("deploy", find="Step 1.", replace="Step 2.")
-    assert count == {"SKILL.md parsed": 3, "settings read": 1, "tree read": 2}
+    assert count == {"SKILL.md parsed": 4, "settings read": 1, "tree read": 2}
 
 
 def test_a_change_is_appended_to_the_log_once_however_many_skills_it_is_about(

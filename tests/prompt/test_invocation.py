@@ -544,7 +544,8 @@ def test_inline_commands_run_where_the_level_of_trust_is_named(world: World) -> 
         ("trusted", "project/.agents/skills", True),
         ("trusted", "", False),
         ("local", "download", False),  # an installed skill is none of yours, wherever it lies
-        ("community", "download", True),
+        ("community", "download", False),  # nor from somebody's repository
+        ("directory", "download", True),
     ],
 )
 def test_each_level_of_trust_is_allowed_by_itself(world: World, allowed: str, where: str, ran: bool) -> None:
