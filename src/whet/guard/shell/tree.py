@@ -28,11 +28,11 @@ _MOST_SPLICED = 60_000
 _PRICE = 200
 _MOST_FILES = 64
 _LONGEST_FILE = 16_384
-_CALLS_OUT = expression(
-    r"(?s)(?=.{0,4000}\$\{?[1-9@*])"
-    r"(?=.{0,4000}(?:\b(?:curl|wget|nc|ncat|https?|xh|ssh|scp|eval|exec|rm|python3?|node|(?:ba|z|da)?sh)\b|[\s;{&|]\"?\$\{?[1@*]))"
+_PARAMETER = expression(r"\$\{?[1-9@*]")
+_ACTS = expression(
+    r"\b(?:curl|wget|nc|ncat|https?|xh|ssh|scp|eval|exec|rm|python3?|node|(?:ba|z|da)?sh)\b|[\s;{&|]\"?\$\{?[1@*]"
 )
-"""A function whose parameters decide what it sends, runs or removes."""
+"""What a function does with its parameters that matters: it sends, runs or removes them."""
 _REMOVERS = frozenset(("rm", "rmdir", "shred", "srm", "unlink", "trash"))
 """Programs that do to each of their words what a loop does to one after the other."""
 _WRITES = frozenset((">", ">>", ">|"))
@@ -82,16 +82,28 @@ class Walk:
         self._splices = _MOST_SPLICED if splice else 0
         """Characters of constant scripts, of `eval` and `sh -c`, and of functions that are called, that are still read as
         a part of this one."""
-        self._bodies: dict[str, str] = {}
-        """The functions that depend on what they are called with."""
+        self._bodies: dict[str, tuple[str, int]] = {}
+        """The functions that depend on what they are called with, each with its line."""
 
     def read(self, text: bytes, line: int) -> set[int]:
         """Walk the tree of a text that begins on a line of the script; answers the lines that have errors."""
         self._line = line
         self._words = Resolver(text, self._known)
         self._broken_lines = set()
-        self._walk(_parse(text), Scope())
+        root = _parse(text)
+        if self._splices > 0:
+            self._note_functions(root)
+        self._walk(root, Scope())
         return self._broken_lines
+
+    def _note_functions(self, root: Node) -> None:
+        """Remember the functions of a script, which may be called in others before they are written."""
+        for node in root.named_children:
+            if node.type == "function_definition" and len(node.named_children) > 1:
+                body = self._words.source(node.named_children[-1])
+                if _PARAMETER.search(body) and _ACTS.search(body):
+                    name = self._words.source(node.named_children[0])
+                    self._bodies[name] = body, self._at(node.named_children[-1])
 
     def _walk(self, root: Node, scope: Scope) -> None:
         stack: list[tuple[Node, Scope]] = [(root, scope)]
@@ -128,8 +140,6 @@ class Walk:
         if kind == "function_definition" and node.named_children:
             name = self._words.source(node.named_children[0])
             self.functions.add(name)
-            if self._splices > 0 and _CALLS_OUT.search(body := self._words.source(node.named_children[-1])):
-                self._bodies[name] = body
             scope = scope._replace(function=name)
         label = _LABELS.get(kind)
         return self._children(node, scope.within(label) if label else scope)
@@ -201,16 +211,19 @@ class Walk:
             function = argv[0].text if len(argv) > 1 and argv[0].text in self._bodies else ""
             if function == scope.function:
                 function = ""
-            script = self._bodies.pop(function) if function else self._script(argv) if self._splices > 0 else ""
+            if function:
+                script, line = self._bodies.pop(function)
+            else:
+                script, line = self._script(argv) if self._splices > 0 else "", self._at(children[0])
             self._splices -= len(script) + _PRICE if script else 0
             made = self._made(children[0], scope, argv, assignments, redirections)
             self.commands.append(made._replace(spliced=bool(script) and self._splices > 0))
             if self.commands[-1].spliced:
                 own = scope._replace(redirections=(*redirections, *scope.redirections), words=())
                 if function:
-                    self._call(function, script, argv[1:], own)
+                    self._call(function, (script, line), argv[1:], own)
                 else:
-                    self._splice(script, self._at(children[0]), own)
+                    self._splice(script, line, own)
         below = scope.below(at)
         yield from ((one, below._replace(slot=slot)) for one, slot in nested)
 
@@ -231,12 +244,12 @@ class Walk:
             return ""
         return " ".join(word.text for word in given) if all(word.known for word in given) else ""
 
-    def _call(self, name: str, body: str, given: Sequence[Word], scope: Scope) -> None:
+    def _call(self, name: str, body: tuple[str, int], given: Sequence[Word], scope: Scope) -> None:
         """Read a function with the words that it is called with; not again inside itself."""
         lists = self._known.lists
         before = lists.get("@")
         lists["@"] = tuple(given)
-        self._splice(body, self._line, scope._replace(function=name))
+        self._splice(*body, scope._replace(function=name))
         self._bodies[name] = body
         if before is None:
             del lists["@"]
