@@ -133,7 +133,7 @@ async def test_forms_ask_the_user_themselves(world: World, era: str) -> None:
     text = (Path(done["path"]) / "SKILL.md").read_text(encoding="utf-8")
     assert Path(done["path"]).parent == world.work / ".agents" / "skills"
     assert f"# {goal.rstrip('.')}\n" in text and "- `TARGET`: `$TARGET`; in this case `staging`\n" in text
-    assert 'when_to_use: "Before a release."\nargument-hint: "[TARGET]"\narguments: ["TARGET"]\n' in text
+    assert 'when_to_use: Before a release.\nargument-hint: "[TARGET]"\narguments:\n  - TARGET\n' in text
     titles = [line for line in text.partition("## Steps")[2].split("\n") if line[:1].isdigit()]
     assert titles == ["1. Copy the pages:", "2. Run:", "3. Tell the team."]
     assert user.forms[0].requested_schema["properties"]["steps"] == {
