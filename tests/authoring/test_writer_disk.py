@@ -139,7 +139,7 @@ def test_a_write_that_fails_anywhere_changes_nothing(
         real = _attribute(module, name)
 
         def failing(*args: object, **kwargs: object) -> object:
-            if "/cache/" not in str(args) and "whet-1" not in str(args):  # nothing waits for the cache
+            if "/cache/" not in str(args) and "whet-2" not in str(args):  # nothing waits for the cache
                 left[0] -= 1
             if left[0] == 0:
                 with os_failures("the place"):

@@ -468,7 +468,7 @@ def test_a_session_becomes_a_skill_in_four_rounds(site: Site) -> None:
     made = site.get(f"{path}.json", id=number).json["made"]
     assert (made["skill"], made["created"], made["allowed_tools"]) == ("publish-docs", True, ["Bash(lychee:*)"])
     assert "\n1. Check the links:\n" in made["text"] and "\n2. Tell the team.\n" in made["text"]
-    assert 'when_to_use: "Before a release."\nargument-hint: "[DAY]"\narguments: ["DAY"]\n' in made["text"]
+    assert 'when_to_use: Before a release.\nargument-hint: "[DAY]"\narguments:\n  - DAY\n' in made["text"]
     assert "<script>alert" not in site.get(path, id=number).text
     site.post("/distill/answer", id=number, back="1")
     assert site.get(f"{path}.json", id=number).json["question"]["id"] == "where"
