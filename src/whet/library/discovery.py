@@ -357,7 +357,7 @@ class _Walk:
             os.close(descriptor)
 
     def count(self) -> None:
-        """Count a skill that is read, and report it now and then."""
+        """Count a skill that was read, and report progress from time to time."""
         self.read += 1
         if self.read % _OFTEN == 0:
             self.progress(Progress("Reading", self.read, self.total, "skills"))

@@ -286,7 +286,7 @@ class _Allotment:
         return room
 
     def _is_beside(self, at: int, number: int) -> bool:
-        """Whether a neighbour of a phrase is shown, and nothing more than a few letters stands between them."""
+        """Whether the phrase next to this one is shown, with at most a few letters between the two."""
         text, found = self.texts[at], self.phrases[at]
         shown = [other for other in (number - 1, number + 1) if other in self._chosen[at]]
         pairs = ((found[min(number, other)], found[max(number, other)]) for other in shown)

@@ -389,7 +389,7 @@ def _id(segment: int, term: int) -> int:
 
 
 def _pack(code: str, described: array[int], bodied: array[int]) -> bytes:
-    """How many have it in name or description, the slots, and the weights: totals, bodies, names, descriptions."""
+    """The number of skills with the term in name or description, their slots, and the weights by field."""
     entries, leading = (described + bodied).tobytes(), len(described)
     slots = array(code, [leading, *array("I", entries)[_SLOT::2]])
     total, name, description, body = (entries[at::8] for at in _LOWEST)

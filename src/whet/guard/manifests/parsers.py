@@ -138,7 +138,7 @@ class Notes:
         self.hits.append(Hit(rule, self.line(needle), shorten(needle), severity, subject, message))
 
     def command(self, command: str, read: str = "") -> bool:
-        """A command will be run by a shell, which reads it as given or as said; whether that is dangerous."""
+        """Judge a command that a shell will run; answers whether it is dangerous."""
         from whet.guard.shell import checker as shell
 
         if not command.strip():

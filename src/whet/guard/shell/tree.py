@@ -32,7 +32,7 @@ _PARAMETER = expression(r"\$\{?[1-9@*]")
 _ACTS = expression(
     r"\b(?:curl|wget|nc|ncat|https?|xh|ssh|scp|eval|exec|rm|python3?|node|(?:ba|z|da)?sh)\b|[\s;{&|]\"?\$\{?[1@*]"
 )
-"""What a function does with its parameters that matters: it sends, runs or removes them."""
+"""A function that sends, runs or removes what it is given."""
 _REMOVERS = frozenset(("rm", "rmdir", "shred", "srm", "unlink", "trash"))
 """Programs that do to each of their words what a loop does to one after the other."""
 _WRITES = frozenset((">", ">>", ">|"))
@@ -208,28 +208,27 @@ class Walk:
         if texts_of(argv[:2]) == ("set", "--"):
             self._known.lists["@"] = tuple(argv[2:])
         if children:
-            function = argv[0].text if len(argv) > 1 and argv[0].text in self._bodies else ""
-            if function == scope.function:
-                function = ""
-            if function:
-                script, line = self._bodies.pop(function)
-            else:
-                script, line = self._script(argv) if self._splices > 0 else "", self._at(children[0])
+            called = argv[0].text if len(argv) > 1 else ""
+            function = called if called != scope.function and called in self._bodies else ""
+            body = self._bodies.pop(function) if function else (self._script(argv), self._at(children[0]))
+            script = body[0]
             self._splices -= len(script) + _PRICE if script else 0
             made = self._made(children[0], scope, argv, assignments, redirections)
             self.commands.append(made._replace(spliced=bool(script) and self._splices > 0))
             if self.commands[-1].spliced:
                 own = scope._replace(redirections=(*redirections, *scope.redirections), words=())
                 if function:
-                    self._call(function, (script, line), argv[1:], own)
+                    self._call(function, body, argv[1:], own)
                 else:
-                    self._splice(script, line, own)
+                    self._splice(*body, own)
         below = scope.below(at)
         yield from ((one, below._replace(slot=slot)) for one, slot in nested)
 
     def _script(self, argv: Sequence[Word]) -> str:
         """The constant script that `eval` or `sh -c` is given."""
-        if not any(word.text == "eval" or word.text.rpartition("/")[2] in SHELLS for word in argv[:8]):
+        if self._splices <= 0 or not any(
+            word.text == "eval" or word.text.rpartition("/")[2] in SHELLS for word in argv[:8]
+        ):
             return ""
         words = unwrapped(argv)
         name = name_of(words)

@@ -337,7 +337,7 @@ def _render_clashes(step: Step, screen: Screen) -> None:
 
 
 def _as_typed(path: str, sources: Sequence[str]) -> str:
-    """A path on this disk, spelled like the source that leads to it."""
+    """A local path, written the way the source is written."""
     for text in sources:
         typed = os.path.abspath(os.path.expanduser(text))
         if path == typed or path.startswith(os.path.join(typed, "")):

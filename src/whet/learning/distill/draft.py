@@ -160,7 +160,7 @@ def _inputs(evidence: Evidence, written: Written | None) -> tuple[str, ...]:
 
 
 def frontmatter(made: Draft) -> dict[str, str | list[str]]:
-    """What the frontmatter says besides the name; what is empty is left out of it."""
+    """The frontmatter without the name; empty fields are left out."""
     return {
         "description": made.description,
         "when_to_use": made.when_to_use,

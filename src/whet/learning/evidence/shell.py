@@ -118,7 +118,7 @@ class Ran(NamedTuple):
     looks: bool
     """It only shows something, if only its manual or version."""
     own: bool = False
-    """It was run by a relative path: a file of the project, not a program that is installed."""
+    """Whether it was run by a relative path: a file of the project, not an installed program."""
 
 
 @lru_cache(maxsize=8192)

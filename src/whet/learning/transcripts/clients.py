@@ -40,7 +40,7 @@ def read_codex(path: str, into: Collector) -> None:
 
 
 def _typed(path: str) -> Iterator[str]:
-    """What the screen shows as typed, as much as may be held in memory."""
+    """The typed text that the screen shows, up to the limit of memory."""
     room = _TYPED
     for line, _ in lines(path, Collector("")):
         if '"user_message"' not in line and '"UserMessage"' not in line:

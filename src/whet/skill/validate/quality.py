@@ -45,8 +45,8 @@ _LEFTOVER = re.compile(
 )
 EXAMPLES = {
     "body-empty": "1. Run git log --oneline v1.2..HEAD. It prints one line for each commit.",
-    "body-too-long": "Move a table to references/fields.md, and write: For the fields, read references/fields.md.",
-    "body-too-many-tokens": "Move a table to references/fields.md, and write: For fields, read references/fields.md.",
+    "body-too-long": "Move the table to references/fields.md, and write: Read references/fields.md.",
+    "body-too-many-tokens": "Move the table to references/fields.md, and write: Read references/fields.md.",
     "broad-tool-grant": "allowed-tools: Bash(git log:*) Read",
     "description-from-body": "description: Fills PDF forms from a CSV file. Use when many forms have to be filled.",
     "description-marketing": 'not "A powerful PDF tool." but "Splits and merges PDF files."',
