@@ -17,6 +17,19 @@ if TYPE_CHECKING:
 Severity: TypeAlias = 'Literal["error", "warning", "info"]'
 
 
+_NAMED = "`whet skill validate NAME "
+"""In the hint of a reader, which does not know what the skill is called."""
+
+
+def fill_name(hint: str, skill: str) -> str:
+    """A hint with the name of the skill in its command, so that it can be pasted."""
+    if _NAMED not in hint:
+        return hint
+    from shlex import quote
+
+    return hint.replace(_NAMED, _NAMED.replace("NAME", quote(skill)))
+
+
 class Note(NamedTuple):
     """One thing worth knowing, and what to do about it."""
 
@@ -46,7 +59,7 @@ class Note(NamedTuple):
 
     def at(self, skill: str, path: str) -> Note:
         """The same note, about this skill and file."""
-        return self._replace(skill=skill, path=path)
+        return self._replace(hint=fill_name(self.hint, skill), skill=skill, path=path)
 
     def to_json(self) -> dict[str, Any]:
         """The note as JSON, as in a report."""

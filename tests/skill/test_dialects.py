@@ -301,7 +301,7 @@ def test_the_same_with_everything_moved_below_metadata() -> None:
     directory = FIXTURES / "package"
     text, fixed = fix(ValidationInput("package", (directory / "SKILL.md").read_bytes()))
     keys = ["version", "author", "homepage", "tags", "tools_required", "tools_optional", "hermes_version"]
-    assert [note.fix for note in fixed] == [f"Moves it to metadata.{key}." for key in keys]
+    assert [note.fix for note in fixed] == [f"Moves the key to metadata.{key}." for key in keys]
     sidecars = Sidecars(json.loads((directory / "skill.json").read_text(encoding="utf-8")))
     document = read_document(text)
     assert set(document.values) == {"name", "description", "license", "metadata"}

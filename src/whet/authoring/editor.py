@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from whet.authoring import drafts
 from whet.authoring.commits import Committer
-from whet.authoring.drafts import check_category, check_name
+from whet.authoring.drafts import Draft, check_category, check_name
 from whet.authoring.history import History, find_deleted, find_lost
-from whet.authoring.main_file import main_of, not_text, version_of
+from whet.authoring.main_file import main_of, not_text, version_of, with_text
 from whet.authoring.operations import MOST_OPERATIONS, read_operation
 from whet.authoring.proposals import Proposals, Review
 from whet.authoring.results import Change, Changes, Similar
@@ -24,6 +24,7 @@ from whet.authoring.trees import digest
 from whet.authoring.writer import USER, TreeChange, Writer
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.package import is_flat_place, read_tree
+from whet.notes import fill_name
 from whet.records import NamedTuple
 from whet.skill.dialects import read_skill
 from whet.skill.finder import FLAT, MAIN_FILES, SKIPPED
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whet.authoring.commits import Subscriber
-    from whet.authoring.drafts import Draft
     from whet.authoring.journal import Journal
     from whet.authoring.main_file import Main
     from whet.authoring.proposals import Accept, Check
@@ -321,9 +321,24 @@ class SkillEditor:
             try:
                 results.append(batch.apply(operation))
             except WhetError as error:
+                if isinstance(operation, dict):
+                    error.hint = fill_name(error.hint, str(operation.get("name") or "NAME"))
                 if len(operations) > 1:
                     error.details.update(failed_index=number, completed_before_failure=0)
                 raise
+        return self._write(batch, results, operations, by, viewed, stage=stage)
+
+    def _write(
+        self,
+        batch: _Batch,
+        results: Sequence[Change],
+        operations: Sequence[Mapping[str, Any]],
+        by: Provenance,
+        viewed: Callable[[str, str], bool] | None = None,
+        *,
+        stage: bool = False,
+    ) -> Changes:
+        """Write what a batch makes of its skills, or propose it."""
         changes = batch.changes()
         warnings = [*batch.warnings, *chain(*batch.remarks.values()), *self._unread(batch, by, viewed)]
         if not changes:
@@ -425,6 +440,14 @@ class SkillEditor:
                 raise UsageError("root-skill", f"{path} holds other skills.", hint=hint, path=path)
         framed = drafts.frame(tree, card.name) if card.kind == "flat" else tree
         return Target(card.name, path, tree, framed, fixed=fixed)
+
+    def rewrite(self, card: Card, old: bytes, new: str, by: Provenance = USER) -> Changes:
+        """Replace the main file of a skill, which holds `old`, with a text that says the same. The version stays.
+
+        Raises ConflictError `skill-changed` if it holds something else by now.
+        """
+        batch = _Batch(self, _anyone, several=False, triggers=False, improve=True, here=False)
+        return self._write(batch, [batch.rewrite(card, old, new)], [{}], by)
 
     def write_triggers(self, card: Card, by: Provenance = USER) -> tuple[TriggerSet, str]:
         """Write a generated trigger set into a skill, replacing an earlier one, and return its path. The version stays.
@@ -604,6 +627,19 @@ class _Batch:
     def edit(self, name: str, *, body: str, version: str = "") -> Change:
         target = self._find(name)
         return self._become(target, drafts.edit(target.tree or {}, body, version=version), "edit")
+
+    def rewrite(self, card: Card, old: bytes, new: str) -> Change:
+        target = self._target(card)
+        tree = (target.original if target.source else target.before) or {}
+        path = main_of(tree).path
+        if tree[path].data != old:
+            message = f"{target.name} has just been changed by another process."
+            raise ConflictError("skill-changed", message, hint="Try again.", path=target.path)
+        tree = with_text(tree, path, new)
+        document = main_of(tree).document
+        name = read_skill(document, fallback_name=target.name).name
+        target = self._take(target._replace(name=name))
+        return self._become(target, Draft(tree, version_of(document)), "edit")
 
     def patch(self, name: str, *, find: str, replace: str, **how: Any) -> Change:
         target = self._find(name)

@@ -524,8 +524,12 @@ class History:
         """The last run that is not taken back, of one skill where its path is given, and what is left of it."""
         runs = self.undoable(path)
         if not runs:
-            hint = "`whet redo` makes the last undone change again."
+            from shlex import quote
+
             what = f"{name} has no change left to undo." if path else "Every change is already undone."
+            undone = any(_is_undo(run[0]) for run in self.undoable(path, undos=True))
+            again = f"`whet redo {quote(name)}`" if path else "`whet redo`"
+            hint = f"{again} makes the last undone change again." if undone else "`whet history` lists the changes."
             raise UsageError("nothing-changes", what, hint=hint)
         return runs[0][0].run, runs[0]
 
@@ -582,9 +586,7 @@ class History:
         path, action = entries[0].path, entries[0].action
         if action in ("trust", "untrust", "use"):  # about a project
             return self.reverse(entries[0], None, by)
-        catalogue = self._workspace.snapshot().catalogue
-        cards = (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting)
-        card = next((card for card in cards if card.place == path), None)
+        card = self._workspace.snapshot().catalogue.at(path)
         if card is None:
             message = f"{entries[0].skill} is no longer at {path}."
             hint = "Undo what came after it first: `whet history` lists the changes."

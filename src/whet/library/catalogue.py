@@ -46,6 +46,11 @@ class Catalogue(NamedTuple):
     by_key: dict[str, Card]
     """The cards by their `key`."""
 
+    def at(self, place: str) -> Card | None:
+        """The skill that lies at a path without links, even one that is shadowed or waits for trust."""
+        cards = (*self.cards, *(loser for loser, _ in self.shadowed), *self.waiting)
+        return next((card for card in cards if card.place == place), None)
+
     def report(self) -> tuple[Note, ...]:
         """What Whet noticed: files it skipped or repaired, skills that are shadowed or wait for trust."""
         entries = list(self.places)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
@@ -62,6 +62,8 @@ class Checked(NamedTuple):
     findings: tuple[Note, ...]
     fixed: tuple[Note, ...] | None = None
     """What was repaired; None where nothing was."""
+    skill: str = ""
+    """The name that finds the skill in the library, where it was repaired there."""
 
     def to_json(self) -> Json:
         """The result as JSON."""
@@ -267,26 +269,40 @@ def check(path: str, profile: Profile = "spec", host: Host | None = None) -> Che
     return _result(path, _read(path, host), profile)
 
 
-def repair(path: str, profile: Profile = "spec", host: Host | None = None, *, state: str) -> Checked:
-    """Apply every safe fix to the skill's main file, then check it; `fixed` tells what is gone by it."""
+def repair(
+    path: str,
+    profile: Profile = "spec",
+    host: Host | None = None,
+    *,
+    state: str,
+    write: Callable[[bytes, str], bool] | None = None,
+) -> Checked:
+    """Apply every safe fix to the skill's main file, then check it; `fixed` tells what is gone by it.
+
+    `write` replaces the text where its history is kept, and tells whether it did.
+    """
     if is_archive(path):
         hint = "Unpack it, fix the skill and pack it again."
         raise UsageError("cannot-fix-archive", f"{path} is an archive; Whet never changes archives.", hint=hint)
     found = _read(path, host)
     fixed: tuple[Note, ...] = ()
     if found.package.text is not None and valid(found.problems):
-        with alone(state, os.path.dirname(found.main)):
-            found, fixed = _mended(_read(path, host))
+        with alone(state, os.path.dirname(found.main)) if write is None else nullcontext():
+            found, fixed = _mended(_read(path, host), write)
     return _result(path, found, profile)._replace(fixed=fixed)
 
 
-def _mended(found: _Found) -> tuple[_Found, tuple[Note, ...]]:
+def _mended(found: _Found, write: Callable[[bytes, str], bool] | None) -> tuple[_Found, tuple[Note, ...]]:
+    old = found.package.text
     try:
         text, fixed = fix(found.package)
     except InvalidError as error:
         return found._replace(problems=(Note(error.code, "error", error.message),)), ()
-    if fixed and text.encode() != found.package.text:
-        write_text(found.main, text)
+    if fixed and text.encode() != old:
+        if write is None:
+            write_text(found.main, text)
+        elif not (isinstance(old, bytes) and write(old, text)):
+            return found, ()
     return found._replace(package=found.package._replace(text=text)), fixed
 
 

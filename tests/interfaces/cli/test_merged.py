@@ -262,7 +262,10 @@ def test_a_skill_without_changes_has_nothing_to_undo(
 ) -> None:
     skill("hand")
     ask("new", "other", "--description", "Writes notes.", "--body", "Write.\n")
-    assert ask("undo", "hand", code=2)["error"] == "hand has no change left to undo."
+    ask("undo", "other")
+    refused = ask("undo", "hand", code=2)
+    assert refused["error"] == "hand has no change left to undo."
+    assert refused["hint"] == "`whet history` lists the changes."
 
 
 @pytest.mark.usefixtures("brought")

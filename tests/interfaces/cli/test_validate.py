@@ -57,6 +57,81 @@ def test_fixing_writes_and_tells(bad: Path, whet: Callable[..., CompletedProcess
     assert whet("skill", "validate", "bad", "--fix").stderr == "1 skill: 0 errors, 0 warnings, 0 info.\n"
 
 
+def test_a_fix_is_in_the_history_and_can_be_undone(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    before = (bad / "SKILL.md").read_bytes()
+    fixed = whet("skill", "validate", str(bad), "--fix")
+    assert fixed.stderr == (
+        "Fixed bad, line 3: Quoted the values as Whet reads them. [yaml-repaired]\n"
+        "1 skill: 0 errors, 0 warnings, 0 info, 1 fixed.\n"
+        "hint: `whet undo bad` undoes this.\n"
+    )
+    entries = answer(whet("history", "bad", "--json"))["entries"]
+    assert sorted((entry["id"], entry["actor"], entry["action"], entry["reason"]) for entry in entries) == [
+        (1, "unknown", "found", "Existed before its history began."),
+        (2, "user", "edit", "skill validate --fix"),
+    ]
+    after = (bad / "SKILL.md").read_bytes()
+    assert whet("undo", "bad").returncode == 0 and (bad / "SKILL.md").read_bytes() == before
+    assert whet("undo", "bad").stderr == (
+        "error: bad has no change left to undo.\nhint: `whet redo bad` makes the last undone change again.\n"
+    )
+    assert whet("redo", "bad").returncode == 0 and (bad / "SKILL.md").read_bytes() == after
+
+
+def test_skills_that_were_fixed_together_are_undone_together(
+    bad: Path, skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    files = [bad / "SKILL.md", skill("worse", "Use: it, too") / "SKILL.md"]
+    before = [file.read_bytes() for file in files]
+    fixed = whet("skill", "validate", "bad", "worse", "--fix")
+    assert fixed.stderr.splitlines()[-1] == "hint: `whet undo` undoes this."
+    assert [file.read_bytes() for file in files] != before
+    assert whet("undo").returncode == 0
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_a_skill_outside_the_library_has_no_history(
+    skill: Callable[..., Path], tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    place = skill("apart", "Use: it when asked", root=tmp_path / "elsewhere")
+    found = answer(whet("skill", "validate", str(place), "--fix", "--json"))
+    assert ([one["code"] for one in found["results"][0]["fixed"]], found["entries"]) == (["yaml-repaired"], [])
+    assert answer(whet("history", "--json"))["entries"] == []
+
+
+def test_a_fix_waits_where_every_change_does(
+    bad: Path, tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    before = (bad / "SKILL.md").read_bytes()
+    (tmp_path / "state").mkdir(exist_ok=True)
+    (tmp_path / "state" / "config.toml").write_text("stage_writes = true\n", encoding="utf-8")
+    found = answer(whet("skill", "validate", "bad", "--fix", "--json"))
+    assert (found["valid"], found["results"][0]["fixed"], found["entries"], found["proposals"]) == (False, [], [], [1])
+    assert (bad / "SKILL.md").read_bytes() == before
+    assert whet("proposals", "approve", "1").returncode == 0
+    assert whet("skill", "validate", "bad").returncode == 0
+
+
+def test_a_fix_of_the_name_is_undone_by_the_new_one(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    file = skill("called") / "SKILL.md"
+    before = file.read_bytes().replace(b"name: called", b"name: Another Name")
+    file.write_bytes(before)
+    fixed = whet("skill", "validate", "Another Name", "--fix")
+    assert fixed.stderr.splitlines()[-1] == "hint: `whet undo called` undoes this."
+    assert whet("undo", "called").returncode == 0 and file.read_bytes() == before
+
+
+def test_the_doctor_names_the_skill_to_fix(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    file = skill("odd", "Use: it when asked") / "SKILL.md"
+    file.write_bytes(file.read_bytes().replace(b"name: odd", b"name: Odd One"))
+    hints = [note["hint"] for note in answer(whet("doctor", "--json"))["report"] if note["code"] == "yaml-repaired"]
+    assert hints == ["Quote the value, or run `whet skill validate 'Odd One' --fix`."]
+
+
 def test_nothing_is_fixed_when_one_path_is_wrong(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     before = (bad / "SKILL.md").read_bytes()
     assert whet("skill", "validate", "bad", "no-such", "--fix").returncode == 1

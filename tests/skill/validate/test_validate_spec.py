@@ -61,7 +61,7 @@ def test_all_problems_are_reported_with_their_lines() -> None:
             "warning",
             "metadata.a is not text; expected a string.",
             line=8,
-            fix="Puts it in quotes.",
+            fix="Puts the value in quotes.",
         ),
         Note("metadata-not-text", "warning", "metadata.b is a list; expected a string.", line=9),
     ]
@@ -103,7 +103,7 @@ def test_repaired_yaml_is_judged_by_what_was_read() -> None:
     findings = check("---\nname: demo\ndescription: Use when: asked\nextra: x\n---\n")
     assert [(f.code, f.line, f.fix) for f in findings] == [
         ("yaml-repaired", 3, "Quotes the values as Whet reads them."),
-        ("unknown-key", 4, "Moves it to metadata.extra."),
+        ("unknown-key", 4, "Moves the key to metadata.extra."),
     ]
 
 
@@ -118,21 +118,23 @@ def test_a_comment_beside_a_value_is_a_warning_and_one_in_its_place_an_error() -
     beside = check("---\nname: demo\ndescription: Finds the #1 tool\n---\n")
     assert [(f.code, f.severity, f.fix) for f in beside] == [("comment-as-value", "warning", "")]
     instead = check("---\nname: demo\ndescription: # Finds tools\n---\n")
-    assert [(f.code, f.severity, f.fix) for f in instead] == [("comment-as-value", "error", "Puts it in quotes.")]
+    assert [(f.code, f.severity, f.fix) for f in instead] == [
+        ("comment-as-value", "error", "Puts the value in quotes.")
+    ]
 
 
 @pytest.mark.parametrize(
     ("entry", "fix"),
     [
-        ("version: 1.0", "Moves it to metadata.version."),
-        ("some-key: text", "Moves it to metadata.some-key."),
-        ("tags: [a, b]", "Moves it to metadata.tags."),
+        ("version: 1.0", "Moves the key to metadata.version."),
+        ("some-key: text", "Moves the key to metadata.some-key."),
+        ("tags: [a, b]", "Moves the key to metadata.tags."),
         ("tags: ['a, b']", ""),
         ("colours: [a]", ""),
         ("empty:", ""),
         ("disable-model-invocation: true", ""),
         ("category: pdf", ""),
-        ("hermes_version: 1.0", "Moves it to metadata.hermes_version."),
+        ("hermes_version: 1.0", "Moves the key to metadata.hermes_version."),
         ("version: 1.0\nmetadata:\n  version: 2.0", ""),
         ("version: 1.0\nmetadata: text", ""),
         ("version: 1.0\nmetadata: {a: b}", ""),

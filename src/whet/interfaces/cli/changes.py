@@ -87,7 +87,7 @@ def render_change(changes: Changes, screen: Screen, done: str, *, path: bool = T
     else:
         if path:
             screen.line(screen.place(changes.changes[0].path))
-        if changes.entries:
+        if changes.entries and done:
             screen.say(done)
     screen.say(*changes.notes)
 

@@ -93,7 +93,11 @@ def check(package: ValidationInput, document: Document) -> Iterator[Note]:
     yield from _leftovers(prose, document)
     if body and not body.endswith("\n"):
         yield Note(
-            "no-final-newline", "info", "The file does not end with a newline.", line=rows[-1].line, fix="Adds one."
+            "no-final-newline",
+            "info",
+            "The file does not end with a newline.",
+            line=rows[-1].line,
+            fix="Adds a newline.",
         )
 
 

@@ -30,7 +30,7 @@ _ACCEPTED = MAIN_FILES[:2]
 _REQUIRED = frozenset(("name", "description"))
 MAX_COMPATIBILITY = 500
 
-_QUOTES = "Puts it in quotes."
+_QUOTES = "Puts the value in quotes."
 _NOTE_FIXES = {
     "unclosed-frontmatter": "Closes the frontmatter with a --- line.",
     "yaml-repaired": "Quotes the values as Whet reads them.",
@@ -96,7 +96,7 @@ def _unknown(package: ValidationInput, document: Document) -> Iterator[Note]:
     moved = movable(document, package.text or "")
     for key in document.values:
         if key not in KEYS:
-            fix = f"Moves it to metadata.{key}." if key in moved else ""
+            fix = f"Moves the key to metadata.{key}." if key in moved else ""
             if key in _DIALECT:
                 message = f"The key {key!r} is not in the specification; write it as metadata.{key}."
                 yield Note("dialect-key", "warning", message, line=document.lines.get(key), fix=fix)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
+from shlex import quote
 
 from whet.errors import WhetError
 from whet.interfaces.cli.arguments import here_option, misuse
@@ -20,12 +22,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whet.api import Library
     from whet.api.guard import AuditProof
-    from whet.authoring.results import Proof
+    from whet.authoring.results import Changes, Proof
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Namespace, Parser
     from whet.library.standalone import Checked, Host, Validation
     from whet.prompt.needs import Needs
+    from whet.skill.validate.input import Profile
     from whet.sources.install.report import Verification
     from whet.sources.recipes import RecipePlan, RecipeStep
     from whet.store.repair import Repaired
@@ -57,6 +60,19 @@ class Proofs(NamedTuple):
     def valid(self) -> bool:
         """Does all of it hold?"""
         return self.installed.valid and self.history.valid and self.record.valid
+
+
+class Fixed(NamedTuple):
+    """What is wrong with skills after they were fixed, and the changes to those of the library."""
+
+    validation: Validation
+    changes: tuple[Changes, ...]
+
+    def to_json(self) -> Json:
+        """The results as JSON, with the numbers of the changes in the history and of the proposals that wait."""
+        entries = [entry for changes in self.changes for entry in changes.entries]
+        proposals = [changes.proposal for changes in self.changes if changes.proposal is not None]
+        return self.validation.to_json() | {"entries": entries, "proposals": proposals}
 
 
 def configure_doctor(parser: Parser) -> None:
@@ -217,7 +233,8 @@ def _how(step: RecipeStep) -> str:
 def configure_validate(parser: Parser) -> None:
     parser.details = (
         "A path can be a skill's directory, its SKILL.md or a .skill file. An existing path wins over a name. With "
-        "--profile quality, the first finding of each kind shows an example of what to write; with -v, every one does."
+        "--profile quality, the first finding of each kind shows an example of what to write; with -v, every one does. "
+        "The history records what --fix changes in your skills, and `whet undo` undoes it."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True)
     parser.option("--profile", metavar="P", choices=PROFILES, default="spec", text="How strict to be (default spec).")
@@ -233,21 +250,51 @@ def configure_validate(parser: Parser) -> None:
 
 def run_validate(context: Context, options: Namespace) -> Answer:
     """Check every skill; all paths are looked up before any file is changed."""
-    from whet.library.standalone import Validation, check, repair, skills_below
+    from whet.library.standalone import Validation, check, skills_below
 
     host = _read_host(options)
     paths = [context.locate(path) for path in options.paths]
     if options.recursive:
         paths = [skill for path in paths for skill in skills_below(path)]
     paths = list(dict.fromkeys(paths))
+    changes: list[Changes] = []
     if options.fix:
-        state = context.library.workspace.place.state
-        found = Validation(tuple(repair(path, options.profile, host, state=state) for path in paths))
+        run = f"r{os.urandom(8).hex()}"  # one `whet undo` undoes all of it
+        results = [_repair(context.library, path, options.profile, host, run, changes) for path in paths]
     else:
-        found = Validation(tuple(check(path, options.profile, host) for path in paths))
+        results = [check(path, options.profile, host) for path in paths]
     if options.client:
-        found = Validation(tuple(_check_for_clients(result, options.client) for result in found.results))
+        results = [_check_for_clients(result, options.client) for result in results]
+    found = Validation(tuple(results))
+    if options.fix:
+        return Answer(Fixed(found, tuple(changes)), render_fixed, 0 if found.valid else 1)
     return Answer(found, render_validate, 0 if found.valid else 1)
+
+
+def _repair(
+    library: Library, path: str, profile: Profile, host: Host | None, run: str, changes: list[Changes]
+) -> Checked:
+    """Fix a skill: one of the library as `whet edit` changes it, any other as a file."""
+    from whet.authoring.writer import Provenance
+    from whet.library.standalone import repair, skill_place
+
+    state = library.workspace.place.state
+    place = os.path.realpath(skill_place(os.path.expanduser(path)))
+    card = library.catalogue.at(place)
+    if card is None or card.kind == "command":
+        return repair(path, profile, host, state=state)
+    by, before = Provenance("user", reason="skill validate --fix", run=run), len(changes)
+
+    def write(old: bytes, new: str) -> bool:
+        changes.append(library.edit.rewrite(card, old, new, by))
+        return bool(changes[-1].entries)
+
+    result = repair(path, profile, host, state=state, write=write)
+    for done in changes[before:]:
+        with suppress(WhetError):  # several skills of that name, or one of a project that is not trusted
+            found = library.card(done.one().skill)
+            result = result._replace(skill=found.full_name if found.place == place else "")
+    return result
 
 
 def _check_for_clients(result: Checked, names: list[str]) -> Checked:
@@ -289,7 +336,7 @@ def render_validate(found: Validation, screen: Screen, options: Namespace) -> No
         heading = f"{screen.place(result.path)}: {verdict}"
         if screen.tty:
             screen.line(heading)
-        screen.say(*(f"Fixed: {finding.message} [{finding.code}]" for finding in result.fixed or ()))
+        screen.say(*(_tell_fixed(finding, result, screen) for finding in result.fixed or ()))
         shown: set[str] = set()
         for finding in sorted(result.findings, key=lambda finding: finding.line or 0):
             _render_finding(finding, result, screen)
@@ -306,6 +353,40 @@ def render_validate(found: Validation, screen: Screen, options: Namespace) -> No
         screen.hint(f"{fixable} can be fixed with `--fix`.")
     if not options.recursive and any(finding.code == "skill-md-missing" for finding in findings):
         screen.hint("For a directory of skills, add `--recursive`.")
+
+
+def render_fixed(fixed: Fixed, screen: Screen, options: Namespace) -> None:
+    """The verdicts, what waits for approval, and the way back."""
+    from whet.interfaces.cli.changes import render_change
+
+    render_validate(fixed.validation, screen, options)
+    for changes in fixed.changes:
+        render_change(changes, screen, "", path=False)
+    if entries := [entry for changes in fixed.changes for entry in changes.entries]:
+        names = [result.skill for result in fixed.validation.results if result.skill]
+        what = f" {quote(names[0])}" if names else f" {entries[0]}"
+        screen.hint(f"`whet undo{what if len(entries) == 1 else ''}` undoes this.")
+
+
+def _tell_fixed(finding: Note, result: Checked, screen: Screen) -> str:
+    """What was done about a finding; the finding itself where that says nothing."""
+    verb, _, rest = finding.fix.partition(" ")
+    done = f"{_DONE.get(verb, verb)} {rest}" if rest else finding.message
+    line = f", line {finding.line}" if finding.line else ""
+    return f"Fixed {result.skill or screen.place(result.path)}{line}: {done} [{finding.code}]"
+
+
+_DONE = {
+    "Adds": "Added",
+    "Closes": "Closed",
+    "Moves": "Moved",
+    "Puts": "Put",
+    "Quotes": "Quoted",
+    "Removes": "Removed",
+    "Sets": "Set",
+    "Writes": "Wrote",
+}
+"""What a fix does, and what it did."""
 
 
 def _render_finding(finding: Note, result: Checked, screen: Screen) -> None:

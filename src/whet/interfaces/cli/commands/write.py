@@ -94,7 +94,7 @@ def run_new(context: Context, options: Namespace) -> Answer:
         place = place if place.startswith(os.curdir) or os.path.isabs(place) else os.path.join(os.curdir, place)
         return answer.hint(f"`whet install {shlex.quote(place)}` adds it to your skills.")
     if not options.here:
-        elsewhere = "`whet new NAME --dir DIR` writes a draft where no client looks."
+        elsewhere = f"`whet new {options.name} --dir DIR` writes a draft where no client looks."
         answer = hint_clients(answer, context, [options.name], draft=True, elsewhere=elsewhere)
     return _hint_disabled(answer, library, options.name)
 
