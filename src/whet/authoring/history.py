@@ -303,11 +303,20 @@ def _is_undo(entry: Entry) -> bool:
 
 def _taken_back(entries: Sequence[Entry]) -> set[int]:
     """The numbers of the entries that an undo took back, unless that undo was taken back, too."""
-    takes = find_reversals(entries)
     found: set[int] = set()
-    for numbers in takes.values():
-        found = found.difference(*(takes.get(number, ()) for number in numbers)) | numbers
+    for undo, numbers in sorted(find_reversals(entries).items(), reverse=True):
+        if undo not in found:
+            found |= numbers
     return found
+
+
+def _made_again(entries: Sequence[Entry], known: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The changes that are made again when these entries are undone; none unless the entries undid them."""
+    takes = find_reversals(known)
+    found, undone = {entry.id for entry in entries}, False
+    while found and found <= takes.keys():
+        found, undone = set().union(*(takes[number] for number in found)), not undone
+    return tuple(entry for entry in known if entry.id in found) if undone else ()
 
 
 def is_switch(entry: Entry) -> bool:
@@ -613,14 +622,19 @@ class History:
             raise done
         run = by.run or f"u{os.urandom(8).hex()}.{what}"
         numbers = ", ".join(str(entry.id) for entry in entries) if len(entries) <= _NAMED else what
-        by = by._replace(reason=by.reason or f"Undo of {numbers}.", run=run)
+        again = _made_again(entries, known)
+        reason = f"Undo of {numbers}."
+        if again and not by.run:  # the run names what is undone
+            numbers = ", ".join(str(entry.id) for entry in again) if len(again) <= _NAMED else again[0].run
+            reason = f"Redo of {numbers}."
+        by = by._replace(reason=by.reason or reason, run=run)
         locked = [entry for entry in entries if is_lock_change(entry)]
         for entry in locked:
             _check_last(entry, (later for later in known if later.id not in back))
         own = {entry.path for entry in locked}
         if is_switch(entries[0]):
             if dry_run:
-                return Reversal((), undone=tuple(entries), diff="")
+                return Reversal((), undone=tuple(entries), again=again, diff="")
             written, notes = self._switch_back(entries, by)
         else:
             changes = [
@@ -629,11 +643,11 @@ class History:
                 if digest(change.after) != change.expected or change.path in own
             ]
             if changes and dry_run:
-                return Reversal((), undone=tuple(entries), diff=_preview(changes))
+                return Reversal((), undone=tuple(entries), again=again, diff=_preview(changes))
             written, notes = self._committer.commit(changes, by) if changes else Commit(())
         if not written:
             raise done
-        return Reversal(written, notes, tuple(entries))
+        return Reversal(written, notes, tuple(entries), again)
 
     def verify(self) -> Proof:
         """Verify the history."""

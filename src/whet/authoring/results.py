@@ -124,6 +124,8 @@ class Reversal(NamedTuple):
     notes: tuple[str, ...] = ()
     undone: tuple[Entry, ...] = ()
     """The changes that an undo reversed."""
+    again: tuple[Entry, ...] = ()
+    """The changes that are made again, if these were their undos."""
     state: int = 0
     """The state that a skill returned to; 0 for an undo."""
     skill: str = ""

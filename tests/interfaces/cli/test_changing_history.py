@@ -148,7 +148,7 @@ def test_undo_alone_takes_back_the_last_change(deploy: Path, whet: Callable[...,
     assert answer(whet("history", "--json"))["entries"][-1]["reason"] == "Undo of 4."
 
 
-def test_redo_undoes_the_last_undo_or_that_of_a_change_or_a_skill(
+def test_redo_makes_the_change_again_that_was_undone_last_or_is_named_by_number_or_skill(
     deploy: Path, whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     def redo(*words: str) -> tuple[int, str, str]:
@@ -162,15 +162,36 @@ def test_redo_undoes_the_last_undo_or_that_of_a_change_or_a_skill(
     whet("undo")  # 4, of 3
     whet("undo")  # 5, of 2
     assert body(deploy) == "One.\n"
-    assert redo("--dry-run") == (0, "One.", "Would undo change 5 (undo): deploy.")
-    assert redo() == (0, "Two.", "Undid change 5 (undo): deploy has the change again.")
-    assert redo("3") == (0, "Three.", "Undid change 4 (undo): deploy has the change again.")
+    assert redo("--dry-run") == (0, "One.", "Would redo change 2 (edit): deploy.")
+    assert redo() == (0, "Two.", "Redid change 2 (edit): deploy has the change again.")
+    assert redo("3") == (0, "Three.", "Redid change 3 (edit): deploy has the change again.")
     whet("undo", "deploy")
-    assert redo("deploy") == (0, "Three.", "Undid change 8 (undo): deploy has the change again.")
+    assert redo("deploy") == (0, "Three.", "Redid change 3 (edit): deploy has the change again.")
     whet("disable", "deploy")
     whet("undo")
-    assert redo() == (0, "Three.", "Undid change 11 (enable): deploy is disabled again.")
+    assert redo() == (0, "Three.", "Redid change 10 (disable): deploy is disabled again.")
     assert redo()[0] == 2
+    reasons = [entry["reason"] for entry in answer(whet("history", "--json"))["entries"][3:]]
+    assert reasons == [
+        *("Undo of 3.", "Undo of 2.", "Redo of 2.", "Redo of 3.", "Undo of 3.", "Redo of 3."),
+        *("", "Undo of 10.", "Redo of 10."),
+    ]
+
+
+def test_a_redo_is_undone_by_its_number_and_the_change_counts_as_undone(
+    deploy: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    def told(*words: str) -> str:
+        return whet(*words).stderr.splitlines()[0]
+
+    assert whet("remove", "deploy").returncode == 0
+    assert told("undo") == "Undid change 4 (remove): deploy is back."
+    assert told("redo") == "Redid change 4 (remove): deploy is gone."
+    assert told("undo", "6") == "Undid change 6 (undo): deploy is back."
+    assert told("redo") == "Redid change 4 (remove): deploy is gone."
+    assert told("undo", "8") == "Undid change 8 (undo): deploy is back."
+    assert told("undo") == "Undid change 3 (edit): deploy is as it was.", "4 is undone already"
+    assert body(deploy) == "Two.\n"
 
 
 def test_disabling_is_in_the_history_and_undone(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -107,14 +107,15 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
     if reversal.diff is not None:
         _render_preview(reversal, screen)
         return
-    undone = {_place(entry): entry for entry in reversal.undone}
+    word = "Redid" if reversal.again else "Undid"
+    about = {_place(entry): entry for entry in reversal.again or reversal.undone}
     for entry in reversal.entries:
         switched = entry.action in SWITCHES
         if entry.after and not switched:
             screen.line(screen.place(entry.path))
-        before = undone.get(_place(entry))
+        before = about.get(_place(entry))
         state = ("is as it was" if entry.before else "is back") if entry.after else "is gone"
-        if before and before.action == "undo" and entry.before and entry.after:
+        if reversal.again and entry.before and entry.after:
             state = "has the change again"
         if reversal.state:
             state = f"is as it was in state {reversal.state}"
@@ -124,7 +125,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         elif entry.before == entry.after:
             article = "the" if before else "The"
             state = f"{article} files of {entry.skill} did not change; its entry in the lock is as it was."
-        what = f"Undid change {before.id} ({name_action(before.action, before.origin)}): " if before else ""
+        what = f"{word} change {before.id} ({name_action(before.action, before.origin)}): " if before else ""
         screen.say(f"{what}{state}")
     screen.say(*reversal.notes)
     last = reversal.entries[-1]
@@ -157,7 +158,8 @@ def _render_preview(reversal: Reversal, screen: Screen) -> None:
     folded = fold_diff(screen, reversal.diff or "")
     if reversal.state:
         screen.say(f"Would return {reversal.skill} to state {reversal.state}. Nothing was changed.")
-    for entry in reversal.undone:
-        screen.say(f"Would undo change {entry.id} ({name_action(entry.action, entry.origin)}): {entry.skill}.")
+    word = "redo" if reversal.again else "undo"
+    for entry in reversal.again or reversal.undone:
+        screen.say(f"Would {word} change {entry.id} ({name_action(entry.action, entry.origin)}): {entry.skill}.")
     if folded:
         screen.hint("-v shows every line.")

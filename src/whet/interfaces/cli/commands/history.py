@@ -139,7 +139,7 @@ def configure_undo(parser: Parser) -> None:
     parser.positional("id", "ID|NAME", text, optional=True)
     text = "Return the skill NAME to this state (`whet history NAME` lists them)."
     parser.option("--to", metavar="N", read=amount, text=text)
-    parser.option("--redo", text="Undo an undo, to make the change again (default: the last undo).")
+    parser.option("--redo", text="Make an undone change again (default: the one that was undone last).")
     parser.option("--dry-run", text="Show what would change, and change nothing.")
     reason_option(parser)
     parser.exclude(("--redo", "--to"))
