@@ -97,9 +97,9 @@ def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: Worl
     after = shape(world.home)
     with world.library() as library:
         done = library.settings.disable("alpha")
-        what = "links" if how == "link" else "copies"
+        what = "links to" if how == "link" else "copies of"
         assert done.notes == (
-            f"Removed the {what} for claude-code, cursor.",
+            f"Removed the {what} alpha for claude-code, cursor.",
             f"Cursor reads {world.mine} directly and still loads it.",
             f"To hide it from Cursor, move it out of {world.mine}.",
         )
@@ -116,7 +116,7 @@ def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: Worl
         library.edit.apply([{"action": "delete", "name": "alpha"}])
         library.history.undo()
         assert {*world.states()} == {".claude/skills/beta", ".cursor/skills/beta"}, "it is still disabled"
-        assert library.settings.enable("alpha").notes == (f"Made the {what} for claude-code, cursor.",)
+        assert library.settings.enable("alpha").notes == (f"Made the {what} alpha for claude-code, cursor.",)
         assert shape(world.home) == after
         library.settings.disable("alpha", "cursor")
         assert {*world.states()} == {".claude/skills/alpha", ".claude/skills/beta", ".cursor/skills/beta"}

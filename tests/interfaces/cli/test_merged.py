@@ -346,16 +346,20 @@ def test_links_for_clients_go_with_their_skill_and_come_back_with_it(
     ask("new", "first", "--description", "Does it. Use for it.", "--body", "Do it.")
     ask("sync")
     link = home / ".claude" / "skills" / "first"
-    assert whet("remove", "first").stderr.endswith("Removed the link for claude-code.\n")
+    assert whet("remove", "first").stderr.endswith("Removed the link to first for claude-code.\n")
     assert (os.path.lexists(link), ask("sync", "--list")["made"]) == (False, [])
     assert [entry["action"] for entry in ask("history", "first")["entries"]] == ["create", "delete"]
-    assert "Made the link for claude-code.\n" in whet("undo", "first").stderr
+    assert "Made the link to first for claude-code.\n" in whet("undo", "first").stderr
     assert (link.exists(), ask("show", "first")["name"]) == (True, "first")
     assert [made["state"] for made in ask("sync", "--list")["made"]] == ["fine"]
     ask("skill", "rename", "first", "second")
     assert (os.path.lexists(link), (home / ".claude" / "skills" / "second").exists()) == (False, True)
     ask("undo")
     assert (link.exists(), os.path.lexists(home / ".claude" / "skills" / "second")) == (True, False)
+    ask("new", "third", "--description", "Does more. Use for more.", "--body", "Do it.")
+    ask("sync")
+    told = [line for line in whet("remove", "first", "third", "--yes").stderr.splitlines() if "link" in line]
+    assert told == [f"Removed the link to {name} for claude-code." for name in ("first", "third")]
 
 
 def test_the_start_of_a_runs_id_undoes_it(

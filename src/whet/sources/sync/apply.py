@@ -311,9 +311,11 @@ def finish_following(state: StateDatabase) -> Iterator[str]:
     for word, states in (("Removed", ("remove",)), ("Made", MAKING)):
         made = [one.step for one in done if one.outcome == "done" and one.step.state in states]
         if made:
-            what = "link" if all(step.how == "link" for step in made) else "copy"
+            linked, several = all(step.how == "link" for step in made), len(made) > 1
+            what = ("links to" if several else "link to") if linked else ("copies of" if several else "copy of")
+            skills = ", ".join(dict.fromkeys(step.name for step in made))
             clients = ", ".join(dict.fromkeys(step.client for step in made))
-            yield f"{word} the {what if len(made) == 1 else what.replace('py', 'pie') + 's'} for {clients}."
+            yield f"{word} the {what} {skills} for {clients}."
     yield from (f"{one.step.path}: {one.message}" for one in done if one.outcome == "failed")
 
 
