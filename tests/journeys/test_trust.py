@@ -47,7 +47,13 @@ def test_waiting_trusted_in_every_worktree_and_taken_back(
 ) -> None:
     before = whet("list", cwd=repo / "src")
     assert "deploy" not in before.stdout
-    assert before.stderr == "1 project skill waits until you trust the project (`whet guard trust`).\n"
+    assert before.stderr.splitlines() == [
+        "Whet ignores 1 project skill until you trust the project (`whet guard trust`).",
+        "Clients that read its directory load it anyway; `whet list --all` shows it.",
+    ]
+    listed = whet("list", "--all", cwd=repo / "src")
+    assert [line.split("\t")[0] for line in listed.stdout.splitlines()] == ["deploy"]
+    assert listed.stderr.splitlines()[-1] == "Clients that read its directory load it anyway."
     shown = whet("show", "deploy", "--json", cwd=repo)
     assert (shown.returncode, json.loads(shown.stdout)["code"]) == (3, "untrusted")
 

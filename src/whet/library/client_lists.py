@@ -261,7 +261,7 @@ def examine_clients(lists: Iterable[ClientList], root: str = "", own: Sequence[C
         if count := sum(judge(card)[0][1] == ELSEWHERE for card in own):
             skills = "1 skill" if count == 1 else f"{count:,} skills"
             message = f"{found.title} does not load {skills} of yours, because it does not look in ~/.agents/skills."
-            hint = "`whet sync` links your skills to where clients look."
+            hint = f"`whet sync` links {'it' if count == 1 else 'them'}."
             yield Note("client-elsewhere", "info", message, hint, path=root)
         for skill in (*found.skills, *found.left_out):
             if skill.scope == "plugin":  # its author's to change

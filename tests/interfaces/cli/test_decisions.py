@@ -29,7 +29,8 @@ def repo(skill: Callable[..., Path], tmp_path: Path) -> Path:
 
 def test_trust_is_given_listed_and_taken_back(repo: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     assert whet("list").stderr.splitlines() == [
-        "1 project skill waits until you trust the project (`whet guard trust`)."
+        "Whet ignores 1 project skill until you trust the project (`whet guard trust`).",
+        "Clients that read its directory load it anyway; `whet list --all` shows it.",
     ]
     assert whet("guard", "trust").stderr == f"{repo} is now trusted: 1 skill (theirs).\n"
     assert whet("guard", "trust").stderr == f"{repo} was already trusted: 1 skill (theirs).\n"

@@ -160,7 +160,8 @@ def render_doctor(diagnosis: Diagnosis, screen: Screen, options: Namespace) -> N
 
 def _render_note(note: Note, screen: Screen) -> None:
     if screen.tty and not screen.verbose and note.severity == "info":
-        screen.paragraph(f"{f'{note.skill}: ' if note.skill else ''}{note.message} [{note.code}]", 2)
+        remedy = f" {note.hint}" if note.hint.startswith("`whet ") else ""  # one command, which needs no place
+        screen.paragraph(f"{f'{note.skill}: ' if note.skill else ''}{note.message}{remedy} [{note.code}]", 2)
         return
     code = screen.paint(note.code, SEVERITY_STYLES[note.severity])
     place = screen.place(note.path) + (f":{note.line}" if note.line else "")

@@ -145,6 +145,11 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
         screen.hint("`whet sync` links your skills to clients that do not look in ~/.agents/skills.")
     if skills.next:
         screen.say(f"{len(skills):,} of {skills.total:,}; see more with --cursor '{skills.next}'.")
+    if waiting := skills.aside.waiting:
+        count, its, them = plural(waiting, "project skill"), *(("its", "it") if waiting == 1 else ("their", "them"))
+        screen.say(f"Whet ignores {count} until you trust the project (`whet guard trust`).")
+        shows = "" if options.all else f"; `whet list --all` shows {them}"
+        screen.say(f"Clients that read {its} directory load {them} anyway{shows}.")
     if aside := "; ".join(_omissions(skills.aside)):
         screen.say(f"{aside}.")
 
@@ -261,9 +266,6 @@ def _format_row(card: Card, column: int, indent: int, screen: Screen, told: str)
 
 def _omissions(aside: Aside) -> Iterator[str]:
     """What is not in the list, and what to do about it."""
-    if aside.waiting:
-        verb = "waits" if aside.waiting == 1 else "wait"
-        yield f"{plural(aside.waiting, 'project skill')} {verb} until you trust the project (`whet guard trust`)"
     if aside.hidden:
         yield f"{aside.hidden:,} hidden (`whet list --all`)"
     if aside.left_out:
