@@ -336,14 +336,17 @@ def _kind(value: Any) -> str:
 
 
 def help_pages(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Every `--help`, by what was asked: the commands are those that `whet help all` lists."""
+    """Every `--help`, by what was asked: the commands are those that `whet help all` lists, other spellings once."""
     yield "whet --help", machine.run("--help")[1]
     _, overview = machine.run("help", "all")
     yield "whet help all", overview
+    known = set()
     for name in re.findall(r"^  ([a-z]+(?: [a-z-]+)?)  ", overview, re.MULTILINE):
         code, text = machine.run(*name.split(), "--help")
         assert code == 0
-        yield f"whet {name} --help", text
+        if text not in known:
+            yield f"whet {name} --help", text
+        known.add(text)
 
 
 def answers(machine: Machine, steps: Iterable[tuple[str, ...]] = STEPS) -> Iterator[tuple[str, list[str]]]:

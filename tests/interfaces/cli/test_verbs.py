@@ -15,7 +15,17 @@ import pytest
 
 from whet import __version__
 from whet.interfaces.cli import commands
-from whet.interfaces.cli.verbs import COMMANDS, FRONT, GROUPS, VERBS, front_screen, note_old, parser_of, read_command
+from whet.interfaces.cli.verbs import (
+    COMMANDS,
+    FRONT,
+    GROUPS,
+    LISTED,
+    VERBS,
+    front_screen,
+    note_old,
+    parser_of,
+    read_command,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,6 +75,15 @@ def test_help_all_names_every_command_and_every_group_lists_its_own(
 ) -> None:
     everything = whet("help", "all").stdout
     assert [name for name, verb in COMMANDS.items() if f"\n  {name:<19}{verb.summary}\n" not in everything] == []
+    rows = [line[2:21].rstrip() for line in everything.splitlines() if line.startswith("  ")]
+    beside = {other: rows[rows.index(other) - 1] for other in LISTED}
+    assert beside == {
+        "agents": "list",
+        "redo": "undo",
+        "disconnect": "connect",
+        "enable": "skill enable",
+        "disable": "skill disable",
+    }
     assert {verb.group for name, verb in COMMANDS.items() if " " not in name} == {
         *FRONT,
         "clients",

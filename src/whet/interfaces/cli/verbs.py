@@ -60,6 +60,14 @@ GROUPS = {
     "hub": "Run a registry of skills for a team, or use one",
 }
 """The first word of commands of two words."""
+LISTED = {
+    "agents": "List every skill with the clients that load it",
+    "redo": "Make an undone change again",
+    "disconnect": "Disconnect Whet from a client",
+    "enable": "The same as `whet skill enable`",
+    "disable": "The same as `whet skill disable`",
+}
+"""Other spellings of commands that `whet help all` lists, and what they do."""
 VERBS: dict[str, Verb] = {
     "list": Verb(
         "skills",
@@ -460,9 +468,9 @@ def all_commands(columns: int = 100) -> str:
 
     lines = ["Usage: whet COMMAND [OPTIONS]"]
     for heading in FRONT:
-        lines += ["", heading, *_rows(name for name, verb in VERBS.items() if verb.group == heading)]
+        lines += ["", heading, *_rows(_spelled(name for name, verb in VERBS.items() if verb.group == heading))]
     for group, summary in GROUPS.items():
-        lines += ["", f"{group}: {summary}", *_rows(_members(group))]
+        lines += ["", f"{group}: {summary}", *_rows(_spelled(_members(group)))]
     lines += ["", "Everywhere", *option_rows(GLOBAL_OPTIONS, columns), "", "`whet COMMAND --help` explains a command."]
     return "\n".join(lines) + "\n"
 
@@ -480,5 +488,10 @@ def _members(group: str) -> Iterable[str]:
     return (name for name, verb in COMMANDS.items() if name.startswith(f"{group} ") or verb.group == group)
 
 
+def _spelled(names: Iterable[str]) -> Iterator[str]:
+    """The commands, each with its other spellings that are listed."""
+    return (word for name in names for word in (name, *(other for other in LISTED if _SPELLINGS[other][0] == name)))
+
+
 def _rows(names: Iterable[str], column: int = 19) -> Iterator[str]:
-    return (f"  {name:<{column}}{VERBS[name].summary}" for name in names)
+    return (f"  {name:<{column}}{LISTED.get(name) or VERBS[name].summary}" for name in names)
