@@ -359,7 +359,7 @@ def test_links_for_clients_go_with_their_skill_and_come_back_with_it(
     ask("new", "third", "--description", "Does more. Use for more.", "--body", "Do it.")
     ask("sync")
     told = [line for line in whet("remove", "first", "third", "--yes").stderr.splitlines() if "link" in line]
-    assert told == [f"Removed the link to {name} for claude-code." for name in ("first", "third")]
+    assert told == ["Removed the links to first, third for claude-code."]
 
 
 def test_the_start_of_a_runs_id_undoes_it(
