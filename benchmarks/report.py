@@ -221,7 +221,7 @@ files, frontmatter in the mix of forms seen in public skills.
 - The floors are plain Python without any parsing (`benchmarks/floors.py`): the first walks to every SKILL.md, reads
   4 KiB and splits at the fences, without listing any skill's folder; the second asks the file system about every
   known file.
-- `whet, cache written` is a first look as it is, with what was found written down for the next process.
+- `whet, cache written` also writes the cache that the next process reads.
 - When Whet looks again, it checks each skill's main file and its folder, so that it notices metadata files beside it.
   hermes-agent answers from memory for 30 seconds without looking at the files.
 - deepagents, skills and openskills get the same skills in one flat directory, because they do not look deeper.
