@@ -305,3 +305,11 @@ def test_a_table_is_parsed_once_and_again_when_it_changes(tmp_path: Path, monkey
         os.utime(path, (1, 1))
         assert [load_toml.__wrapped__("small") for _ in range(3)] == [{"words": [word]}] * 3
     assert parsed == ['words = ["a"]\n', 'words = ["b"]\n']
+
+
+@pytest.mark.parametrize("table", ["flow", "network", "prose", "reading", "subject", "taint"])
+def test_a_table_of_words_and_alternatives_has_each_once_and_is_looked_at(table: str) -> None:
+    for name, lines in load_toml(table).items():
+        assert len(lines) == len(set(lines)) > 1 and all(isinstance(line, str) and line for line in lines), name
+        assert re.compile("|".join(lines)).groups == 0, name
+        assert re.search(rf'\("{table}", "{name}"|\["{name}"\]', SOURCES), f"nobody asks for {name}"

@@ -20,6 +20,7 @@ from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.patterns import line_of, shorten
 from whet.guard.prose.exfiltration import ORDERED
 from whet.guard.rules import every, severity_of
+from whet.guard.tables import shape
 from whet.guard.taint.commands import Given
 from whet.guard.taint.shipped import Shipped
 
@@ -29,10 +30,7 @@ if TYPE_CHECKING:
     from whet.guard.documents import Document
     from whet.guard.finding import Fact, Seen
 
-_FILE = expression(
-    r"[\w-]{2,60}\.(?:txt|json|log|dat|tmp|cache|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|sh|py|js|exe|yaml|yml|toml|md)\b",
-    re.IGNORECASE,
-)
+_FILE = shape("flow", "file", frame=r"[\w-]{2,60}\.(?:{})\b")
 _OBEY = expression(
     r"\b(?:do|follow|execute|carry out|obey|perform|apply|run)\b[^.\n]{0,40}"
     r"\b(?:what(?:ever)?|everything|all|the|its|each|every)\b[^.\n]{0,40}"
@@ -170,9 +168,7 @@ _LARGEST = 128 * 1024
 _MOST = 30
 _SET = expression(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,60})=([^\n]{0,400})$", re.MULTILINE)
 _USED = expression(r"\$\{?([A-Za-z_]\w{0,60})")
-_READS = expression(
-    r"\b(?:File\.read|IO\.read|file_get_contents|readlines|io\.open|slurp)\b|\bopen\s{0,2}\(", re.IGNORECASE
-)
+_READS = shape("flow", "reads")
 _RUNS = expression(
     r"(?:\b(?:system|exec|eval|popen|passthru|shell_exec|os\.execute|loadstring|instance_eval|class_eval)\b|%x)[^\n]{0,200}"
     r"(?:\.zip\b|\bchars\b|\breverse\b|\bunpack\w{0,3}\b|\bpack\b|\.tr\(|\bstr_rot13\b|\bstrrev\b|\bchr\b|each_slice|each_char)",
@@ -230,11 +226,7 @@ def _left_behind(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
         yield from _new(document, document.text, 0, check, Given(files=files))
 
 
-_JOINS = expression(
-    r"\b(?:join|concatenat|combin|assembl|merg|glu|stitch|put|string|append|paste)\w{0,4}\b[^\n]{0,300}\b(?:run|execut|shell|terminal|eval|command)"
-    r"|\b(?:run|execut)\w{0,3}\b[^\n]{0,120}\b(?:join|concatenat|combin|assembl|merg|together|one\s+after)",
-    re.IGNORECASE,
-)
+_JOINS = shape("flow", "joins")
 
 
 def _put_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from whet.guard.expression import expression
-from whet.guard.tables import load_table
+from whet.guard.tables import load_table, shape
 
 Kind = Literal[
     "loopback", "private", "address", "paste", "drop", "tunnel", "shortener", "free", "reserved", "known", "other"
@@ -23,20 +23,11 @@ URL = expression(
 """Written out, because what begins with one of few letters is found quickly."""
 _AUTHORITY = expression(r"^[a-z][a-z0-9+.-]*://(?:[^/@\s]*@)?(\[[0-9a-f:.]+\]|[^/:?#\s]+)", re.IGNORECASE)
 
-_TELLING = expression(
-    r"(?:^|[.-])(?:evil|attackers?|malicious|malware|exfil\w{0,12}|c2|hackers?|phish\w{0,6}|backdoor|steal\w{0,4}|botnet|badguys?|pwned|dropper)(?:[.-]|\d|$)"
-)
-"""Names that say what they are for; examples of attacks are full of them."""
-_TOP = expression(
-    r"\.(?:zip|mov|tk|ml|ga|cf|gq|top|xyz|icu|buzz|rest|click|monster|quest|cyou|sbs|cfd|su|lol|bond|beauty)$"
-)
+_TELLING = shape("network", "telling", 0, frame=r"(?:^|[.-])(?:{})(?:[.-]|\d|$)")
+_TOP = shape("network", "top", 0, frame=r"\.(?:{})$")
 
 
-_PLACEHOLDER = expression(
-    r"(?:www\.)?example\.(?:com|org|net)$|(?:host|hostname|domain|server|domain\.(?:com|tld))$"
-    r"|(?:[\w-]{1,40}\.)?(?:your|my)[-_]?(?:own[-_])?(?:host|domain|server|company|org|site|app|url|instance)"
-    r"(?:[-_](?:here|name))?(?:\.(?:com|org|net|local|tld|internal))?$"
-)
+_PLACEHOLDER = shape("network", "placeholder", 0)
 
 
 class Host(NamedTuple):
@@ -104,10 +95,7 @@ def is_stand_in(text: str) -> bool:
     return " " in text and _BLANK.search(text) is not None and not _NUMBERS.search(text) and "://" not in text
 
 
-_BLANK = expression(
-    r"(?:attacker|victim|target|your|lhost|rhost)[_-]?(?:ip|host|server|address|domain|machine|port)?(?:[/:_>}\s]|$)|<[\w -]{2,30}>",
-    re.IGNORECASE,
-)
+_BLANK = shape("network", "blank", re.IGNORECASE)
 _NUMBERS = expression(r"\d{1,3}(?:\.\d{1,3}){3}")
 
 

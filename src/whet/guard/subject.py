@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of
-from whet.guard.tables import word_list
+from whet.guard.tables import shape, word_list
 from whet.skill.frontmatter import find_fences
 
 if TYPE_CHECKING:
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
 
     from whet.guard.documents import Document
 
-_SECURITY = expression(
-    r"\b(?:clickfix|social\s+engineering|(?:security|phishing)\s+awareness|scams?|lures?|suspicious|blocklists?|denylists?|iocs?|indicators?\s+of|takedown|cyber\s?security|pen-?test\w*|penetration|red[- ]?team\w*|blue[- ]?team\w*|exploit\w*|vulnerabilit\w+|malware|forensic\w*|ctf|threat|attack\w*|hardening|incident\s+response|siem|yara|sigma\s+rules?|"
-    r"prompt[- ]injection|jailbreak\w*|xss|csrf|ssrf|sqli|sql\s+injection|osint|burp|nmap|metasploit|phishing|ransomware|reverse\s+shell|privilege\s+escalation|mitre|att&ck|cve|owasp|infosec|"
-    r"security\s+(?:audit\w*|scan\w*|review\w*|test\w*|assess\w*|research\w*|monitor\w*|engineer\w*|analy\w+|guard\w*|check\w*|polic\w+|tool\w*|control\w*|best)|secure\s+cod\w+|threat\s+(?:model\w*|hunt\w*|intel\w*)|bug\s+bounty|dfir|edr|soc\s+analyst|"
-    r"honeypot|cryptanaly\w+|offensive|defensive|adversar\w+|guardrails?|skill\s+(?:scanner|audit\w*|vetter|guard)|secrets?\s+(?:detect\w*|scan\w*)|credential\s+(?:detect\w*|scan\w*|leak\w*)|supply[- ]chain|obfuscat\w+|exfiltrat\w+|"
-    r"active\s+directory|kerber\w+|web\s?shell\w*|payloads?|fuzz\w*|reverse\s+engineer\w*|wireshark|hacking|hacker|sast|dast|semgrep|codeql|intrusion|c2|evasion|hunting|lateral\s+movement|persistence)\b",
-    re.IGNORECASE,
-)
+_SECURITY = shape("subject", "security", frame=r"\b(?:{})\b")
 _MANY = 6
 """So many different words of the defence make a text about security whose head does not say so."""
 _SEVERAL = 3

@@ -66,13 +66,18 @@ def load_sets(name: str) -> dict[str, Any]:
     return {key: frozenset(value) if isinstance(value, list) else value for key, value in load_toml(name).items()}
 
 
+@cache
+def words(table: str, name: str) -> frozenset[str]:
+    """One of the lists of `data/TABLE.toml`."""
+    return frozenset(load_toml(table)[name])
+
+
 def api(language: str, name: str) -> frozenset[str]:
     """One of the lists of `data/LANGUAGE_api.toml`: functions and words of a language, by what they do."""
-    words: frozenset[str] = load_sets(f"{language}_api")[name]
-    return words
+    return words(f"{language}_api", name)
 
 
 @cache
-def shape(table: str, name: str, flags: int = re.IGNORECASE | re.MULTILINE) -> re.Pattern[str]:
-    """One expression of the alternatives that a list of `data/TABLE.toml` holds."""
-    return expression("|".join(sorted(load_sets(table)[name])), flags)
+def shape(table: str, name: str, flags: int = re.IGNORECASE | re.MULTILINE, *, frame: str = "{}") -> re.Pattern[str]:
+    """One expression of the alternatives that a list of `data/TABLE.toml` holds; `frame` says what stands around them."""
+    return expression(frame.replace("{}", "|".join(load_toml(table)[name])), flags)

@@ -15,7 +15,7 @@ from whet.guard.manifests.checker import check_fence
 from whet.guard.prose.context import mentions, speaks
 from whet.guard.prose.markdown import Block, blocks
 from whet.guard.prose.orders import find_orders
-from whet.guard.tables import load_table
+from whet.guard.tables import load_table, shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,13 +23,8 @@ if TYPE_CHECKING:
 _FENCES: dict[str, list[str]] = load_table("kinds")["fences"]
 _DATA, _PLAIN = (frozenset(_FENCES[kind]) for kind in ("data", "plain"))
 _LANGUAGES = {label: kind for kind, labels in _FENCES.items() if kind not in ("data", "plain") for label in labels}
-_LOOKS_LIKE = expression(
-    r"\n[ \t]*(?:[$#>] )?(?:sudo\s+)?(?:curl|wget|bash|sh|echo|base64|nc|rm|chmod|export|source|python3?|node|npm|npx|pip3?|brew|apt(?:-get)?|git|cat|env|printf|eval|powershell|iex|iwr|irm|certutil)\b"
-)
-_WINDOWS = expression(
-    r"\b(?:powershell|iex|iwr|irm|invoke-\w+|certutil|bitsadmin|mshta|start-process|new-object|\$env:|set-executionpolicy)\b",
-    re.IGNORECASE,
-)
+_LOOKS_LIKE = shape("prose", "looks_like", 0, frame=r"\n[ \t]*(?:[$#>] )?(?:sudo\s+)?(?:{})\b")
+_WINDOWS = shape("prose", "windows", frame=r"\b(?:{})\b")
 _WINDOWS_HINTS = (
     *("powershell", "iex", "iwr", "irm", "invoke-", "certutil", "bitsadmin", "mshta", "start-process", "new-object"),
     *("$env:", "set-executionpolicy"),
@@ -79,14 +74,9 @@ def _check_code(found: list[Block], text: str) -> Seen:
     return Seen(tuple(hits), tuple(facts))
 
 
-_ORDERED = expression(
-    r"\b(?:run|execute|paste|copy|type|launch|invoke|fetch|install(?!\s+(?:script|hook))|download|use|apply)\b",
-    re.IGNORECASE,
-)
+_ORDERED = shape("prose", "ordered", frame=r"\b(?:{})\b")
 _NO_WORDS = expression(r"`[^`\n]{0,300}`?|https?://[^\s`]{1,300}")
-_DENIED = expression(
-    r"\b(?:never|not|n['’]t|avoid|without|instead|attackers?|malicious|would|could|might|if)\b", re.IGNORECASE
-)
+_DENIED = shape("prose", "denied", frame=r"\b(?:{})\b")
 
 
 def _is_sample(block: Block, before: Block | None) -> tuple[bool, bool]:
@@ -132,25 +122,15 @@ def _other_readings(text: str, language: str) -> Iterator[Seen]:
         yield checker("javascript")(text)
 
 
-_PYTHON = expression(
-    r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]{1,60}[ \t]+import\b)|\b(?:__import__|exec|eval)[ \t]*\(", re.MULTILINE
-)
-"""Without one of these a Python program reaches nothing."""
+_PYTHON = shape("prose", "python", re.MULTILINE)
 _PYTHON_HINTS = ("import", "exec", "eval")
-_JAVASCRIPT = expression(
-    r"\b(?:process\b|globalThis|Deno\.|Bun\.|(?:require|fetch|eval|atob|Function|XMLHttpRequest|WebSocket|sendBeacon)[ \t]*\(|import[ \t]*\("
-    r"|import\b[^\n]{1,200}\bfrom[ \t]*[\"'])"
-)
+_JAVASCRIPT = shape("prose", "javascript", 0, frame=r"\b(?:{})")
 _JAVASCRIPT_HINTS = (
     *("process", "globalThis", "Deno.", "Bun.", "require", "fetch", "eval", "atob", "Function", "XMLHttpRequest"),
     *("WebSocket", "sendBeacon", "import"),
 )
 
-_PREFIX = expression(
-    r"^[ \t]{0,40}(?:[+!]|-[ \t]|RUN[ \t]|CMD[ \t]|>>>|(?:-[ \t])?(?:run|script|command|cmd|exec|entrypoint)[ \t]?[:=][|>]?)(?=[ \t]{0,20}\w)",
-    re.MULTILINE | re.IGNORECASE,
-)
-"""What stands before a command in a patch, a notebook, a list, a Dockerfile or a workflow."""
+_PREFIX = shape("prose", "prefix", frame=r"^[ \t]{0,40}(?:{})(?=[ \t]{0,20}\w)")
 _COMMAND = expression(
     r"\n[ \t]{0,40}(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t])?(?:run|script|command|cmd|exec)[ \t]?[:=][ \t])?(?:sudo[ \t])?"
     r"(?:(?:curl|wget|bash|sh|zsh|echo|printf|base64|nc|ncat|netcat|rm|chmod|export(?![ \t]{1,8}(?:default|const|let|var|function|async|class|abstract|interface|type|enum|namespace|[*{]))"

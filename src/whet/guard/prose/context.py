@@ -7,20 +7,16 @@ skill says it is about. In a comment that nobody sees when the page is rendered,
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
+from whet.guard.tables import shape
 
 if TYPE_CHECKING:
     from whet.guard.prose.markdown import Block
 
-_MENTIONING = expression(
-    r"\b(?:attack|threat|red\s+flag|anti-?pattern|malicious|injection|vulnerab|exploit|danger|unsafe|forbidden|prohibited|"
-    r"never|must\s+not|don['’]?t|do\s+not|avoid|mistake|pitfall|wrong|bad\b|abuse|suspicious|jailbreak|adversar|what\s+not|warning\s+sign|red\s+team)"
-)
-"""Headings under which dangers are spoken of."""
+_MENTIONING = shape("prose", "mentioning", 0, frame=r"\b(?:{})")
 
 
 @lru_cache(maxsize=1024)
@@ -29,13 +25,7 @@ def mentions(trail: str) -> bool:
     return _MENTIONING.search(trail) is not None
 
 
-_SPEAKING = expression(
-    r"(?:\b(?:never|avoid|detect\w*|flag(?:s|ged)?|look(?:ing)?\s+for|watch\s+for|scan(?:s|ning)?\s+for|check(?:s|ing)?\s+(?:for|whether|if)|attempt(?:s|ing)?|phrases?|patterns?|such\s+as|e\.g\.?|for\s+example|examples?|"
-    r"attack\w*|malicious\w*|injection\w*|suspicious|adversar\w*|red\s+flags?|refuse|reject|block(?:s|ed)?|prevent\w*|treat\b|(?:text|content|documents?|pages?|files?|anything|instructions?|inputs?|messages?)\s+(?:\w+\s+){0,3}(?:that|which|saying|says?|contain\w*|tell\w*|ask\w*|claim\w*|telling|asking|like)|"
-    r"if\s+(?:\w+\s+){0,6}(?:says?|contains?|asks?|tells?|claims?|instructs?|tries|attempts?|see|encounter|find)|do\s+not\s+(?:follow|obey|comply|trust|act|execute|run)|don['’]?t\s+(?:follow|obey|comply|trust|run)|must\s+not|should\s+not|shouldn['’]?t|cannot|bad|wrong|untrusted|victim|attacker|"
-    r"quot\w+|the\s+phrase|known\s+as|called|vs\.?|versus|instead\s+of|rather\s+than)\b|❌|✗|🚫|⛔)",
-    re.IGNORECASE,
-)
+_SPEAKING = shape("prose", "speaking", frame=r"(?:\b(?:{})\b|❌|✗|🚫|⛔)")
 _END = expression(r"(?<=[.!?:])\s+")
 _QUOTED = expression(r"(?:^|[\s(\[|,])[\"'“‘`«][^\"'“”‘’`«»\n]{0,80}$")
 

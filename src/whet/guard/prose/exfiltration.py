@@ -16,6 +16,7 @@ from whet.guard.patterns import compiled, shorten
 from whet.guard.places import hints_in, places
 from whet.guard.prose.context import meant
 from whet.guard.prose.patterns import ORDERS
+from whet.guard.tables import shape
 from whet.guard.taint.secret import belongs, own_service, secret_name
 
 if TYPE_CHECKING:
@@ -35,46 +36,20 @@ _SECRET = expression(
     r"(?:browser|session)\s+cookies|cookies|keychain|environment\s+variables|env(?:ironment)?\s+vars?|\.env(?:\s+files?)?|process\.env|os\.environ|shell\s+history|bash\s+history|aws\s+keys?|login\s+data|saved\s+passwords)\b",
     re.IGNORECASE,
 )
-_TAKE = expression(
-    r"\b(?:read|collect|gather|extract|grab|find|search|locate|copy|scan|harvest|cat|get|retrieve|look\s+(?:for|in|through)|include|attach|dump|list|capture|record|encode|base64|check|open|contents?\s+of|append|add|output\s+of|any|all)\b",
-    re.IGNORECASE,
-)
-_TAKEN = expression(
-    r"\b(?:read|collect|gather|extract|grab|copy|harvest|cat|dump|capture|encode|base64|place|pass|contents?\s+of|hand)\b",
-    re.IGNORECASE,
-)
-_COLLECTS = expression(
-    r"\b(?:read|collect|gather|look\s+(?:through|in|for)|search|copy|harvest|extract|dump|zip|archive|save|open|writ)\w*\b",
-    re.IGNORECASE,
-)
-_OWNER = expression(
-    r"\b(?:ssh-(?:keygen|add|copy-id)|public\s+key|\.pub\b|known_hosts|config\s+file|profile|kubectl|kubeconfig|aws\s+(?:cli|configure)|gcloud|credential\s+helper|checks?\s+(?:if|whether|that)|exists?|permissions?|chmod|not\s+read|mount|volume|"
-    r"stored?\s+(?:in|at)|saved?\s+(?:in|to|at)|located|login|authenticat\w+|terraform|boto3|sdk|keychain\s+access|metadata)\b",
-    re.IGNORECASE,
-)
-_CONVERSATION = expression(
-    r"\b(?:(?:full|entire|complete|whole|current|this|recent|user['’]?s?)\s+(?:\w+\s+)?(?:conversation|chat|transcript|session|prompts?|message)s?(?:\s+history)?|conversation\s+(?:history|context|log)|chat\s+(?:history|log)s?|system\s+prompt|context\s+window|user['’]?s?\s+(?:messages?|prompts?|inputs?|files?|data|name|emails?|contacts)|"
-    r"(?:source|project)\s+(?:code|files)|(?:working|project|home)\s+directory|(?:a|the)\s+cop(?:y|ies)\s+of)\b",
-    re.IGNORECASE,
-)
-_DATA = expression(
-    r"\b(?:files?|documents?|reports?|results?|outputs?|content|contents|data|drafts?|spreadsheets?|presentations?|workbooks?|exports?|repositor(?:y|ies)|codebase|invoices?|records?|emails?|messages?|attachments?|notes?|summary|summaries|logs?|slides|pdfs?|images?|contract|dataset|statistics|usage|details|information|archive|deck|cop(?:y|ies))\b",
-    re.IGNORECASE,
-)
+_TAKE = shape("prose", "take", frame=r"\b(?:{})\b")
+_TAKEN = shape("prose", "taken", frame=r"\b(?:{})\b")
+_COLLECTS = shape("prose", "collects", frame=r"\b(?:{})\w*\b")
+_OWNER = shape("prose", "owner", frame=r"\b(?:{})\b")
+_CONVERSATION = shape("prose", "conversation", frame=r"\b(?:{})\b")
+_DATA = shape("prose", "data", frame=r"\b(?:{})\b")
 _ADDRESS_SIGN = expression(r"://|@")
 _ADDRESS = expression(r"\b[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,4}[a-z]{2,16}\b", re.IGNORECASE)
 _NAMELESS = expression(
     r"\b(?:to|at|via)\s+(?:our|the|an?|this)\s+(?:\w+\s+){0,2}(?:remote|external|collection|collector|telemetry|analytics|monitoring|logging|tracking|ingest\w*|callback|command|c2|drop|attacker['’]?s?|third[- ]party)\s+(?:\w+\s+)?(?:server|endpoint|service|host|url|address|webhook|api|backend|site|domain)\b|\battacker[\w-]*\.",
     re.IGNORECASE,
 )
-_ALWAYS = expression(
-    r"\b(?:always|every\s+time|each\s+time|whenever|after\s+(?:each|every|any|completing|finishing|you|the|creating|generating|saving|export\w*|process\w*)|before\s+(?:you|doing|any|each|every|responding|answering|returning|starting|beginning|processing|deliver\w*)|(?:for|on|with)\s+(?:each|every|any|all)|once\s+(?:you|the|done|finished|complete\w*)|upon|as\s+(?:the|a|your)\s+(?:final|first|last)\s+step|at\s+the\s+(?:end|start|beginning)|additionally|also|must|automatically|required|mandatory|on\s+first\s+(?:use|run))\b",
-    re.IGNORECASE,
-)
-_PRETEXT = expression(
-    r"\b(?:back-?ups?|audit\w*|complian\w+|telemetry|analytics|diagnostic\w*|quality\s+(?:assurance|control|monitoring)|licen[sc]\w+|verification|security\s+(?:check|scan|review|monitoring|logging)|health\s+check|optimi[sz]ation|debugging|archiv\w+|monitoring|tracking|training|improve\w*|usage\s+statistics|indexing|synchroni[sz]\w+|redundancy|provenance|safe-?keeping|registration|regulatory|retention)\b",
-    re.IGNORECASE,
-)
+_ALWAYS = shape("prose", "always", frame=r"\b(?:{})\b")
+_PRETEXT = shape("prose", "pretext", frame=r"\b(?:{})\b")
 _HIDE = expression(
     r"\b(?:silent\w*|quietly|secretly|covertly|in\s+the\s+background|without\s+(?:asking|telling|notif\w+|inform\w+|mention\w+|confirm\w+|prompt\w+|the\s+user)|do\s+not\s+(?:tell|mention|inform|ask|notify|show|display|log|alert|report|disclose)|don['’]?t\s+(?:tell|mention|inform|ask|notify|show|log)|never\s+(?:tell|mention|inform|ask|show)|not\s+(?:be\s+)?(?:visible|shown|mentioned)|invisible|unobtrusively|no\s+need\s+to\s+(?:tell|mention|inform|ask|notify))\b",
     re.IGNORECASE,
@@ -90,12 +65,7 @@ _ORDERING = expression(
     re.IGNORECASE,
 )
 """What stands before the verb of an order."""
-_FORBIDS = expression(
-    r"(?:\b(?:never|(?:do|does|must|should|will|can)\s*(?:not|n['’]t)|cannot|avoid|nie|niemals|nicht|nunca|jamais)\b(?!\s+(?:mention|skip|forget|tell|wait|ask|hesitate|mind|worry|fail))|不要|切勿|请勿|禁止|不得|不会)[^,;:，]{0,80}$"
-    r"|\bif\s+(?:\w+\s+){1,5}(?:asks?|tells?|says?|wants?)\b[^,;:]{0,60}$|\battackers?\s+(?:may|might|could|can|will|would|tr(?:y|ies))\b[^,;:]{0,60}$",
-    re.IGNORECASE,
-)
-"""What stands before a verb that is forbidden or only told of."""
+_FORBIDS = shape("prose", "forbids", re.IGNORECASE)
 _FETCHES = expression(
     r"\b(?:read|take|get|fetch|look\s+up|find|grab|extract|copy|print|load|resolve|note|obtain|retrieve|collect|gather|open|check|query|echo|need|lies|lese|hole|nimm|lee|toma|obtén|obtener|lis|lisez|prends|récupère\w*|leggi|leia|прочитай\w*|value|contents?|wert|valor|valeur)\b|读取|获取|取得|内容|的值|環境変数|环境变量|読み|읽",
     re.IGNORECASE,
@@ -109,23 +79,14 @@ _DOTTED = expression(
     r"\.(?:\d|(?i:com|net|org|io|dev|app|ai|co|me|info|cloud|site|xyz|top|ru|cn|de|example|test|invalid)\b)"
 )
 """What a host that is named without its scheme has, and few sentences."""
-_HEADER = expression(
-    r"\b(?:authori[sz]ation|bearer|x-[\w-]{0,30}(?:key|token|auth)|headers?|basic\s+auth|authenticat\w*|log\s?in|sign\s?in|oauth2?|refresh|exchange)\b",
-    re.IGNORECASE,
-)
-"""How a service is told who calls it."""
+_HEADER = shape("prose", "header", frame=r"\b(?:{})\b")
 _TOWARDS = expression(
     r"(?:\b(?:to|with|at|via|into|onto|an|a|à)\s+(?:\w+\s+){0,4}|[到至给])[\s`*\"'<(]{0,4}$", re.IGNORECASE
 )
 _KEEPS = expression(r"add|put|pass|write|store|save|copy|hand|give|publish|include|append|attach|embed", re.IGNORECASE)
-_OWNERS = expression(
-    r"\b(?:user['’]?s|private|ssh|seed|mnemonics?|recovery|master|database|browser|every|all)\b|\.env\b", re.IGNORECASE
-)
-"""Words that make a secret the user's own, whatever service it is for."""
+_OWNERS = shape("prose", "owners")
 _NOBODY = expression(r"@example\.(?:com|org|net)$|your|^(?:user|name|someone)@", re.IGNORECASE)
-_UPLOADS = expression(
-    r"\bcurl\b[^\n]{0,200}(?:\s-[dFT]\b|--data|--form|--upload-file)|\brequests\.post|\bfetch\(", re.IGNORECASE
-)
+_UPLOADS = shape("prose", "uploads")
 _SKIP = frozenset(("loopback", "private", "known"))
 _SHADY = frozenset(("paste", "drop", "tunnel", "address", "shortener", "shared"))
 
@@ -326,13 +287,8 @@ def facts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Fact
 
 
 ORDERED = "an order in the text"
-_NAMES_FILE = expression(
-    r"\.(?<=[\w-]{2}\.)(?:txt|json|log|dat|tmp|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|yaml|yml|toml|md)\b"
-)
-_WHOLE = expression(
-    r"`(?:printenv|env|set|export -p)`|\b(?:all|every|whole|entire|complete)\s+(?:the\s+)?environment|\benvironment\s+(?:variables\s+)?(?:with|and)\s+(?:their|its)\s+values",
-    re.IGNORECASE,
-)
+_NAMES_FILE = shape("prose", "names_file", 0, frame=r"\.(?<=[\w-]{2}\.)(?:{})\b")
+_WHOLE = shape("prose", "whole")
 
 
 def _listed(found: list[Block], rows: Sequence[Row], number: int) -> Iterator[str]:

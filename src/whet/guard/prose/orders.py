@@ -21,7 +21,7 @@ from whet.guard.prose.context import meant, mentions
 from whet.guard.prose.markdown import Block, blocks, rows
 from whet.guard.prose.passages import Passage, judge, pieces, stem
 from whet.guard.prose.patterns import NEAR, ORDERS, SCRIPTS
-from whet.guard.tables import load_table
+from whet.guard.tables import load_table, shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -261,14 +261,8 @@ _DEED = expression(
     r"|\.env\b|\.ssh\b",
     re.IGNORECASE,
 )
-_WRITES = expression(
-    r"\b(?:writes?|adds?|merges?|puts?|sets?|appends?|inserts?|saves?|edits?|changes?|empty|clears?|leeren|setzen|schreib\w*|escrib\w*)\b",
-    re.IGNORECASE,
-)
-_CAUTIOUS = expression(
-    r"\b(?:never|do\s+not|don['’]?t|avoid|danger\w*|risk\w*|warn(?:ing|s)?|only\s+in\s+(?:a\s+)?(?:container|sandbox|vm)|isolated|ask\s+the\s+user|audit\w*|flag)\b",
-    re.IGNORECASE,
-)
+_WRITES = shape("prose", "writes", frame=r"\b(?:{})\b")
+_CAUTIOUS = shape("prose", "cautious", frame=r"\b(?:{})\b")
 _EXPRESSION = expression(r"\\[sbwd][+*?{)|]|\\s\+|\(\?[:i!=]|\.\*\??[)\w]|\[\^")
 """What stands in regular expressions only."""
 _ASSERTED = expression(r"^\s{0,40}(?:assert\b|(?:self\.)?assert\w+\(|expect\(|await\s+expect\()")
@@ -276,14 +270,8 @@ _ASSERTED = expression(r"^\s{0,40}(?:assert\b|(?:self\.)?assert\w+\(|expect\(|aw
 _AGENT_FILE = expression(r"\b(?:claude|agents?|gemini|soul|memory|copilot-instructions)\.md\b", re.IGNORECASE)
 _DAILY = expression(r"(?:heartbeat|soul|identity)\.md", re.IGNORECASE)
 """Files that an agent reads by itself, again and again."""
-_TELLING = expression(
-    r"name:.{0,40}(?:drain(?:er)?(?:-|_|\b)|steal(?:er)?(?:-|_|\b)|keylog\w*|grabber|ransomware|backdoor|botnet|cookie-thief|(?:-|_)rat(?:-|_|\b))",
-    re.IGNORECASE,
-)
-_ORDER = expression(
-    r"\b(?:ignore|disregard|execute|run|send|upload|post|fetch|download|curl|do\s+not|don['’]?t|never|always|must|secret|silently|before\s+(?:doing|responding|answering)|override|append|include|read|obey|follow)\b",
-    re.IGNORECASE,
-)
+_TELLING = shape("prose", "telling", frame=r"name:.{0,40}(?:{})")
+_ORDER = shape("prose", "order", frame=r"\b(?:{})\b")
 _TO_MODEL = expression(
     r"\b(?:ai|llm|agents?|assistants?|claude|gpt|chatgpt|codex|gemini|model|system|you\s+(?:must|should|are|will)|the\s+user|your)\b[\s\S]{0,300}(?:https?://|curl|\.ssh|\.env|secret|token|credential|ignore|instructions|tell|inform|mention|execute|upload|send|silently)",
     re.IGNORECASE,

@@ -18,6 +18,7 @@ from whet.guard.expression import expression
 from whet.guard.finding import Hit
 from whet.guard.patterns import line_of
 from whet.guard.reading.confusables import COMMON, LETTERS, ORDERS
+from whet.guard.tables import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,12 +67,7 @@ _BLANKS = expression(r"\s*")
 _FOLD = str.maketrans(LETTERS)
 _PAD = 200
 _PAD_LINES = 100
-_MATTERS = expression(
-    r"https?://|\b(?:curl|wget|bash|sh|eval|exec|sudo|chmod|import|require|subprocess|system|base64|powershell|iex|nc|ssh)\b"
-    r"|\b(?:ignore|disregard|override|instructions?|you must|assistant|agent|do not|don't|never tell|secretly)\b"
-    r"|\b(?:send|upload|execute|rm\s-)\b",
-    re.IGNORECASE,
-)
+_MATTERS = shape("reading", "matters")
 
 
 def canonical(text: str) -> tuple[str, tuple[Hit, ...]]:

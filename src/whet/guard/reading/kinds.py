@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, cast
 
 from whet.guard.expression import expression
-from whet.guard.tables import load_table
+from whet.guard.tables import load_table, shape
 
 if TYPE_CHECKING:
     from whet.guard.documents import Kind
@@ -80,15 +80,8 @@ def _plain(data: bytes) -> bool:
 _EXTENSIONS: dict[str, Kind] = {name: kind for kind, names in _TABLE["extensions"].items() for name in names}
 _DATA = frozenset(_TABLE["data"])
 
-_PYTHON = expression(
-    r"(?:from\s[\w.]{1,60}\simport\s|import\s[a-z_][\w.]{0,60}(?:\s*$|\sas\s|,)|def\s\w{1,60}\(|class\s\w{1,60}[(:]"
-    r"|(?:with|for|while|if|elif|try|else|except)\b[^#]{0,200}:\s*$|\s{4,}\S|@\w|print\(|exec\(|eval\("
-    r"|\w{1,40}(?:\.\w{1,40}){0,5}\s?=[^=]|\w{1,40}(?:\.\w{1,40}){1,5}\()"
-)
-_PYTHON_SURE = expression(
-    r"from\s[\w.]{1,60}\simport\s\w|def\s\w{1,60}\([^\n]{0,200}\)[^\n]{0,60}:\s*$|exec\(|eval\("
-    r"|import\s(?:os|sys|re|json|base64|subprocess|socket|urllib|requests|shutil|ctypes|time|pathlib|threading)\b(?!\s\w)"
-)
+_PYTHON = shape("reading", "python", 0)
+_PYTHON_SURE = shape("reading", "python_sure", 0)
 _COMMANDS = (
     "sudo|curl|wget|echo|export|source|cd|mkdir|rm|cp|mv|chmod|chown|apt|apt-get|brew|pip3?|npm|npx|git|bash|sh|zsh"
     "|python3?|node|cat|tar|unzip|eval|exec|set|unset|nohup|printf|crontab|sed|awk|grep|kill|sleep|read|local|trap"
@@ -98,23 +91,11 @@ _SHELL = expression(
     rf"(?:(?:{_COMMANDS})\s[-\"'$/~.\w]|[A-Za-z_]\w{{0,40}}=\S{{0,200}}|if\s\[|for\s\w+\sin\b|while\s|case\s.{{1,80}}\sin$"
     r"|(?:fi|done|then|do|else|esac|\})$|[\w-]{1,40}\(\)\s?\{|\s{2,}\S)"
 )
-_SHELL_SURE = expression(
-    r"\s{0,8}(?:(?:curl|wget)\s[^\n]{0,300}(?:\||-o\s|https?://)|export\s\w{1,40}=|set\s-[euxo]|sudo\s[a-z]|eval\s[\"'$`]"
-    r"|if\s\[{1,2}\s|chmod\s[+0-7]|for\s\w{1,30}\sin\s[^\n]{0,200};\s?do|rm\s-[rf]{1,2}\s|bash\s-[ci]\b"
-    r"|echo\s[^\n]{0,2000}\|\s?(?:base64|bash|sh)\b)"
-)
-_JAVASCRIPT_SURE = expression(
-    r"(?:const|let|var)\s[\w{}\s,]{1,80}=\s?(?:require\(|await\s|async\s|\()|import\s[\w{}*\s,]{1,80}\sfrom\s[\"']"
-    r"|module\.exports\s?=|\(?(?:async\s)?function\s?\w{0,40}\("
-)
+_SHELL_SURE = shape("reading", "shell_sure", 0, frame=r"\s{0,8}(?:{})")
+_JAVASCRIPT_SURE = shape("reading", "javascript_sure", 0)
 _JAVASCRIPT = expression(r"[^\n]{0,2000}[;{},()\[\]]\s*$|\s*//")
-_POWERSHELL_SURE = expression(
-    r"\s{0,8}(?:IEX|Invoke-Expression|Invoke-WebRequest|Start-Process|\$\w{1,40}\s?=\s?(?:New-Object|\[|Get-|Invoke-))",
-    re.IGNORECASE,
-)
-_POWERSHELL = expression(
-    r"\s{0,8}(?:\$\w|[A-Z][a-z]+-[A-Z]\w|IEX\b|if\s?\(|\}|foreach|param\(|function\s|try|\s)", re.IGNORECASE
-)
+_POWERSHELL_SURE = shape("reading", "powershell_sure", frame=r"\s{0,8}(?:{})")
+_POWERSHELL = shape("reading", "powershell", frame=r"\s{0,8}(?:{})")
 _LANGUAGES: tuple[tuple[Kind, tuple[str, ...], re.Pattern[str], re.Pattern[str]], ...] = (
     ("python", ("import ", "def ", "exec(", "eval("), _PYTHON_SURE, _PYTHON),
     ("javascript", ("require(", "import ", "function", "exports", "await ", "= ("), _JAVASCRIPT_SURE, _JAVASCRIPT),

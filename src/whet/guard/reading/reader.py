@@ -16,6 +16,7 @@ from whet.guard.expression import expression
 from whet.guard.finding import Hit
 from whet.guard.patterns import line_of, shorten
 from whet.guard.reading import canonical, containers, decoding, encodings, kinds
+from whet.guard.tables import shape, words
 from whet.skill.tree import escapes
 
 if TYPE_CHECKING:
@@ -33,21 +34,12 @@ NESTED = 3
 """Archives in archives."""
 MOST_DOCUMENTS = 8_000
 
-_WORTH_A_LOOK = expression(
-    r"https?://|\b(?:curl|wget|bash -|powershell|cmd\.exe|chmod|crontab|authorized_keys|base64 -)"
-    r"|/bin/(?:ba)?sh|\.ssh\b|ignore (?:all )?previous",
-    re.IGNORECASE,
-)
-_SVG_SCRIPT = expression(
-    r"<script\b|\son(?:load|click|error|mouse\w{1,10}|begin|focus\w{0,3})\s{0,4}=|(?:href|src)\s{0,4}=\s{0,4}[\"']?\s{0,4}javascript:",
-    re.IGNORECASE,
-)
+_WORTH_A_LOOK = shape("reading", "worth_a_look")
+_SVG_SCRIPT = shape("reading", "svg_script")
 _GIF_SCRIPT = expression(r"GIF8[79]a[ \t\r\n]{0,20}(?:=|/\*)")
 """The first word of a picture as a name that a script assigns to, or before a comment that hides the picture in it."""
 _OFFICE = expression(r"(?:word|ppt|xl)/[\w/.-]{1,80}\.xml", re.IGNORECASE)
-_SCRIPT_NAMES = frozenset(
-    ("py", "sh", "bash", "js", "ts", "mjs", "cjs", "ps1", "bat", "cmd", "rb", "pl", "php", "md", "txt", "yaml", "html")
-)
+_SCRIPT_NAMES = words("reading", "script_names")
 _BAIT_NAMES = expression(
     r"(?:^|/)(?:\.(?:skill|skillscan|skill-scanner|semgrep|scanner|scan|snyk|gitleaks|trivy|bandit|guard|whet)[-_]?ignore"
     r"|\.snyk|\.bandit|[\w.-]{0,30}(?:skillspector|skill-scanner|skillscan)[\w.-]{0,30}(?:baseline|ignore|allow)[\w.-]{0,20})$",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.expression import expression
 from whet.guard.finding import Seen
 from whet.guard.hosts import URL
+from whet.guard.tables import shape
 from whet.guard.taint.execute import files_of, judge_origin, judge_started, run_words
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.findings import DEEPEST, Findings
@@ -31,10 +32,7 @@ if TYPE_CHECKING:
 _INTERPRETER = expression(r"^\s{0,4}(?:\S{0,60}/)?(?:(ba|z|da|k)?sh|(python[\d.]{0,4}))(?:\s{1,4}-\w{0,3})?\s{0,4}$")
 PRIVATE: frozenset[str] = frozenset(("secret", "env", "key", "captured"))
 """Marks of what nobody wants to leave the machine."""
-_WINDOWS = expression(
-    r"\b(?:powershell|pwsh|schtasks|vssadmin|wbadmin|bcdedit|wevtutil|certutil|bitsadmin|mshta|reg\s{1,4}add|netsh)\b",
-    re.IGNORECASE,
-)
+_WINDOWS = shape("taint", "windows", frame=r"\b(?:{})\b")
 _COPIES = expression(r"\b(?:pbcopy|wl-copy|set-clipboard|clip(?:\.exe)?)\b|\|\s{0,9}(?:xclip|xsel)\b", re.IGNORECASE)
 LOUD = expression(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
 """Words of commands that do something that matters."""

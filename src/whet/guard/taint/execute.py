@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer
 from whet.guard.options import codes
+from whet.guard.tables import shape
 from whet.guard.taint.harm import judge_container
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
 from whet.guard.taint.network import Judgement, host_at
@@ -24,16 +25,8 @@ if TYPE_CHECKING:
 
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "cmd", "powershell", "pwsh"))
 _FLAGS = expression(r"^-[a-z]{0,4}c$|^/[ck]$|^-(?:command|encodedcommand|enc)$", re.IGNORECASE)
-_INTERPRETERS = expression(
-    r"(?:python[\d.]*|pypy\d?|(?:ba|z|da|k)?sh|node|deno|bun|perl|ruby|php|sudo|open|xdg-open|start|nohup|env|source|\.|pwsh|powershell"
-    r"|cmd|msiexec|osascript|installer|dpkg|rpm|pip\d?|chmod)(?:\.exe)?$",
-    re.IGNORECASE,
-)
-_INNER = expression(
-    r"\s{0,9}(?:(?:ba|z|da|k)?sh\s{1,9}-\w{0,40}c|eval|node\s{1,9}-[ep]|python3?\s{1,9}-c"
-    r"|powershell\b[^\n]{0,80}-c\w{0,40}|cmd\s{1,9}/c)\s{1,9}[\"']?$"
-)
-"""A command up to the script that it is given."""
+_INTERPRETERS = shape("taint", "interpreters", re.IGNORECASE, frame=r"(?:{})(?:\.exe)?$")
+_INNER = shape("taint", "inner", 0, frame="\\s{0,9}(?:{})\\s{1,9}[\"']?$")
 _SCHEME = expression(r"[a-z]{2,6}://", re.IGNORECASE)
 
 

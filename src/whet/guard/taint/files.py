@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.places import places
+from whet.guard.tables import shape
 from whet.guard.taint.harm import is_home, is_ransom_note, judge_emptied, judge_removed
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.network import Judgement
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 PROJECT = Mark("listing", "all files of the project", ".")
 """The names of all files of a project; `PROJECT_FILES` is what is in them."""
 PROJECT_FILES = frozenset((Mark("file", "all files of the project", ".", grave=True, whole=True),))
-_PROJECT = expression(
-    r"(?:\./|\.\./)?(?:\.|\.\.|src|app|lib|\*\*(?:/\*(?:\.\w{1,8})?)?|<here>(?:/\.\.){0,3})?/?(?:\*\*/\*(?:\.\w{1,8})?)?"
-)
+_PROJECT = shape("taint", "project", 0, frame=r"(?:\./|\.\./)?(?:{})?/?(?:\*\*/\*(?:\.\w{1,8})?)?")
 
 
 def is_project(path: str) -> bool:
@@ -64,18 +63,8 @@ def judge_gathered(marks: frozenset[Mark]) -> Iterator[Judgement]:
 
 # --- the calls that read, write, list, copy, pack and remove ----------------------------------------------------------
 
-_PERSONAL = expression(
-    r"^(?:~|/root|/home/[^/]+|/users/[^/]+)[\\/](?:documents|desktop|pictures|photos|downloads|videos|movies|music|onedrive)\b",
-    re.IGNORECASE,
-)
-_STORE = expression(
-    r"(?:\.mozilla(?:[\\/]firefox)?|firefox[\\/]profiles|\.config[\\/](?:google-chrome|chromium|bravesoftware|gcloud|gh|op)"
-    r"|application support[\\/](?:google[\\/]chrome|firefox|bravesoftware)"
-    r"|(?:google[\\/]chrome|microsoft[\\/]edge)[\\/]user data"
-    r"|[\\/]\.(?:ssh|aws|azure|kube|gnupg|docker|electrum|password-store))[\\/]?$",
-    re.IGNORECASE,
-)
-"""Directories that hold secrets, taken as a whole."""
+_PERSONAL = shape("taint", "personal", re.IGNORECASE, frame=r"^(?:~|/root|/home/[^/]+|/users/[^/]+)[\\/](?:{})\b")
+_STORE = shape("taint", "store", re.IGNORECASE, frame=r"(?:{})[\\/]?$")
 _AT_HOME = expression(r"(?:~|/home|/Users|/root|[A-Za-z]:[\\/]Users)(?:[\\/]|$)|/?$")
 _HOME_FILES = frozenset((Mark("secret", "files of the home directory", "~", whole=True),))
 _RANDOM = ("os.urandom", "secrets.token_bytes", "crypto.randomBytes")

@@ -94,11 +94,7 @@ def weigh_removal(path: str, folder: str | None = None) -> Severity | None:
 _HOME = expression(r"\$\{?HOME\}?|~(?=/|$)")
 _FAR_ABOVE = expression(r"dirname [\"']?\$\{?0.{0,12}/\.\./\.\.")
 """Far above the script itself, where nothing is its own."""
-_SCRATCH = expression(
-    r"(?:^|/)\.?(?:dist|build|out|output|target|tmp|temp|cache|node_modules|coverage|work|scratch|_site|public|bin|obj)\b"
-    r"|^/(?:var/)?tmp\b|^[`$]"
-)
-"""Folders whose content is made again, and those that are only known when the script runs."""
+_SCRATCH = shape("taint", "scratch", 0)
 _UNKNOWN_FOLDER = expression(r"\$\{?\w{1,60}\}?/\*?")
 
 
@@ -173,9 +169,7 @@ def conclude(reader: Judges, source: str, texts: Callable[[], Iterable[tuple[int
 
 # --- the calls that harm ----------------------------------------------------------------------------------------------
 
-_STRAY = expression(
-    r"[\\/](?:public|temp|tmp|programdata|downloads)[\\/]|%(?:temp|public)%|powershell|mshta|wscript", re.IGNORECASE
-)
+_STRAY = shape("taint", "stray")
 
 
 def alarm(reader: Judges, call: Call) -> Value:

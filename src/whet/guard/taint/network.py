@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of, is_shared
 from whet.guard.places import places
-from whet.guard.tables import load_sets, load_toml
+from whet.guard.tables import load_sets, load_toml, shape
 from whet.guard.taint.call import judged_roots
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import belongs, own_service, owner
@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from whet.guard.taint.judges import Judges
     from whet.guard.taint.mark import Kind
 
-_WEBHOOK = expression(
-    r"discord(?:app)?\.com/api/webhooks/\d{6,}/[\w-]{10,}|api\.telegram\.org/bot\d{6,}:[\w-]{10,}"
-    r"|hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{10,}"
-)
+_WEBHOOK = shape("taint", "webhook", 0)
 _LOGIN = expression(r"/(?:\w{0,20}(?:login|signin|auth|oauth2?|tokens?|sessions?))\b", re.IGNORECASE)
 _LABEL = expression(
     rf"(?:key|token|appid|auth|secret|pass\w{{0,5}})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer )?{HOLE}", re.IGNORECASE

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 _SCRIPT = expression(r"\.(?:sh|bash|zsh|command|py|pyw|pth)$", re.IGNORECASE)
 _SETTINGS = expression(r"(?:^|[\\/])\.claude\.json$")
 _KEY = expression(r"\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\w{1,20})\s{1,4}AAAA[0-9A-Za-z+/]{30,}")
-_RULING = expression(
-    r"(?:~|\$\{?HOME\}?|/root|/home/[^/]{1,40}|/Users/[^/]{1,40})/(?:CLAUDE|AGENTS|GEMINI|SOUL|MEMORY)\.md"
-    r"|\.(?:claude|codex|gemini|cursor|openclaw|clawdbot|moltbot|continue|roo|config)/(?!.{0,80}skills/)"
-)
+_RULING = shape("taint", "ruling", 0)
 _TIMED = expression(
     r"ExecStart\w{0,4}\s{0,2}=\s{0,2}(.{1,400})|<string>([^<]{1,400})</string>|^Exec\s{0,2}=(.{1,400})"
     r"|^\s{0,4}(?:@(?:reboot|hourly|daily|weekly|monthly)|(?:[\d*/,-]{1,20}\s{1,4}){5})(?:root\s{1,4})?(.{1,600})$",

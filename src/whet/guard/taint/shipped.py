@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.expression import expression
+from whet.guard.tables import shape
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import UNKNOWN
 
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from whet.guard.documents import Document
 
 _LARGEST = 64 * 1024
-_LISTING = expression(
-    r"\b(?:iterdir|glob|listdir|scandir|rglob|walk|readdir(?:Sync)?)\b|\}\.(?:json|txt|ya?ml|csv|dat)\b"
-    r"|\+\s{0,4}[\"'`]\.(?:json|txt|ya?ml|csv|dat)\b|[\w\"}]/\*(?:\.\w|[\s\"');|])"
-)
-"""What lists files, or puts the name of one together."""
+_LISTING = shape("taint", "listing", 0)
 
 
 class Shipped:
