@@ -18,6 +18,7 @@ from whet.guard.documents import Kind as TextKind
 from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
 from whet.guard.javascript.calls import Meaning
+from whet.guard.manifests.checker import READERS, readers
 from whet.guard.options import command_start, read_arguments
 from whet.guard.python.reader import Reader
 from whet.guard.rules import every, pack
@@ -307,9 +308,22 @@ def test_a_table_is_parsed_once_and_again_when_it_changes(tmp_path: Path, monkey
     assert parsed == ['words = ["a"]\n', 'words = ["b"]\n']
 
 
-@pytest.mark.parametrize("table", ["flow", "network", "prose", "reading", "subject", "taint"])
+@pytest.mark.parametrize("table", ["flow", "manifests", "network", "prose", "reading", "subject", "taint"])
 def test_a_table_of_words_and_alternatives_has_each_once_and_is_looked_at(table: str) -> None:
     for name, lines in load_toml(table).items():
+        if name == "reader":
+            continue
         assert len(lines) == len(set(lines)) > 1 and all(isinstance(line, str) and line for line in lines), name
         assert re.compile("|".join(lines)).groups == 0, name
         assert re.search(rf'\("{table}", "{name}"|\["{name}"\]', SOURCES), f"nobody asks for {name}"
+
+
+def test_a_manifest_has_one_reader_that_knows_it_by_its_path_its_keys_or_a_fence() -> None:
+    rows = load_toml("manifests")["reader"]
+    assert {row["read"] for row in rows} == set(READERS) and len(rows) == len(READERS)
+    fences = [fence for row in rows for fence in row.get("fences", ())]
+    assert len(fences) == len(set(fences))
+    for row, reader in zip(rows, readers(), strict=True):
+        assert set(row) <= {"read", "paths", "format", "keys", "fences"}, row
+        assert len(row) > 1 + ("format" in row) and row.get("format") in (None, "json", "yaml", "toml"), row
+        assert bool(row.get("keys")) <= bool(row.get("format")) and re.compile(reader.paths.pattern).groups == 0, row

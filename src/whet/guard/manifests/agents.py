@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of, is_unsafe
-from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
+from whet.guard.manifests.parsers import runs_fetched, table, texts, walk
 from whet.guard.places import places
+from whet.guard.tables import shape, words
 from whet.guard.taint.network import judge_request
 from whet.guard.taint.secret import secret_key
 
@@ -19,51 +20,24 @@ if TYPE_CHECKING:
     from whet.guard.manifests.parsers import Notes
     from whet.guard.taint.mark import Mark
 
-_SETTINGS = expression(
-    r"(?:^|/)\.(?:claude|gemini|qwen)/settings(?:\.local)?\.json$|(?:^|/)hooks\.json$|(?:^"
-    r"|/)\.claude-plugin/plugin\.json$|(?:^|/)\.cursor/\w{1,60}\.json$"
-    r"|(?:^|/)managed-settings\.json$"
-)
-_SERVERS = expression(
-    r"(?:^|/)(?:\.?mcp(?:[-_.]\w{1,60})?\.json|mcp[-_]?(?:config|servers|settings)\.json"
-    r"|claude_desktop_config\.json|cline_mcp_settings\.json)$"
-)
-_WIDE = expression(
-    r"^(?:\*|Bash|Bash\(\s{0,4}(?:\*|:\*|\*:\*)\s{0,4}\)|shell|execute|run_command|terminal)$", re.IGNORECASE
-)
+_WIDE = shape("manifests", "wide", re.IGNORECASE, frame=r"^(?:{})$")
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "cmd.exe", "powershell", "powershell.exe", "pwsh"})
 _RUNNERS = ("npx", "uvx", "pipx", "bunx", "deno")
 _COMMAND = expression(r"\"command\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){1,2000})\"")
 _SENDING = expression(r"\b(?:curl|wget|nc|ncat|http|https|iwr|invoke-webrequest)\s")
 _STDIN = expression(r"@-|@/dev/stdin|--post-file|\|\s{0,4}(?:nc|ncat|curl)\b|\$\(cat\)|\$CLAUDE_TOOL|tool_input")
 _VARIABLE = expression(r"\$\{?(?:env:)?([A-Za-z_]\w{1,80})")
-_BASES = frozenset(
-    {"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_API_URL", "HTTPS_PROXY", "https_proxy",
-     "HTTP_PROXY", "ANTHROPIC_BEDROCK_BASE_URL", "GOOGLE_GEMINI_BASE_URL"}
-)  # fmt: skip
-_SHOWN = frozenset(
-    {"name", "description", "hooks", "allowed-tools", "allowed_tools", "tools", "license", "compatibility"}
-)
+_BASES = words("manifests", "bases")
+_SHOWN = words("manifests", "shown")
 
 
-_PLACE = expression(
-    r"\.(?:claude|codex|gemini|qwen|cursor|continue|cline|windsurf|roo)/[\w./-]{0,60}?"
-    r"(?:settings|config|mcp|permissions)[\w.-]{0,30}|claude_desktop_config\.json|\.claude\.json|managed-settings\.json"
-)
+_PLACE = shape("manifests", "place", 0)
 _PLACE_HINTS = (
     *(".claude", ".codex/", ".gemini/", ".qwen/", ".cursor/", ".continue/", ".cline/", ".windsurf/", ".roo/"),
     *("claude_desktop_config", "managed-settings"),
 )
-_WIDENING = expression(
-    r"bypassPermissions|danger-full-access|approval_policy[\"']?\s{0,4}[=:]\s{0,4}\\?[\"']never|Bash\(\s{0,2}:?\*\s{0,2}\)"
-    r"|(?:allow|allowedTools|autoApprove|alwaysAllow)[\"'\])]{0,3}[^\n\[]{0,40}\[\s{0,4}\\?[\"']\*"
-    r"|(?:enableAllProjectMcpServers|yoloMode|autoRun)\\?[\"'\]]{0,2}\s{0,4}[=:]\s{0,4}[tT]rue"
-    r"|skipDangerousModePermissionPrompt|dangerouslySkipPermissions"
-)
-_WRITING = expression(
-    r"(?<![-=>\n])>{1,2}\s{0,4}[\"']?[~$/.\w]|\btee\s|\bsed\s[^\n]{0,60}-i|\b(?:jq|yq|dasel)\s|write_text|writeFile|\.write\("
-    r"|json\.dump|Set-Content|Out-File|Add-Content"
-)
+_WIDENING = shape("manifests", "widening", 0)
+_WRITING = shape("manifests", "writing", 0)
 _ADDED = expression(r"\b(?:claude|codex|gemini|qwen)\s{1,4}mcp\s{1,4}add(?:-json)?\s([^\n]{1,800})")
 _NEAR = 1_000
 """Characters around a setting in which the file and the writing stand."""
@@ -243,7 +217,7 @@ def codex(notes: Notes, data: Any) -> None:
     servers(notes, values)
 
 
-def skill(notes: Notes) -> None:
+def skill(notes: Notes, _path: str) -> None:
     """The frontmatter of a SKILL.md: tools, hooks, and what its metadata have downloaded."""
     from whet.skill.coerce import split_tools
     from whet.skill.frontmatter import read_document
@@ -294,28 +268,23 @@ def _download(notes: Notes, step: Mapping[str, object]) -> None:
         notes.command(command)
 
 
-def read(notes: Notes, path: str, name: str) -> bool:
-    """A configuration of an agent, by its path; whether it is one."""
-    if name == "skill.md":
-        skill(notes)
-    elif _SERVERS.search(path):
-        data = parse(notes.text, "json")
-        if data is None:
-            _unparsed(notes)
-        servers(notes, data)
-    elif _SETTINGS.search(path):
-        data = parse(notes.text, "json")
-        settings(notes, data)
-        servers(notes, data)
-    elif path.endswith((".codex/config.toml", "codex.toml")):
-        codex(notes, parse(notes.text, "toml"))
-    elif path.endswith(".vscode/settings.json"):
-        data = parse(notes.text, "json")
-        settings(notes, data)
-        for key, value, _ in walk(data):
-            words = texts(value) if key == "args" else []
-            if len(words) > 1 and words[-2] in ("-c", "-lc", "/c", "-Command") and notes.command(words[-1]):
-                notes.hit("runs-on-open", words[-1])
-    else:
-        return False
-    return True
+def server_file(notes: Notes, data: Any) -> None:
+    """A configuration of MCP servers."""
+    if data is None:
+        _unparsed(notes)
+    servers(notes, data)
+
+
+def settings_file(notes: Notes, data: Any) -> None:
+    """The settings of an agent, with its servers."""
+    settings(notes, data)
+    servers(notes, data)
+
+
+def editor_settings(notes: Notes, data: Any) -> None:
+    """The settings of an editor, which may start programs when a folder is opened."""
+    settings(notes, data)
+    for key, value, _ in walk(data):
+        words = texts(value) if key == "args" else []
+        if len(words) > 1 and words[-2] in ("-c", "-lc", "/c", "-Command") and notes.command(words[-1]):
+            notes.hit("runs-on-open", words[-1])

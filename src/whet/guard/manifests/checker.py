@@ -9,8 +9,9 @@ looked at like the file it stands for.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.documents import Document
 from whet.guard.expression import expression
@@ -19,28 +20,19 @@ from whet.guard.manifests import agents, machines, make, packages
 from whet.guard.manifests.parsers import Notes, commands, parse, table
 from whet.guard.patterns import line_of
 from whet.guard.reading.kinds import kind_of
+from whet.guard.tables import load_toml, shape, words
 
-_INSTRUCTIONS = frozenset(
-    {"agents.md", "claude.md", "claude.local.md", "gemini.md", "memory.md", "soul.md", ".cursorrules", ".windsurfrules",
-     ".clinerules", "copilot-instructions.md"}
-)  # fmt: skip
-_KNOWN_BY = expression(
-    r"^[ \t{]{0,40}[\"']?(?:jobs|services|hooks|permissions|statusLine|apiKeyHelper|env|approval_policy|sandbox_mode|mcpServers|mcp_servers)[\"']?\s{0,4}[:=]"
-    r"|[{,]\s{0,40}\"(?:hooks|permissions|statusLine|apiKeyHelper|env|mcpServers|mcp_servers)\"\s{0,4}:|^\[(?:mcp_servers|model_providers)",
-    re.MULTILINE,
-)
-"""Keys by which a configuration of an agent, a forge or a container is known, whatever its file is called."""
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_INSTRUCTIONS = words("manifests", "instructions")
+_KNOWN_BY = shape("manifests", "known_by", re.MULTILINE)
 _BUSY = expression(r"\b(?:curl|wget|base64|nc|bash|powershell|iex)\s|/dev/tcp/|\bsh\s-c|\brm\s-")
 _LARGEST = 200_000
 _MOST = 50
 """Here-documents of a text that are looked at."""
 _SHOWN_SERVERS = expression(r"[\"']?(?:mcpServers|mcp_servers)[\"']?\s{0,4}[:=\]]")
-_LANGUAGES = {
-    "json": "json", "jsonc": "json", "json5": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "makefile": "make",
-    "make": "make", "dockerfile": "docker", "docker": "docker", "containerfile": "docker", "ini": "ini", "cfg": "ini",
-    "conf": "ini", "properties": "ini", "npmrc": "ini", "systemd": "unit", "service": "unit", "cron": "cron",
-    "crontab": "cron", "xml": "xml", "plist": "xml", "gemfile": "gem", "just": "make", "justfile": "make",
-}  # fmt: skip
+_FORMATS = {"json": "json", "jsonc": "json", "json5": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml"}
 _SETTINGS = (".tf", ".hcl", ".nomad", ".pkr", ".gradle", ".nix", ".ini", ".cfg", ".conf")
 _ASSIGNED = expression(
     r"^[ \t]{0,40}(?:inline|command|cmd|exec|run|script|program|interpreter|user_data|shellhook|\w{0,20}command)\s{0,4}[=:({]{1,2}\s{0,4}"
@@ -48,7 +40,19 @@ _ASSIGNED = expression(
     re.IGNORECASE | re.MULTILINE,
 )
 """A command in the settings of a tool that runs it."""
-_CARGO = (".cargo/config.toml", ".cargo/config")
+
+
+class Reader(NamedTuple):
+    """What reads a manifest or configuration, and how that is known."""
+
+    read: Callable[[Notes, Any], None]
+    paths: re.Pattern[str]
+    """How the paths end, in lower case."""
+    format: str
+    """How the text is parsed; a reader without a format gets the path instead."""
+    keys: frozenset[str]
+    """Keys by which data of the format is known, whatever its file is called."""
+    fences: frozenset[str]
 
 
 def check(document: Document) -> Seen:
@@ -88,25 +92,26 @@ def _by_name(document: Document) -> Seen:
     if name != "skill.md" and document.kind in ("markdown", "html") and not name.endswith(".plist"):
         return Seen()
     notes = Notes(document.text, document.kind)
-    if (
-        not agents.read(notes, lowered, name)
-        and not packages.read(notes, name)
-        and not machines.read(notes, lowered, name)
-    ):
+    reader = next((one for one in readers() if one.paths.search(lowered)), None)
+    if reader is None:
         _by_content(notes, lowered, document.kind)
+    else:
+        reader.read(notes, parse(notes.text, reader.format) if reader.format else lowered)
     return notes.seen()
 
 
 def check_fence(language: str, text: str) -> Seen:
     """What a manifest or configuration brings about that a text shows; the language is that of the fence."""
-    kind = _LANGUAGES.get(language.strip().lower(), "")
-    if not kind or len(text) > 60_000:
+    language = language.strip().lower()
+    kind = _FORMATS.get(language, "")
+    reader = next((one for one in readers() if language in one.fences), None)
+    if len(text) > 60_000 or not (kind or reader):
         return Seen()
     notes = Notes(text, kind)
-    if kind in ("json", "yaml", "toml"):
+    if reader is None:
         _data(notes, parse(_whole(text) if kind == "json" else text, kind), kind)
     else:
-        _rows(notes, kind)
+        reader.read(notes, "")
     return notes.seen()
 
 
@@ -118,56 +123,31 @@ def _whole(text: str) -> str:
 
 def _data(notes: Notes, data: Any, kind: str) -> None:
     values = table(data)
-    if kind == "json":
-        hooked = values if not values.keys().isdisjoint({"postinstall", "preinstall", "install"}) else {}
-        if "scripts" in values or "dependencies" in values or hooked or data is None:
-            packages.package_json(notes, {"scripts": hooked} if hooked else data)
-        if not values.keys().isdisjoint({"hooks", "permissions", "statusLine", "apiKeyHelper", "env"}):
-            agents.settings(notes, data)
-        if "tasks" in values:
-            machines.editor_tasks(notes, data)
-    if kind == "toml":
-        if not values.keys().isdisjoint({"project", "build-system", "tool"}):
-            packages.pyproject(notes, data)
-        if not values.keys().isdisjoint({"source", "registries"}):
-            packages.cargo(notes, data)
-        if not values.keys().isdisjoint({"approval_policy", "sandbox_mode", "model_providers"}):
-            agents.codex(notes, data)
-    if kind == "yaml":
-        if "services" in values:
-            machines.compose(notes, data)
-        if "jobs" in values:
-            machines.workflow(notes, data)
+    hooked = {"scripts": values} if kind == "json" and not _INSTALL_HOOKS.isdisjoint(values) else None
+    if hooked or (kind == "json" and (data is None or not {"scripts", "dependencies"}.isdisjoint(values))):
+        packages.package_json(notes, hooked or data)
+    for reader in readers():
+        if reader.format == kind and not reader.keys.isdisjoint(values):
+            reader.read(notes, data)
     if _SHOWN_SERVERS.search(notes.text):
         agents.servers(notes, data)
     commands(notes, data)
 
 
-def _rows(notes: Notes, kind: str) -> None:
-    if kind == "make":
-        make.makefile(notes)
-    elif kind == "docker":
-        machines.dockerfile(notes)
-    elif kind == "ini":
-        packages.registries(notes)
-        if "index-url" in notes.text or "trusted-host" in notes.text:
-            packages.requirements(notes)
-        machines.units(notes, sure=False)
-    elif kind == "unit":
-        machines.units(notes, sure=False)
-    elif kind == "cron":
-        machines.crontab(notes)
-    elif kind == "gem":
-        packages.gemfile(notes)
-    elif kind == "xml" and "ProgramArguments" in notes.text:
-        machines.plist(notes)
+_INSTALL_HOOKS = frozenset(("postinstall", "preinstall", "install"))
+
+
+def any_settings(notes: Notes, _path: str) -> None:
+    """Settings of any program: registries of packages, and what a service starts."""
+    packages.registries(notes, "")
+    if "index-url" in notes.text or "trusted-host" in notes.text:
+        packages.requirements(notes, "")
+    machines.units(notes, "")
 
 
 def _by_content(notes: Notes, path: str, kind: str) -> None:
     """Configurations that are known by what they say."""
-    if path.endswith(_CARGO):
-        packages.cargo(notes, parse(notes.text, "toml"))
-    elif kind in ("json", "yaml", "toml"):
+    if kind in ("json", "yaml", "toml"):
         known = _KNOWN_BY.search(notes.text)
         busy = len(notes.text) < _LARGEST and _BUSY.search(notes.text)
         data = parse(notes.text, kind) if known or busy else None
@@ -178,3 +158,32 @@ def _by_content(notes: Notes, path: str, kind: str) -> None:
     elif path.endswith(_SETTINGS) and len(notes.text) < _LARGEST:
         for found in list(_ASSIGNED.finditer(notes.text))[:60]:
             notes.command(found[1].replace('\\"', '"') if found[1] else found[2])
+
+
+READERS: dict[str, Callable[[Notes, Any], None]] = {
+    one.__name__: one
+    for one in (
+        *(agents.codex, agents.editor_settings, agents.server_file, agents.settings_file, agents.skill),
+        *(machines.compose, machines.crontab, machines.dev_container, machines.dockerfile, machines.editor_tasks),
+        *(machines.git_config, machines.git_hook, machines.plist, machines.python_start, machines.shell_start),
+        *(machines.units, machines.workflow, make.makefile, packages.cargo, packages.gemfile, packages.go_mod),
+        *(packages.package_json, packages.pyproject, packages.registries, packages.requirements, packages.setup_cfg),
+        *(agents.settings, any_settings),
+    )
+}
+"""What reads one kind of file: its text with its path, or what is parsed of it."""
+
+
+@cache
+def readers() -> tuple[Reader, ...]:
+    """The rows of `data/manifests.toml`."""
+    return tuple(
+        Reader(
+            READERS[row["read"]],
+            expression(rf"(?:^|/)(?:{'|'.join(row.get('paths', ('(?!)',)))})\Z"),
+            row.get("format", ""),
+            frozenset(row.get("keys", ())),
+            frozenset(row.get("fences", ())),
+        )
+        for row in load_toml("manifests")["reader"]
+    )

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.manifests.make import is_makefile, makefile
 from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
+from whet.guard.tables import shape
 from whet.guard.taint.secret import secret_name
 
 if TYPE_CHECKING:
@@ -16,16 +16,7 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.manifests.parsers import Notes
 
-_FETCHING = expression(
-    r"\b(?:curl|wget|iwr|invoke-webrequest|base64|nc|ncat)\b|https?://|\b(?:node|python3?|ruby|perl)\s{1,9}-[ec]\b"
-    r"|/dev/tcp/",
-    re.IGNORECASE,
-)
-_GIT_HOOK = expression(
-    r"(?:^|/)(?:\.git/hooks|\.githooks|githooks|\.husky|hooks|git-hooks)/"
-    r"(pre-commit|post-commit|pre-push|post-checkout|post-merge|pre-rebase|prepare-commit-msg|commit-msg"
-    r"|post-rewrite|pre-receive|post-receive|update)$"
-)
+_FETCHING = shape("manifests", "fetching")
 _RUN = expression(
     r"^\s{0,20}(?:ONBUILD\s{1,4})?(?:RUN|CMD|ENTRYPOINT)\s{1,20}(?:--\S{1,80}\s{1,4}){0,6}(.{0,20000})$", re.IGNORECASE
 )
@@ -36,13 +27,10 @@ _CRON = expression(
     r"(?:root|www-data)\s{1,9})?(\S.{0,1000})$"
 )
 _PTH_BAD = expression(r"exec|eval|base64|subprocess|\bos\b|urllib|socket|__import__|compile|codecs|zlib", re.IGNORECASE)
-_PTH_KNOWN = expression(
-    r"distutils|_virtualenv|__editable__|coverage|pywin32|zope|nspkg|matplotlib|_distutils_hack|protobuf"
-    r"|ruamel|sphinxcontrib|importlib\.util"
-)
+_PTH_KNOWN = shape("manifests", "pth_known", 0)
 
 
-def dockerfile(notes: Notes) -> None:
+def dockerfile(notes: Notes, _path: str) -> None:
     """The commands of a Dockerfile, each on its line."""
     rows, going = [], False
     for row in notes.text.split("\n"):
@@ -191,13 +179,13 @@ def autostart(notes: Notes, commands: list[str], *, sure: bool = False) -> None:
         )
 
 
-def units(notes: Notes, *, sure: bool) -> None:
+def units(notes: Notes, path: str) -> None:
     """A unit of systemd, or an entry of a desktop."""
     found = _STARTED.findall(notes.text)
     autostart(
         notes,
         [words[2] if len(words := _words(one)) > 2 and words[1] in ("-c", "-lc") else one for one in found],
-        sure=sure,
+        sure="autostart/" in path,
     )
 
 
@@ -210,7 +198,7 @@ def _words(command: str) -> list[str]:
         return command.split()
 
 
-def crontab(notes: Notes) -> None:
+def crontab(notes: Notes, _path: str) -> None:
     """A table of cron."""
     autostart(notes, [found[1] for row in notes.text.split("\n")[:500] if (found := _CRON.match(row))])
 
@@ -233,9 +221,9 @@ def git_config(notes: Notes, _path: str) -> None:
                 notes.hit("autostart-shipped", command, "critical")
 
 
-def plist(notes: Notes) -> None:
-    """A launch agent of macOS."""
-    if "ProgramArguments" not in notes.text and "<key>Program</key>" not in notes.text:
+def plist(notes: Notes, path: str) -> None:
+    """A launch agent of macOS; in a text that shows one, it has arguments."""
+    if "ProgramArguments" not in notes.text and (not path or "<key>Program</key>" not in notes.text):
         return
     from html import unescape
 
@@ -257,8 +245,9 @@ def git_hook(notes: Notes, path: str) -> None:
     notes.hit("git-hook-shipped", found[0] if found else notes.text.split("\n")[0], severity, path)
 
 
-def python_start(notes: Notes, name: str) -> None:
+def python_start(notes: Notes, path: str) -> None:
     """Files that Python runs at every start."""
+    name = path.rpartition("/")[2]
     if not name.endswith(".pth"):
         notes.hit("python-startup-shipped", notes.text.strip().split("\n")[0] or name, None, name)
         return
@@ -267,47 +256,9 @@ def python_start(notes: Notes, name: str) -> None:
             notes.hit("python-startup-shipped", row, None if _PTH_BAD.search(row) else "warn", name)
 
 
-_SHELL_STARTS = frozenset(
-    {".envrc", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile", ".zshenv", ".bash_login", "config.fish"}
-)
-
-
-def read(notes: Notes, path: str, name: str) -> bool:
-    """A file that machines run because of its name; whether it is one."""
-    if (
-        name == "dockerfile"
-        or name.startswith("dockerfile.")
-        or name.endswith(".dockerfile")
-        or name == "containerfile"
-    ):
-        dockerfile(notes)
-    elif is_makefile(name):
-        makefile(notes)
-    elif re.fullmatch(r"(?:docker-)?compose[\w.-]*\.ya?ml", name):
-        compose(notes, parse(notes.text, "yaml"))
-    elif re.search(r"(?:^|/)(?:\.github|\.gitea|\.forgejo)/workflows/[^/]+\.ya?ml$", path) or name in (
-        "action.yml",
-        "action.yaml",
-    ):
-        workflow(notes, parse(notes.text, "yaml"))
-    elif path.endswith(".vscode/tasks.json"):
-        editor_tasks(notes, parse(notes.text, "json"))
-    elif name in ("devcontainer.json", ".devcontainer.json"):
-        dev_container(notes, parse(notes.text, "json"))
-    elif name.endswith((".service", ".desktop")):
-        units(notes, sure="autostart/" in path)
-    elif name.endswith(".plist"):
-        plist(notes)
-    elif name in ("crontab", ".crontab") or "/cron.d/" in f"/{path}" or name.endswith(".cron"):
-        crontab(notes)
-    elif _GIT_HOOK.search(path) or name in (".gitconfig", "gitconfig") or path.endswith(".git/config"):
-        (git_config if name.endswith("config") else git_hook)(notes, path)
-    elif name in ("sitecustomize.py", "usercustomize.py") or name.endswith(".pth"):
-        python_start(notes, name)
-    elif name in _SHELL_STARTS:
-        notes.hit("shell-startup-shipped", notes.text.split("\n")[0] or name, None, name)
-        if notes.kind != "shell":
-            notes.commands(notes.text.split("\n"))
-    else:
-        return False
-    return True
+def shell_start(notes: Notes, path: str) -> None:
+    """A file that shells run at their start."""
+    name = path.rpartition("/")[2]
+    notes.hit("shell-startup-shipped", notes.text.split("\n")[0] or name, None, name)
+    if notes.kind != "shell":
+        notes.commands(notes.text.split("\n"))

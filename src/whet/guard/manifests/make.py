@@ -64,7 +64,7 @@ def put_in(text: str, known: Mapping[str, str]) -> str:
     return _RUN.sub("$(", text[: 4 * _LONGEST]).replace("$$", "$")
 
 
-def makefile(notes: Notes, known: Mapping[str, str] | None = None) -> None:
+def makefile(notes: Notes, _path: str, known: Mapping[str, str] | None = None) -> None:
     """The recipes of a Makefile, each on its line, and the commands that are run when it is read."""
     if known is None:
         known = variables(notes.text)
@@ -98,7 +98,7 @@ def together(documents: Sequence[Document]) -> Iterator[tuple[str, Seen]]:
             for other in (*others, document):
                 known |= variables(other.text)
             notes = Notes(document.text, document.kind)
-            makefile(notes, known)
+            makefile(notes, path, known)
             yield path, notes.seen()
 
 

@@ -9,7 +9,8 @@ from whet.guard.expression import expression
 from whet.guard.finding import Fact
 from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.manifests.names import is_index, lookalike
-from whet.guard.manifests.parsers import commands, parse, table, texts
+from whet.guard.manifests.parsers import commands, table, texts
+from whet.guard.tables import shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,23 +21,9 @@ if TYPE_CHECKING:
 _COMPANY = expression(r"artifact|nexus|registry|mirror|\bpypi\b|\bnpm\b|packages?\.|repo\.|devpi|verdaccio|proxy")
 _PLACEHOLDER = expression(r"[<>{}$%*]|your|example\.|company|\bcorp\b|acme|\.\.\.")
 _HOOKS = ("preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare")
-_HARMLESS = expression(
-    r"^(?:husky|patch-package|node-gyp(?:-build)?|prebuild-install|tsc|tsup|vite|rollup|esbuild|webpack|turbo|nx"
-    r"|lerna|lefthook|simple-git-hooks"
-    r"|playwright|prisma|svelte-kit|nuxt|nuxi|astro|wxt|electron-builder|electron-rebuild|ngcc|is-ci"
-    r"|opencollective|echo|exit|true|cross-env|rimraf"
-    r"|(?:npx|pnpm exec|bunx|yarn)\s{1,9}(?:-y\s{1,9}|--yes\s{1,9})?(?:husky|playwright|prisma|patch-package|only-allow"
-    r"|simple-git-hooks|lefthook|tsc|tsup)"
-    r"|(?:npm|pnpm|yarn|bun)\s{1,9}(?:run\s{1,9})?[\w:.-]{1,80}|(?:npm|pnpm|yarn|bun)\s{1,9}(?:i|install|ci)"
-    r"|cd\s{1,9}[\w./-]{1,200}|mkdir"
-    r"|chmod|test\s|\[\s|rm\s|cp\s|git config core\.hooksPath)\b"
-)
-_FETCHING = expression(
-    r"\b(?:curl|wget|iwr|invoke-webrequest|fetch|https?\.get|urlopen|urlretrieve)\b|https?://", re.IGNORECASE
-)
-_DECODING = expression(
-    r"base64|\batob\b|fromCharCode|\\x[0-9a-f]{2}|\bfrom_?hex\b|unhexlify|\beval\b|\bexec\(", re.IGNORECASE
-)
+_HARMLESS = shape("manifests", "harmless", 0, frame=r"^(?:{})\b")
+_FETCHING = shape("manifests", "packages_fetching")
+_DECODING = shape("manifests", "decoding")
 _INLINE = expression(r"\b(?:node|bun|deno\s{1,9}eval)\s{1,9}(?:-e|--eval|-p)\s{1,9}([\"'])([\s\S]{1,20000})\1")
 _FILE = expression(
     r"\b(node|python3?|sh|bash|bun|ruby|perl|tsx|deno run)\s{1,9}"
@@ -141,7 +128,7 @@ _OPTION = expression(
 )
 
 
-def requirements(notes: Notes) -> None:
+def requirements(notes: Notes, _path: str) -> None:
     """A requirements file of pip, or its configuration."""
     for row in notes.text.split("\n")[:5000]:
         bare = row.split(" #")[0].strip()
@@ -208,7 +195,7 @@ _REPLACE = expression(
 _UNCHECKED = expression(r"^\s{0,8}(?:strict-ssl|enableStrictSsl|strict_ssl)\s{0,4}[=:]\s{0,4}[\"']?false", re.MULTILINE)
 
 
-def registries(notes: Notes) -> None:
+def registries(notes: Notes, _path: str) -> None:
     """.npmrc and .yarnrc."""
     for name, url in _SETTING.findall(notes.text)[:50]:
         if "://" in url:
@@ -217,7 +204,7 @@ def registries(notes: Notes) -> None:
                 trusted(notes, host_of(url).name, url)
 
 
-def gemfile(notes: Notes) -> None:
+def gemfile(notes: Notes, _path: str) -> None:
     """Ruby's manifest."""
     for url in _SOURCE.findall(notes.text)[:50]:
         if "://" in url:
@@ -231,7 +218,7 @@ _GIT_GEM = expression(
 )
 
 
-def go_mod(notes: Notes) -> None:
+def go_mod(notes: Notes, _path: str) -> None:
     """Go's manifest: a module replaced by another one."""
     for name, other in _REPLACE.findall(notes.text)[:100]:
         if other.startswith((".", "/")) or other.split("/")[0] == name.split("/")[0]:
@@ -274,32 +261,9 @@ def installs(notes: Notes) -> None:
             notes.hit("typosquat-dependency", found[0], severity, word, f"{word} looks like {known}")
 
 
-def setup_cfg(notes: Notes) -> None:
+def setup_cfg(notes: Notes, _path: str) -> None:
     """The configuration of setuptools: links and indexes in it."""
     for row in notes.text.split("\n")[:2000]:
         if re.match(r"\s{0,8}(?:index[-_]url|find[-_]links|dependency[-_]links)\s{0,4}=", row):
             for url in URL.findall(row):
                 index(notes, url)
-
-
-def read(notes: Notes, name: str) -> bool:
-    """A manifest of packages, by its name; whether it is one."""
-    if name == "package.json":
-        package_json(notes, parse(notes.text, "json"))
-    elif re.fullmatch(r"(?:[\w-]*requirements[\w.-]*|constraints)\.(?:txt|in)|pip\.(?:conf|ini)", name):
-        requirements(notes)
-    elif name == "pyproject.toml":
-        pyproject(notes, parse(notes.text, "toml"))
-    elif name in (".npmrc", ".yarnrc", ".yarnrc.yml", "npmrc", "bunfig.toml"):
-        registries(notes)
-    elif name in ("gemfile", "gems.rb"):
-        gemfile(notes)
-    elif name == "go.mod":
-        go_mod(notes)
-    elif name == "cargo.toml":
-        cargo(notes, parse(notes.text, "toml"))
-    elif name == "setup.cfg":
-        setup_cfg(notes)
-    else:
-        return False
-    return True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.patterns import line_of, shorten
 from whet.guard.rules import severity_of
+from whet.guard.tables import shape, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,11 +91,7 @@ def walk(value: Any) -> Iterator[tuple[str, Any, Any]]:
                 rows.append((item, depth + 1))
 
 
-_PIPED = expression(
-    r"\b(?:curl|wget|base64)\b[^\n|]{0,400}\|[^\n]{0,200}?\b(?:sh|bash|zsh|dash|python3?|node|perl|ruby)\b"
-    r"|(?:\$\(|<\(|`)\s{0,4}(?:curl|wget)\b|\b(?:iwr|irm|invoke-webrequest|invoke-restmethod)\b[^\n]{0,300}\biex\b",
-    re.IGNORECASE,
-)
+_PIPED = shape("manifests", "piped")
 
 
 def runs_fetched(command: str) -> bool:
@@ -169,17 +165,9 @@ def _escaped(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-_COMMAND_KEYS = frozenset(
-    {"run", "script", "scripts", "cmd", "cmds", "command", "commands", "entry", "entrypoint", "shell", "exec", "raw",
-     "before_script", "after_script", "tasks", "pre", "post", "deps", "execstart", "startcommand", "start", "build",
-     "postbuild", "prebuild", "setup", "install", "command_line", "program", "sh", "bash"}
-)  # fmt: skip
+_COMMAND_KEYS = words("manifests", "command_keys")
 _HOOK = expression(r"^(?:pre|post|on)[-_A-Za-z]{3,40}(?:[cC]ommand|[cC]md|script)?s?$")
-_BUSY = expression(
-    r"\b(?:curl|wget|base64|nc|ncat|bash|sh|powershell|iex|iwr|irm|rm|dd|mkfs|crontab|scp|env|printenv|security"
-    r"|osascript"
-    r"|python3?|node|perl|ruby|cat|tar)\b|/dev/tcp/"
-)
+_BUSY = shape("manifests", "busy", 0)
 
 
 def commands(notes: Notes, data: Any) -> None:
