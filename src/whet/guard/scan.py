@@ -73,7 +73,7 @@ def _check(document: Document, beside: int) -> Seen:
         try:
             seen = check()
         except Exception as problem:  # noqa: BLE001  whatever a text does to a checker is told, and the others go on
-            hits.append(Hit("scanner-error", document.line, f"{type(problem).__name__}: {problem}"[:200]))
+            hits.append(_error(problem, document.line, [document]))
             continue
         hits.extend(seen.hits)
         facts.extend(seen.facts)
@@ -101,7 +101,13 @@ def _check_together(documents: Sequence[Document], facts: Mapping[str, Sequence[
             yield from ((path, hit) for hit in seen.hits)
         yield from flow.hits(documents, facts)
     except Exception as problem:  # noqa: BLE001  whatever the files do to it is told, and what was found before counts
-        yield documents[0].path, Hit("scanner-error", 1, f"{type(problem).__name__}: {problem}"[:200])
+        yield documents[0].path, _error(problem, 1, documents)
+
+
+def _error(problem: Exception, line: int, documents: Sequence[Document]) -> Hit:
+    """A failure of the scanner; a danger where it failed over code, since nobody knows then what that runs."""
+    severity: Severity | None = None if all(one.kind in _SPEAKS for one in documents) else "critical"
+    return Hit("scanner-error", line, f"{type(problem).__name__}: {problem}"[:200], severity)
 
 
 def checkers(document: Document, beside: int = 0) -> Iterator[Callable[[], Seen]]:
