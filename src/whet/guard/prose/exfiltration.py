@@ -36,6 +36,11 @@ _SECRET = expression(
     r"(?:browser|session)\s+cookies|cookies|keychain|environment\s+variables|env(?:ironment)?\s+vars?|\.env(?:\s+files?)?|process\.env|os\.environ|shell\s+history|bash\s+history|aws\s+keys?|login\s+data|saved\s+passwords)\b",
     re.IGNORECASE,
 )
+_MANY = expression(
+    r"\*_?[A-Z_]{0,20}(?:KEY|TOKEN|SECRET|PASSWORD)|\b(?:all|every|each|any)\b[^.\n]{0,60}\b(?:keys?|tokens?|secrets?|credentials?|passwords?|variables?)\b"
+    r"|\b(?:ends?|ending|starts?|starting|contain(?:s|ing)?)\s+(?:(?:in|with)\s+)?[`\"'_*]{0,3}(?:KEY|TOKEN|SECRET|PASS)"
+)
+"""Secrets by the dozen: no service asks for those of others."""
 _TAKE = shape("prose", "take", frame=r"\b(?:{})\b")
 _TAKEN = shape("prose", "taken", frame=r"\b(?:{})\b")
 _COLLECTS = shape("prose", "collects", frame=r"\b(?:{})\w*\b")
@@ -310,13 +315,14 @@ def _secrets(block: Block, before: str, row: Row, after: str) -> Iterator[Hit]:
         for place in places(f"{before}\n{text}")
         if place.kind == "secret" and (place.grave or place.what == "environment files")
     ]
-    named = _SECRET.search(text) or (_SECRET.search(before) if before else None)
+    many = _MANY.search(f"{before} {text}")
+    named = many or _SECRET.search(text) or _SECRET.search(before)
     if sent is None or not (grave or named):
         return
     if _HONEST.search(text):
         return
     taken = _TAKE.search(f"{before} {text}")
-    strong = bool(grave) or kind in _SHADY or kind == "nameless" or _HIDE.search(f"{before} {text} {after}")
+    strong = bool(grave or many) or kind in _SHADY or kind == "nameless" or _HIDE.search(f"{before} {text} {after}")
     if taken is None or (not strong and kind not in ("other", "free", "reserved", "mail")):
         return
     if not strong and not (_ALWAYS.search(text) and _SECRET.search(text)):
