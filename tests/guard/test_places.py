@@ -47,6 +47,8 @@ from whet.guard.tables import load_table
         ("~/.config/autostart/a.desktop", "start", "autostart", False),
         ("~/.ssh/authorized_keys", "start", "authorized SSH keys", True),
         (".git/hooks/pre-commit", "start", "git hooks", False),
+        ("~/.ssh/config", "start", "settings that run programs", False),
+        ("tar czf - ~/Documents", "secret", "personal documents", False),
         ("sitecustomize.py", "start", "Python start-up", False),
         ("~/.claude/CLAUDE.md", "agent", "the agent's instructions", False),
         (".claude/settings.json", "agent", "the agent's settings", False),
@@ -65,7 +67,6 @@ def test_a_place_is_known(text: str, kind: str, what: str, grave: bool) -> None:
     [
         "~/.ssh/id_rsa.pub",
         "cat ~/.ssh/*.pub",
-        "~/.ssh/config",
         "~/.ssh/known_hosts",
         "environment.ts",
         "process.env.HOME",

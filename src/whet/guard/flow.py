@@ -10,6 +10,7 @@ script sets, JavaScript with the data that it loads.
 from __future__ import annotations
 
 import re
+import sys
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -198,16 +199,16 @@ def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
         paths = {document.path: _paths(document.text) for document in scripts}
         data = Shipped(open_ones, "")
         for document in scripts:
-            before = _settings(document, open_ones) + _others(document, scripts, paths)
+            before = [*_settings(document, open_ones), *_others(document, scripts, paths)]
             texts = data.texts if data.is_named(document.text) else {}
             if before or texts:
-                yield from _new(document, before + document.text, before.count("\n"), check, Given(texts=texts))
+                yield from _new(document, check, Given(texts=texts), before)
     yield from _assembled(open_ones)
     shipped = Shipped(open_ones, "javascript")
     for document in [one for one in open_ones if one.kind == "javascript" and shipped.is_named(one.text)][:_MOST]:
         from whet.guard.javascript.checker import check as check_javascript
 
-        yield from _new(document, document.text, 0, check_javascript, Given(shipped=shipped))
+        yield from _new(document, check_javascript, Given(shipped=shipped))
 
 
 def _left_behind(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
@@ -223,7 +224,7 @@ def _left_behind(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     files = {path: marks for text in scripts[:_MOST] if len(text) <= _LARGEST for path, marks in leave(text).items()}
     for document in named if files else ():
         check = import_module(f"whet.guard.{document.kind}.checker").check
-        yield from _new(document, document.text, 0, check, Given(files=files))
+        yield from _new(document, check, Given(files=files))
 
 
 _JOINS = shape("flow", "joins")
@@ -277,34 +278,40 @@ def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
 
 
 def _new(
-    document: Document, text: str, before: int, check: Callable[..., Seen], given: Given | None = None
+    document: Document, check: Callable[..., Seen], given: Given, before: Sequence[tuple[str, str]] = ()
 ) -> Iterator[tuple[str, Hit]]:
-    seen = check(text) if given is None else check(text, given)
-    grave = [hit for hit in seen.hits if severity_of(hit) == "critical" and not hit.steps]
-    grave = [hit._replace(line=hit.line - before) for hit in grave if hit.line > before]
-    if grave:
-        alone = {(hit.rule, hit.line) for hit in check(document.text).hits}
-        for hit in grave:
-            if (hit.rule, hit.line) not in alone:
-                yield document.path, hit
+    """What is critical in a text only with what it is given, or behind others: `before` has their paths and texts."""
+    parts = [*before, (document.path, document.text)]
+    grave = [hit for hit in check("".join(text for _, text in parts), given).hits if _is_grave(hit)]
+    first = 0
+    for path, text in parts:
+        last = first + text.count("\n") if (path, text) != parts[-1] else sys.maxsize
+        here = [hit._replace(line=hit.line - first) for hit in grave if first < hit.line <= last]
+        if path and here:
+            alone = {(hit.rule, hit.line) for hit in check(text).hits if _is_grave(hit)}
+            yield from ((path, hit) for hit in here if (hit.rule, hit.line) not in alone)
+        first = last
 
 
-def _settings(script: Document, documents: Sequence[Document]) -> str:
+def _is_grave(hit: Hit) -> bool:
+    return severity_of(hit) == "critical" and not hit.steps
+
+
+def _settings(script: Document, documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
     """Lines that set what a script uses and another file gives it."""
     wanted = set(_USED.findall(script.text)) - {name for name, _ in _SET.findall(script.text)}
-    if not wanted:
-        return ""
     lines: dict[str, str] = {}
     pages = [document.text for document in documents if document.kind == "markdown"]
     for document in documents:
-        if document is script or document.kind not in ("shell", "text"):
+        if document is script or not wanted or document.kind not in ("shell", "text"):
             continue
         given = [(name, value) for name, value in _SET.findall(document.text) if name in wanted]
         if given and _belongs(script, document, pages):
             for name, value in given:
                 if len(lines) < 200:
                     lines[name] = f"{name}={value}\n"
-    return "".join(lines.values())
+    if lines:
+        yield "", "".join(lines.values())
 
 
 _PATH = expression(
@@ -321,11 +328,30 @@ def _paths(text: str) -> frozenset[str]:
     )
 
 
-def _others(script: Document, scripts: Sequence[Document], paths: Mapping[str, frozenset[str]]) -> str:
-    """The scripts that name the same files, to be read before it: what one of them writes, the other may send or run."""
-    shared = (one for one in scripts if one is not script and paths[one.path] & paths[script.path])
-    text = "".join(f"{one.text}\n" for one in islice(shared, _MOST_OTHERS))
-    return text if len(text) <= _LARGEST else ""
+def _others(
+    script: Document, scripts: Sequence[Document], paths: Mapping[str, frozenset[str]]
+) -> Iterator[tuple[str, str]]:
+    """The scripts that are to be read before one: those that it sources, and those that name the same files.
+
+    What one of them writes, the other may send or run.
+    """
+    shared = (
+        one for one in scripts if one is not script and (paths[one.path] & paths[script.path] or _sources(script, one))
+    )
+    left = _LARGEST
+    for one in islice(shared, _MOST_OTHERS):
+        left -= len(one.text)
+        if left > 0:
+            yield one.path, f"{one.text}\n"
+
+
+def _sources(script: Document, other: Document) -> bool:
+    """Does a script run another one as a part of itself?"""
+    name = other.path.rpartition("/")[2]
+    found = name in script.text and re.search(
+        rf"(?:^|[\s;&|({{])(?:source|\.)\s[^\n]{{0,200}}{re.escape(name)}", script.text
+    )
+    return bool(found)
 
 
 def _belongs(script: Document, other: Document, pages: Sequence[str]) -> bool:

@@ -37,7 +37,7 @@ _SECRET = expression(
     re.IGNORECASE,
 )
 _MANY = expression(
-    r"\*_?[A-Z_]{0,20}(?:KEY|TOKEN|SECRET|PASSWORD)|\b(?:all|every|each|any)\b[^.\n]{0,60}\b(?:keys?|tokens?|secrets?|credentials?|passwords?|variables?)\b"
+    r"\*_?[A-Z_]{0,20}(?:KEY|TOKEN|SECRET|PASSWORD)|\b(?:all|every)\s+(?:[\w'’]{1,20}\s+){0,4}(?:keys|tokens|secrets|credentials|passwords|variables)\b"
     r"|\b(?:ends?|ending|starts?|starting|contain(?:s|ing)?)\s+(?:(?:in|with)\s+)?[`\"'_*]{0,3}(?:KEY|TOKEN|SECRET|PASS)"
 )
 """Secrets by the dozen: no service asks for those of others."""
@@ -327,7 +327,7 @@ def _secrets(block: Block, before: str, row: Row, after: str) -> Iterator[Hit]:
         return
     if not strong and not (_ALWAYS.search(text) and _SECRET.search(text)):
         return
-    less, shown = meant(block, text[: sent.start()])
+    less, shown = meant(block, text[: sent.start()], quoted=text.count('"', 0, sent.start()) % 2 == 1)
     severity: Severity = "critical" if strong else "warn"
     yield Hit("order-sends-secrets", row.line, shorten(text), severity, target, steps=less, shown=shown)
 

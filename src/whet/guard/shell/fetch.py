@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
 from whet.guard.options import codes
-from whet.guard.shell.clients import UNCHECKED, fetches, host_in, programs, sends
+from whet.guard.shell.clients import UNCHECKED, fetches, host_in, programs, sends, table
 from whet.guard.shell.flow import bare_path
-from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of, program
+from whet.guard.shell.wrappers import INTERPRETERS, SEDS, SHELLS, name_of, program, sed_commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from whet.guard.taint.mark import Mark
 
 _SOURCES = ("source", ".")
+_BEFORE = expression(r"run|dlx|-y|--yes|-A|-q|--quiet|--allow-[\w-]{1,20}")
+"""What may stand before the address of a program that is run."""
 
 
 def judge_run(scene: Scene, step: Step) -> None:
     """What any command runs, and the shells that it gives away."""
     for origin, how in _executed(scene, step):
         _judge(scene, origin, how)
+    if step.name in INTERPRETERS or step.name in table()["packages"]["runners"]:
+        first = next((at for at, word in enumerate(step.texts) if not _BEFORE.fullmatch(word)), 0)
+        for fetch in fetches(step.name, [one for one in step.arguments if one.at == first and "://" in one.text]):
+            rule, severity, reason = severity_of(fetch)
+            scene.hit(rule, severity, host_in(fetch).name, f"the code is run and {reason}")
     _shells(scene, step)
 
 
@@ -132,6 +139,8 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.operands[:1]):
         for word in step.operands[1:]:
             yield from ((one, "made executable") for one in _file(scene, word) if _grave(one))
+    if name in SEDS and "" in sed_commands(tuple(step.texts)):
+        yield from ((one, "run line by line") for one in _piped(step))
     bare = not step.texts or step.texts[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
     if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
         yield from ((one, "run line by line") for one in _piped(step))

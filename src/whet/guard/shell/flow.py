@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -19,7 +20,7 @@ from whet.guard.places import places
 from whet.guard.shell.clients import fetches, printing, programs, sends, table
 from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
-from whet.guard.shell.constant import decodes, read_file, unescape
+from whet.guard.shell.constant import decodes, printed, read_file
 from whet.guard.shell.words import Known, Word
 from whet.guard.shell.wrappers import inner, name_of, peel, texts_of
 from whet.guard.taint.call import Call
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from whet.guard.taint.commands import Given
 
 _VARIABLE = expression(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
+_OPTION = expression(
+    r"^[ \t]{0,12}-{0,2}([a-z][\w-]{1,40})(?:[ \t]{0,12}[=:][ \t]{0,12}|[ \t]{1,12})\"?([^\"=:\s][^\"\n]{0,2000})",
+    re.MULTILINE,
+)
 _FILE_MARK = expression(r"^[^@\s]{0,60}@")
 _DEVICE = expression(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
 _DIGEST = expression(r"dgst|sha\d|md5|mac\b|rand\b|passwd")
@@ -181,10 +186,24 @@ class Step(Call):
         return marks
 
 
-def _printed(step: Step) -> list[Word]:
-    """The words that are piped into a step, where they are written there."""
-    printers = (one for one in step.feeders if one.name in ("echo", "printf", "ls"))
-    return [word for one in printers for word in one.spelled if not word.text.startswith("-")]
+def _printed(step: Step, files: Mapping[str, str]) -> list[Word]:
+    """The words that are piped into a step, where they are written there, or in files whose text is known."""
+    found: list[Word] = []
+    for one in step.feeders:
+        if one.name in ("echo", "printf", "ls"):
+            found += [word for word in one.spelled if not word.text.startswith("-")]
+        elif one.name == "cat":
+            found += [Word(line) for path in one.operands for line in (read_file(path, files) or "").split()[:_WIDEST]]
+        elif one.name == "git" and one.texts in (["ls-files"], ["ls-files", "-z"]):
+            found.append(Word("$(git ls-files)", known=False, substituted=True))
+    return found
+
+
+def _configured(text: str) -> Iterator[Word]:
+    """The options in a file of settings for curl, as words."""
+    for option, value in _OPTION.findall(text[:20_000]):
+        word = f"--{option}={value}"
+        yield Word(word, "$" not in value, word, tuple(_VARIABLE.findall(value)))
 
 
 def _origin(marks: Iterable[Mark], text: str | None = None) -> Step:
@@ -237,7 +256,9 @@ class Scene(Judges):
             self._take(given)
         for step in self.steps:
             if step.feeders and name_of(step.command.argv) in ("xargs", "parallel"):
-                step.take(_printed(step))
+                step.take(_printed(step, self.script.known.files))
+            if path := next(iter(step.placed("config")), ""):
+                step.take(list(_configured(self.content(step) if path == "-" else self._text_of(path))))
         order = list(self._ordered())
         for step in order:
             self._prepare(step)
@@ -308,8 +329,7 @@ class Scene(Judges):
         for one in (step, *step.before):
             found.append(one.command.heredoc or "")
             if one.name in ("echo", "printf"):
-                text = " ".join(map(self._said, one.spelled))
-                found.append(unescape(text) if one.name == "printf" or one.has("-e") else text)
+                found.append(printed([[one.name, *map(self._said, one.spelled)]], {}) or "")
             found += [two.target.text for two in one.command.redirections if two.operator == "<<<"]
             found += [self._text_of(two.target.text) for two in one.command.redirections if two.operator == "<"]
             for word in (one.texts if one.name in programs("movers") or one.name in _SHOWN else ()) if depth else ():
@@ -363,7 +383,7 @@ class Scene(Judges):
                     yield from text.text.split() if one.loops else self._texts(one, text, depth - 1)
                 if one.name == "read":
                     yield from (two.target.text for two in one.command.redirections if two.operator == "<<<")
-                    yield from texts_of(_printed(one))
+                    yield from texts_of(_printed(one, self.script.known.files))
 
     def written(self, path: str) -> list[Step]:
         """The steps that wrote a file, or something in a folder."""
@@ -409,7 +429,8 @@ class Scene(Judges):
         found = {mark: None for one in step.feeders for mark in one.passed()}
         for one in step.command.redirections:
             if one.operator.startswith("<"):
-                found.update(self.in_file(step, one.target.text, one.target, -1))
+                path = f"/dev/fd/{one.target.text}" if one.operator == "<&" else one.target.text
+                found.update(self.in_file(step, path, one.target, -1))
                 found.update((mark, None) for two in step.below if two.command.slot < 0 for mark in two.passed())
         for two in step.below if step.command.heredoc else ():
             if "heredoc" in two.command.inside:
@@ -499,7 +520,7 @@ class Scene(Judges):
             for word in (*words, *(one.target for one in step.command.redirections)):
                 step.marks.update(dict.fromkeys(_paths(word.text)))
         if lists and step.name not in programs("printers"):
-            step.marks.update(dict.fromkeys(_searched(step)))
+            step.marks.update(dict.fromkeys(_searched(step.texts)))
         step.leaves = tuple(dict.fromkeys(_variables(step))), tuple(dict.fromkeys(_files(step)))
 
     def _visit(self, step: Step) -> None:
@@ -553,7 +574,7 @@ class Scene(Judges):
         for word in step.named:
             step.marks.update(self.in_word(step, word, -1))
         if step.name in programs("readers") or step.name in programs("fetchers"):
-            listed = name_of(step.command.argv) in ("xargs", "parallel")
+            listed = name_of(step.command.argv) in ("xargs", "parallel") or step.value(*_LISTS) == "-"
             step.fed.update(dict.fromkeys(self._opened(step, listed=listed)))
         if step.name in programs("listers") and step.name not in programs("printers"):
             step.fed.update((mark, None) for mark in step.marks if mark.kind == "place")
@@ -586,17 +607,27 @@ class Scene(Judges):
                 word for word in step.texts if word[:5].lower() == "file:" or "169.254." in word or "metadata.g" in word
             ]
             texts += [word.partition("@")[2] for word in step.texts if "@" in word and "=" not in word[:1]]
-        elif name in programs("cloud") or name in programs("mailers") or name in ("gh", "sftp", "ftp", "lftp"):
+        elif any(name in programs(kind) for kind in ("cloud", "mailers", "senders")) or name in (
+            "gh",
+            "sftp",
+            "ftp",
+            "lftp",
+            "logger",
+        ):
             texts += [*step.texts, *(step.command.heredoc or "").split("\n")]
         elif not step.argv:
             texts += [word.text[2:-1].lstrip("< ") for _, word in step.command.assignments if "$(<" in word.text]
         texts += _printing_code(step)
         if step.folder and (reads or name in programs("fetchers")):
             texts = [_joined(step.folder, text) for text in texts]
-        outer = name_of(step.command.argv)
-        if outer == "find" and name != "find" and (reads or name in programs("fetchers")):
+        if self._is_given(step):
             texts += [word.text for word in step.command.argv[: step.slot(0)]]
         return texts
+
+    def _is_given(self, step: Step) -> bool:
+        """Does `find` give the step files to read or send?"""
+        given = step.name != "find" and name_of(step.command.argv) == "find"
+        return given and (step.name in programs("readers") or step.name in programs("fetchers"))
 
     def _read(self, step: Step) -> None:
         """Secrets that the step reads by itself."""
@@ -611,6 +642,11 @@ class Scene(Judges):
                     step.own[Mark("secret", place.what, "", grave, whole=not picker)] = None
             if "known_hosts" in text and name in programs("readers"):
                 step.own[Mark("listing", "the machines that this one knows", text)] = None
+        if name in ("read", "mapfile", "readarray"):
+            for line in self.content(step).split("\n")[:_WIDEST]:
+                step.fed.update(dict.fromkeys(_paths(f"~/{line}")))
+        if self._is_given(step):
+            step.own.update(dict.fromkeys(map(_opened, _searched(texts_of(step.command.argv)))))
         if (dumped := _dump(step)) is not None:
             step.own[dumped] = None
         step.fed.update(step.own)
@@ -628,6 +664,8 @@ class Scene(Judges):
         yield from (_opened(mark) for mark in marks if mark.kind == "place")
 
 
+_LISTS = ("-T", "--files-from", "-@")
+"""Options that name a list of files."""
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst", "gpg": ".gpg"}
 _DECODING = expression(r"b64decode|base64|unhexlify|fromhex|decompress|unpack\(|decode64|rot_?13", re.IGNORECASE)
 
@@ -648,6 +686,8 @@ def _variables(step: Step) -> Iterator[str]:
         yield from (name.partition("[")[0] for name, _ in step.command.assignments)
     if step.name in ("read", "mapfile", "readarray"):
         yield from step.operands
+    elif step.name == "set" and step.command.argv[1:2] and step.command.argv[1].text == "--":
+        yield from "@*123456789"
     elif step.name == "printf" and step.texts[:1] == ["-v"] and len(step.texts) > 1:
         yield step.texts[1]
 
@@ -664,8 +704,11 @@ def _files(step: Step) -> Iterator[str]:
 
 
 def _written(step: Step) -> Iterator[tuple[str, bool]]:
-    """The files that a step writes, each with whether it is appended to."""
+    """The files that a step writes, each with whether it is appended to; also those that it opens for others."""
     yield from step.targets()
+    for one in step.command.redirections:
+        if one.operator == "<" and one.descriptor.isdigit():
+            yield f"/dev/fd/{one.descriptor}", False
     output = (
         next(iter(step.placed("output")), "") if step.name not in (*programs("movers"), *programs("archivers")) else ""
     )
@@ -673,6 +716,8 @@ def _written(step: Step) -> Iterator[tuple[str, bool]]:
         yield output, False
     elif step.fetched is not None and step.name in programs("fetchers") and (step.name == "wget" or step.has(*_NAMED)):
         yield step.fetched.subject.partition("?")[0].rstrip("/").rpartition("/")[2], False
+    if step.name == "git" and step.operands[:2] == ["bundle", "create"]:
+        yield from ((path, False) for path in step.operands[2:3])
     if step.name in programs("archivers") and (archive := _archive(step)):
         yield archive, False
     if step.name in _SUFFIXES and step.operands:
@@ -754,20 +799,20 @@ def _picked(step: Step) -> Iterator[Mark]:
             yield key
 
 
-def _searched(step: Step) -> Iterator[Mark]:
+def _searched(texts: Sequence[str]) -> Iterator[Mark]:
     """The names of files with secrets that `find` looks for."""
-    for at, word in enumerate(step.texts[:-1]):
-        if word in ("-name", "-iname", "-path", "-wholename"):
+    for option, name in pairwise(texts):
+        if option in ("-name", "-iname", "-path", "-wholename"):
             for what, names in table()["searches"].items():
-                if step.texts[at + 1].lower() in names:
-                    yield Mark("place", what, step.texts[at + 1], grave=True)
+                if name.lower() in names:
+                    yield Mark("place", what, name, grave=True)
 
 
 def _source_code(step: Step) -> Mark | None:
     """The project as a whole, or the home, in what a step prints or packs."""
     here = not step.folder or step.folder in _COMMON_FOLDERS
     packed = here and step.name in programs("archivers") and any(word in table()["everything"] for word in step.texts)
-    if packed or (step.name == "git" and step.texts[:1] and step.texts[0] in table()["prints_source"]):
+    if packed or (step.name == "git" and step.operands[:1] and step.operands[0] in table()["prints_source"]):
         return Mark("file", "the source code of the project", ".", grave=True)
     return None
 
@@ -788,18 +833,52 @@ _ENVIRONMENT = expression(
     r"|select|filter)\b|\$ENV\b(?![.{\w])|^\s{0,4}env\b(?!\.)|\$_ENV\b(?!\[)|\bgetenv\(\)"
 )
 _PRINTS = expression(r"\b(?:print\w?|puts|echo|write|log|say)\b")
-_ELSEWHERE = expression(r"\b(?:requests|urllib|https?|fetch|axios|socket|subprocess|openai|anthropic|boto3|LWP|Net)\b")
-"""What a program that uses a variable uses it for, rather than printing it."""
+_CALLS_OUT = expression(
+    r"\b(?:requests|urllib[\w.]{0,20}|https?|fetch|axios|socket|subprocess|openai|anthropic|boto3|LWP|Net)\b[\w.:>-]{0,60}\s?\("
+)
+"""What sends what it is given, rather than printing it: what it answers is something else."""
+_STATEMENT = expression(r"[;\n]")
+_MAKES = expression(
+    r"\$?(\w{1,40})\s{0,4}(?::?=(?![=~])|\+=|\bin\b)|\bas\s{1,4}(\w{1,40})|\bopen\s?\(\s{0,4}(?:my\s{1,4})?\$?(\w{1,40})"
+)
+"""A name that something is put into."""
+_NAME = expression(r"[A-Za-z_]\w{0,40}")
 _PRINTERS = frozenset(("awk", "gawk", "mawk", "nawk", "jq", "yq", "gojq"))
 
 
 def _printing_code(step: Step) -> list[str]:
-    """The one-line programs of a step that print what they have."""
+    """The one-line programs of a step, as far as they make what they print."""
     if step.name in _PRINTERS:
         return step.operands[:1]
     given = [one.text for one in step.inner if one.language != "shell"]
-    shown = step.name == "node" and step.has("-p", "--print")
-    return [code for code in given if (shown or _PRINTS.search(code)) and not _ELSEWHERE.search(code)]
+    shown = _without_calls if step.name == "node" and step.has("-p", "--print") else _shown
+    return list(filter(None, map(shown, given)))
+
+
+def _shown(code: str) -> str:
+    """The statements of a program that print, and those that make what they print."""
+    kept: list[str] = []
+    used: set[str] = set()
+    for statement in reversed(_STATEMENT.split(_without_calls(code))):
+        made = {name for names in _MAKES.findall(statement) for name in names if name}
+        if _PRINTS.search(statement) or not used.isdisjoint(made):
+            kept.append(statement)
+            used.update(_NAME.findall(statement))
+    return ";".join(reversed(kept))
+
+
+def _without_calls(code: str) -> str:
+    """A program without what it gives to others."""
+    kept: list[str] = []
+    end = 0
+    for call in _CALLS_OUT.finditer(code):
+        if call.start() >= end:
+            kept.append(code[end : call.start()])
+            depth, end = 1, call.end()
+            while depth and end < len(code):
+                depth += (code[end] == "(") - (code[end] == ")")
+                end += 1
+    return "".join((*kept, code[end:]))
 
 
 def _printed_names(step: Step) -> list[str]:

@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     from whet.guard.shell.words import Word
 
 _DISK = expression(
-    r"^/dev/r?(?:sd[a-z]\d?|hd[a-z]\d?|vd[a-z]\d?|xvd[a-z]\d?|nvme\d+n\d+(?:p\d+)?|disk\d+(?:s\d+)?|mmcblk\d+)$"
+    r"^/dev/r?(?:(?:s|h|v|xv)d[a-z?*]\d?|nvme[\d?*]{1,3}(?:n[\d?*]{1,3})?(?:p\d{1,3})?|disk[\d?*]{1,3}(?:s\d{1,3})?|mmcblk[\d?*]{1,3})$"
 )
+_SOME_DISK = expression(r"^(?:/dev/)?(?:\$\{?\w|\$\((?:findmnt|lsblk|df|mount)\b)")
+"""One whose name is only known when the script runs."""
 _TEMPORARY = expression(r"/(?:var/)?tmp/|/dev/shm/")
 _OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|(?:a|ugo)?[+=]rwx")
 _SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
 _BY_AGE = frozenset(("-mtime", "-size", "-newer", "-mmin"))
 """What leaves some files of a directory, whatever they are."""
+_PERSONAL = expression(
+    r"\*\.(?:docx?|xlsx?|pptx?|pdf|od[tsp]|jpe?g|png|heic|mp4|mov|psd|pages|numbers|key)", re.IGNORECASE
+)
+"""Files that people make by hand: to remove all of them narrows nothing."""
 _NARROWS = _BY_AGE | {"-name", "-iname", "-path", "-regex"}
 
 
@@ -76,9 +82,13 @@ def _wiped(step: Step, *paths: str) -> str:
 def _disk(scene: Scene, step: Step) -> None:
     """A disk that is written to as a whole."""
     blank = step.name in ("shred", "srm") or not _BLANK.isdisjoint(step.operands)
+    made = blank or step.name.startswith("mkfs")
     for target in step.operands:
-        if _DISK.match(target.removeprefix("of=")):
+        named = target.removeprefix("of=")
+        if _DISK.match(named):
             scene.hit("wipe-disk", "critical" if blank else "warn", target)
+        elif made and _SOME_DISK.match(named) and ("/dev/" in named or "$(" in named):
+            scene.hit("wipe-disk", "critical", target)
 
 
 _BLANK = frozenset(("if=/dev/zero", "if=/dev/urandom", "if=/dev/random"))
@@ -100,6 +110,7 @@ def _find(scene: Scene, step: Step) -> None:
         one.option
         for number, one in enumerate(arguments)
         if ((one.option in _NARROWS and not re.fullmatch(r"[*.?/~+]{0,6}", one.text)) or one.option == "-empty")
+        and not _PERSONAL.fullmatch(one.text)
         and (number == 0 or (arguments[number - 1].option or arguments[number - 1].text) not in ("-not", "!"))
     }
     roots = [one.text for one in itertools.takewhile(lambda one: len(one.option) < 3, arguments) if not one.option]

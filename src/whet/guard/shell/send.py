@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from whet.guard.expression import expression
 from whet.guard.finding import SEVERITIES
-from whet.guard.hosts import Host, host_of
+from whet.guard.hosts import Host, host_of, is_placeholder
 from whet.guard.rules import every
 from whet.guard.shell.clients import fetches, host_in, programs, sends
 from whet.guard.shell.flow import CONTENT
@@ -119,6 +119,10 @@ def _pushes(scene: Scene, step: Step) -> None:
     elif any(one.has("-f", "--force") and one.has("-A", "--all", ".") for one in added):
         message = f"everything in the directory, even ignored files, is pushed to {host.name}"
         scene.hit("send-shady", "critical", host.name, message)
+    elif not is_placeholder(host.name):
+        unseen = step.has("-q", "--quiet", "--mirror", "--all", "--push") or _is_quiet(step)
+        message = f"the repository is pushed to {host.name}, which the script adds"
+        scene.hit("send-shady", "critical" if unseen else "warn", host.name, message)
 
 
 def _reads(scene: Scene, step: Step) -> None:
@@ -190,6 +194,8 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
             named = where == "head" and mark.kind == "key" and "pass" not in mark.subject.lower()
             if named or where == "login" or _LABEL.search(before):
                 head.add(mark)
+            elif mark.kind == "captured":
+                body.add(mark._replace(grave=mark.grave or "loop" in step.command.inside))
             elif mark.kind != "place":
                 body.add(mark._replace(whole=True) if mark.kind == "secret" else mark)
     worst, said = 0, Judgement("")
@@ -233,7 +239,7 @@ def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, W
     """The secrets in a part of a request, each with where it stands and what stands before it."""
     word, text = step.spelled[part.at], part.text
     where: Where = _WHERE.get(part.place, "body")
-    if part.place in ("output", "value", "flag", "code"):
+    if part.place in ("output", "value", "flag", "code", "setting"):
         return
     if (
         part.place == "operand"
@@ -244,7 +250,10 @@ def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, W
     path = _path(part)
     if where in ("body", "url") and name_of(step.command.argv) in ("find", "xargs", "parallel"):
         yield from ((mark, where, text.partition("{}")[0]) for mark in step.fed)
-    if path in ("-", "/dev/stdin"):
+    if part.place == "config":  # its options are read one by one; what is put there by a command is not
+        marks = scene.stdin(step) if part.text == "-" else scene.in_file(step, part.text, word, part.at)
+        yield from ((mark, "body", "") for mark in marks if mark.kind in CONTENT)
+    elif path in ("-", "/dev/stdin"):
         yield from ((mark, where, "") for mark in scene.stdin(step))
     elif path:
         yield from ((mark, where, "") for mark in scene.in_file(step, path, word, part.at))
@@ -278,11 +287,14 @@ def _shady_body(scene: Scene, step: Step, host: Host) -> None:
 
 def _silent(scene: Scene, step: Step, host: Host) -> None:
     background = "background" in step.command.inside
-    quiet = any(one.target.text == "/dev/null" and ">" in one.operator for one in step.command.redirections)
-    if background and quiet and host.kind not in ("loopback", "private", "known"):
+    if background and _is_quiet(step) and host.kind not in ("loopback", "private", "known"):
         scene.hit(
             "silent-send", "critical" if host.shady and not host.name.endswith(tuple(MESSENGERS)) else None, host.name
         )
+
+
+def _is_quiet(step: Step) -> bool:
+    return any(one.target.text == "/dev/null" and ">" in one.operator for one in step.command.redirections)
 
 
 def _leaves(scene: Scene, step: Step, host: Host, how: str) -> None:
@@ -301,7 +313,7 @@ def _leaves(scene: Scene, step: Step, host: Host, how: str) -> None:
 def _address(step: Step) -> Host:
     for word in step.operands:
         candidate = re.sub(r"^(?:TCP|UDP|OPENSSL|TCP4|SSL)\d?:", "", word, flags=re.IGNORECASE)
-        if "." in candidate:
+        if candidate[:1] not in "~./" and ("." in candidate or "://" in candidate):
             return host_of(candidate)
     return Host("", "other")
 

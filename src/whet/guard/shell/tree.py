@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.options import codes
+from whet.guard.options import codes, read_arguments
 from whet.guard.shell.command import Command, Redirection, Scope
 from whet.guard.shell.constant import printed
 from whet.guard.shell.words import Resolver, Word, substitutions
@@ -38,6 +38,8 @@ _REMOVERS = frozenset(("rm", "rmdir", "shred", "srm", "unlink", "trash"))
 _WRITES = frozenset((">", ">>", ">|"))
 _READERS = frozenset(("cat", "chmod", "echo", "printf", "eval", "source", ".", "test", "[", *SHELLS))
 """Programs that leave the files they name as they are."""
+_READ = frozenset(("body", "config", "file", "form"))
+"""The places of arguments that name files which are only read."""
 _SEPARATOR = expression(r"[;&|\n]")
 _LINE_END = expression(r"(?<!\\)\n")
 
@@ -82,6 +84,8 @@ class Walk:
         self._splices = _MOST_SPLICED if splice else 0
         """Characters of constant scripts, of `eval` and `sh -c`, and of functions that are called, that are still read as
         a part of this one."""
+        self._redirected_to: Redirection | None = None
+        """The last one to a file; all commands of a group have the same."""
         self._bodies: dict[str, tuple[str, int]] = {}
         """The functions that depend on what they are called with, each with its line."""
 
@@ -396,18 +400,20 @@ class Walk:
         """Remember what a command writes to a file, where that is constant; forget what it may write otherwise."""
         files, words = self._known.files, texts_of(command.argv)
         if files and words and name_of(command.argv) not in _READERS:
-            for path in [path for path in files if any(path.rpartition("/")[2] in word for word in words)]:
+            others = [one.text for one in read_arguments(name_of(command.argv), words[1:]) if one.place not in _READ]
+            for path in [path for path in files if any(path.rpartition("/")[2] in word for word in others)]:
                 del files[path]
         for one in command.redirections:
             if one.operator not in _WRITES or one.descriptor not in ("", "1") or not one.target.text:
                 continue
             text = command.heredoc if words == ("cat",) else printed([words], files)
             path = one.target.text.removeprefix("./")
-            before = files.pop(path, "")
+            before, again = files.pop(path, ""), one is self._redirected_to
+            self._redirected_to = one
             if text is None or command.pipes or not all(word.known for word in command.argv):
                 continue
             if len(files) < _MOST_FILES:
-                files[path] = (before + text if one.operator == ">>" else text)[:_LONGEST_FILE]
+                files[path] = (before + text if again or one.operator == ">>" else text)[:_LONGEST_FILE]
 
     def _assignment(self, node: Node, *, remember: bool) -> tuple[str, Word]:
         children = node.children

@@ -29,6 +29,7 @@ _RANGE = expression(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
 _SPECIAL = frozenset(f"\\{{}}{HOLE}")
 """What makes a bare word something else than it is written."""
 _WHOLE_ARRAY = expression(r"^\"?\$(?:\{(\w{1,60})\[[@*]\]\}|[@*]|\{[@*]\})\"?$")
+_ELEMENT = expression(r"^\$\{\w{1,60}\[(\d{1,3})\]\}$")
 _MOST_LISTED = 100
 _MOST_TURNS = 20
 _SYMBOLS = frozenset(("HOME", "USER", "PWD", "TMPDIR", "XDG_CONFIG_HOME"))
@@ -258,6 +259,8 @@ class Resolver:
         value = self._known.variables.get(name)
         if source in ("$" + name, "${" + name + "}"):
             return value
+        if (found := _ELEMENT.search(source)) and int(found[1]) < len(listed := self._known.lists.get(name, ())):
+            return listed[int(found[1])].text if listed[int(found[1])].known else None
         kinds = [child.type for child in node.children]
         if "!" in kinds or "#" in kinds:
             return None

@@ -7,7 +7,7 @@ before anything is judged.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from shlex import quote
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -17,7 +17,7 @@ from whet.guard.shell.constant import unescape
 from whet.guard.tables import load_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from whet.guard.shell.command import Command
     from whet.guard.shell.words import Word
@@ -116,7 +116,7 @@ def inner(command: Command) -> tuple[Inner, ...]:
     """The scripts in a command: `bash -c`, `eval`, `ssh host`, `python -c`, a here-document to an interpreter."""
     argv = unwrapped(command.argv)
     name, outer = name_of(argv), name_of(command.argv)
-    if name not in _CARRIERS and outer not in _CARRIERS:
+    if name not in _carriers() and outer not in _carriers():
         return ()
     found: list[Inner] = []
     words = argv[1:]
@@ -130,15 +130,14 @@ def inner(command: Command) -> tuple[Inner, ...]:
             found.append(_joined(words[at[1] :], command.line))
         elif command.heredoc is not None:
             found.append(Inner("shell", command.heredoc, True, command.line + 1))
+        found += _given(argv, command.line)
     elif name in _CONTAINERS:
-        after = next((at for at, word in enumerate(words[:-1]) if program(word.text) in SHELLS), len(words))
-        found += _given(words[after:], command.line)
+        found += _contained(name, words, command.line)
     elif name in ("trap", "watch") and words:
         found.append(Inner("shell", words[0].text, words[0].known, command.line))
-    elif name in _AWKS:
-        code = next((one.text for one in read_arguments(name, texts_of(words)) if not one.option), "")
-        runs = _AWK_TEXT.findall(code) if _AWK_RUNS.search(code) else ()
-        found += [Inner("shell", unescape(text), True, command.line) for text in runs]
+    elif name in _AWKS or name in SEDS:
+        texts = sed_commands(texts_of(words)) if name in SEDS else [awk_commands(texts_of(words))]
+        found += [Inner("shell", text, True, command.line) for text in texts if text]
     elif name == "alias":
         found += [
             Inner("shell", word.text.partition("=")[2], word.known, command.line) for word in words if "=" in word.text
@@ -152,38 +151,102 @@ def inner(command: Command) -> tuple[Inner, ...]:
 
 _AWKS = frozenset(("awk", "gawk", "mawk", "nawk"))
 _AWK_RUNS = expression(r"\bsystem\s{0,2}\(|\bgetline\b|\|\s{0,4}\"")
-_AWK_TEXT = expression(r"\"((?:[^\"\\]|\\.){4,2000})\"")
-"""What awk may give to a shell, in a program that gives it something."""
-_CONTAINERS = frozenset(("docker", "podman", "nerdctl", "kubectl", "lxc", "nsenter", "chroot", "vagrant"))
-_CARRIERS = frozenset(
-    (
-        *INTERPRETERS,
-        *_CONTAINERS,
-        *_AWKS,
-        "eval",
-        "ssh",
-        "su",
-        "runuser",
-        "script",
-        "flock",
-        "trap",
-        "watch",
-        "alias",
-        "env",
-    )
+_AWK_TOKEN = expression(r"\"(?:[^\"\\]|\\.){0,2000}\"|ENVIRON\[[^\]\n]{0,80}\]|[A-Za-z_]\w{0,60}|[^\s\w]|\d+")
+_AWK_WORDS = frozenset(
+    ("print", "printf", "getline", "system", "while", "if", "for", "BEGIN", "END", "close", "return")
 )
-"""Programs that take a script among their arguments."""
+
+
+def awk_commands(words: tuple[str, ...]) -> str:
+    """What an awk program gives to a shell, and the variables in between, as a script."""
+    code = next((one.text for one in read_arguments("awk", words) if not one.option), "")
+    return "; ".join(filter(None, _awk_commands(code))) if _AWK_RUNS.search(code) else ""
+
+
+def _awk_commands(code: str) -> Iterator[str]:
+    parts = _AWK_TOKEN.findall(code[:20_000])
+    terms: list[str] = []
+    fed, variable, runs = "", "", False
+    for at, part in enumerate((*parts, ";")):
+        if part[0] == '"':
+            terms.append(unescape(part[1:-1]).replace("'", '"'))
+        elif part.startswith("ENVIRON["):
+            terms.append(f"${{{part[9:-2]}}}" if part[8:9] == '"' else "$(env)")
+        elif part[0].isalpha() and part not in _AWK_WORDS:
+            terms.append(f"${{{part}}}")
+        elif part == "=" and len(terms) == 1 and parts[at + 1 : at + 2] != ["="]:
+            variable, terms = terms[0][2:-1], []
+        elif part == "|" and parts[at + 1 : at + 2] == ["getline"]:
+            yield f"{''.join(parts[at + 2 : at + 3]) or 'line'}=$({''.join(terms)})"
+            terms = []
+        elif part == "|":
+            fed, terms = "".join(terms), []
+        elif part in ";{})":
+            text = "".join(terms)
+            yield f"echo {fed} | {text}" if fed else f'{variable}="{text}"' if variable else text if runs else ""
+            terms, fed, variable, runs = [], "", "", False
+        elif part in _AWK_WORDS or part == "(":
+            terms, runs = [], runs or part == "system"
+
+
+SEDS = frozenset(("sed", "gsed"))
+_SED_RUNS = expression(
+    r"(?:^|[;{}\n])[ \t]{0,12}(?:\d{1,8}|\$|/(?:[^/\\\n]|\\.){0,200}/)?(?:,\S{1,40})?[ \t]{0,12}"
+    r"(?:e[ \t]{0,12}(?:\n|$|;|\}|(?<=[ \t])([^\s;}][^\n]{0,2000}))|s([^\w\s\\])(?:(?!\2)[^\\\n]|\\.){0,400}\2((?:(?!\2)[^\\]|\\.){0,2000})\2[\dgpiImM]{0,6}e(?=[\dgpiImM]{0,6}(?:[\s;}]|$)))"
+)
+"""The command `e` of sed, and its substitutions with the flag `e`."""
+_CONTAINERS = frozenset(("docker", "podman", "nerdctl", "kubectl", "lxc", "nsenter", "chroot", "vagrant"))
+
+
+def sed_commands(words: tuple[str, ...]) -> list[str]:
+    """The commands that the scripts of sed run, with nothing in place of one that it takes from its input."""
+    arguments = read_arguments("sed", words)
+    scripts = [one.text for one in arguments if one.option in ("-e", "--expression")]
+    scripts = scripts or [one.text for one in arguments if one.text and not one.option][:1]
+    found = [match for script in scripts for match in _SED_RUNS.finditer(script)]
+    texts = [match[1] or re.sub(r"\\(\W)", r"\1", match[3] or "") for match in found]
+    return ["" if re.search(r"&|\\\d", match[3] or "") else text for match, text in zip(found, texts, strict=True)]
+
+
+@cache
+def _carriers() -> frozenset[str]:
+    """Programs that take a script among their arguments."""
+    given = (name for name, row in known_programs().items() if not {"code", "setting"}.isdisjoint(row.places.values()))
+    return frozenset((*INTERPRETERS, *_CONTAINERS, *_AWKS, *SEDS, *given, "eval", "ssh", "trap", "watch", "alias"))
+
+
+_SETTING = expression(r"[^=!]{0,200}[=!]{1,2}\s{0,4}(.{1,2000})", re.DOTALL)
+"""`NAME=COMMAND`, or a command of an editor that runs one of the shell: `:silent !COMMAND`."""
 
 
 def _given(argv: Sequence[Word], line: int) -> list[Inner]:
     name = name_of(argv)
     found = codes(name, texts_of(argv[1:])) if argv else []
     language = INTERPRETERS.get(name, "shell")
+    for one in read_arguments(name, texts_of(argv[1:])):
+        if (one.place == "setting" or one.text[:1] == "+") and (command := _SETTING.match(one.text)):
+            found.append(one._replace(text=command[1]))
     if name == "env" and found:  # what follows the text goes to the program in it
         rest = argv[found[0].at + 2 :]
         text = " ".join((found[0].text, *map(quote, texts_of(rest))))
         return [Inner(language, text, all(word.known for word in argv), line)]
     return [Inner(language, one.text, argv[one.at + 1].known, line) for one in found]
+
+
+def _contained(name: str, words: Sequence[Word], line: int) -> list[Inner]:
+    """What a container runs, with the places of the machine instead of where they are mounted."""
+    after = next((at for at, word in enumerate(words[:-1]) if program(word.text) in SHELLS), len(words))
+    found = _given(words[after:], line)
+    arguments = read_arguments(name, texts_of(words))
+    given = [one.text for one in arguments if not one.option]
+    if not found and given[:1] == ["run"] and len(given) > 2:
+        found.append(Inner("shell", " ".join((program(given[1].partition(":")[0]), *given[2:])), True, line))
+    for one in arguments:
+        source, _, target = one.text.partition(":")
+        if one.place == "url" and found and target.startswith("/"):
+            mounted = target.partition(":")[0].rstrip("/")
+            found = [script._replace(text=script.text.replace(f"{mounted}/", f"{source}/")) for script in found]
+    return found
 
 
 def _interpreted(command: Command, argv: Sequence[Word]) -> list[Inner]:

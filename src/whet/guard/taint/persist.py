@@ -32,6 +32,12 @@ _TIMED = expression(
     re.MULTILINE,
 )
 """What timers and services run."""
+_COMMANDS = expression(
+    r"^\s{0,12}(?:ProxyCommand|LocalCommand|run-shell|(?:sshCommand|fsmonitor|pager|editor|helper)\s{0,4}=)\s{0,4}[\"']?([^\n]{4,600})"
+    r"|!\s{0,4}([^\n]{4,600})",
+    re.MULTILINE,
+)
+"""What SSH, git, tmux and editors run."""
 _RULES = {
     "authorized SSH keys": "persist-key", "git hooks": "persist-hook",
     **dict.fromkeys(("cron", "launchd", "systemd", "init scripts", "autostart"), "persist-timer"),
@@ -125,13 +131,15 @@ def _judge_start(
         given = _KEY.search(text) is not None or ("ssh-" in text and not one.typed)
         bad = given or decoded or (fetched and not own)
         return Judgement(rule, "critical" if bad else "warn" if own else one.alone, one.path)
-    lines = [next(filter(None, found.groups())) for found in _TIMED.finditer(text)] if rule == "persist-timer" else []
+    settings = place.what == "settings that run programs"
+    named = _TIMED if rule == "persist-timer" else _COMMANDS if settings else None
+    lines = [next(filter(None, found.groups())) for found in named.finditer(text)] if named else []
     run = "\n".join(lines) or text
     bad = decoded or is_bad(run) or "preload" in one.path
     bad = bad or (fetched and (rule != "persist-start" or not one.typed))
     if place.what == "Python start-up":
         bad = bad or ("import" in text and look(text, True))
-    quiet = rule == "persist-hook" or (place.what == "Python start-up" and text and "import" not in text)
+    quiet = settings or rule == "persist-hook" or (place.what == "Python start-up" and text and "import" not in text)
     message = f"It writes to {place.what}" + (" content that is downloaded, decoded or fixed in advance" if bad else "")
     if bad or quiet:
         return Judgement(rule, "critical" if bad else "info", one.path, message)
