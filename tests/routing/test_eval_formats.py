@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from contextlib import suppress
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.errors import InvalidError
-from whet.routing.evals.formats import MAX_CASES, MAX_MESSAGE, Case, Cases, find_files, read_cases
+from whet.routing.evals.formats import MAX_CASES, MAX_MESSAGE, Case, Cases, find_files, plain_key, read_cases
 
 
 def brief(read: Cases) -> list[tuple[str, str, bool]]:
@@ -187,6 +189,13 @@ def test_the_files_of_a_package() -> None:
         "trigger-evals.json",
         "eval_queries.json",
     ]
+
+
+def test_fields_are_listed_as_they_are_compared_each_once() -> None:
+    fields = tomllib.loads(files("whet.routing.evals").joinpath("fields.toml").read_text(encoding="utf-8"))
+    assert all(word == plain_key(word) for words in fields.values() for word in words)
+    assert all(len(words) == len({*words}) for words in fields.values())
+    assert {*fields["yes"]}.isdisjoint(fields["no"]) and {*fields["fitting"]}.isdisjoint(fields["unfitting"])
 
 
 PLAIN = st.text(alphabet=st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40).map(str.strip).filter(bool)

@@ -47,8 +47,12 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text.lstrip("\ufeff"))
     except ValueError:
-        bare = _COMMENT.sub(lambda found: found[1] or "", text)
-        return json.loads(_TRAILING.sub(r"\1", bare))
+        return json.loads(plain_json(text))
+
+
+def plain_json(text: str) -> str:
+    """JSON without comments and commas too many, with everything on the line it was on."""
+    return _TRAILING.sub(r"\1", _COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text))
 
 
 def read_yaml(text: str) -> Any:

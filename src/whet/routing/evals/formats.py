@@ -15,7 +15,10 @@ that cannot be used is left out and reported; only a file that is none of these 
 from __future__ import annotations
 
 import re
+import tomllib
 from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whet.errors import InvalidError
@@ -35,21 +38,6 @@ MAX_MESSAGE = 8_000
 """Characters of a message; what lies beyond is cut off."""
 _MAX_NOTES = 100
 _DEEPEST = 12
-_FITS_LISTS = frozenset(
-    (
-        *("shouldtrigger", "shouldactivate", "positive", "positives", "positiveprompts", "should", "mustactivate"),
-        *("shouldtriggerexplicit", "shouldtriggerinferred", "musttrigger", "triggerprompts", "positiveexamples"),
-    )
-)
-_AWAY_LISTS = frozenset(
-    (
-        *("shouldnottrigger", "shouldnotactivate", "negative", "negatives", "negativeprompts", "shouldnot"),
-        *("nearmiss", "nearmisses", "mustnotactivate", "mustnottrigger", "negativeexamples"),
-    )
-)
-_LISTS = _FITS_LISTS | _AWAY_LISTS
-_AROUND = frozenset(("evals", "cases", "tests", "testcases", "queries", "prompts", "scenarios", "stimuli", "examples"))
-"""Lists of rows: a mapping that has one is not a row itself, whatever else it says."""
 EXAMPLES = "prompts/examples/"
 """Where packages keep example prompts, one in a file; each is a message for its skill."""
 _FOLDERS = ("evals/", "eval/", "tests/", "", EXAMPLES)
@@ -157,9 +145,9 @@ class _Reader:
     def member(self, name: str, value: Any, skill: str, place: str, depth: int) -> None:
         """One field of a mapping around rows: a list with a verdict, or more mappings, which may be skills by name."""
         field = plain_key(name)
-        if isinstance(value, list) and field in _LISTS:
+        if isinstance(value, list) and field in _lists():
             for number, item in enumerate(value):
-                self.labelled(item, skill, f"{place}[{number}]", fits=field in _FITS_LISTS)
+                self.labelled(item, skill, f"{place}[{number}]", fits=field in _fields()["fitting"])
         elif isinstance(value, list):
             if any(isinstance(item, dict) for item in value):
                 self.node(value, skill, place, depth + 1)
@@ -230,62 +218,31 @@ class _Reader:
         )
 
 
+@cache
+def _fields() -> dict[str, list[str]]:
+    """What tools call the fields of a file, by what they mean."""
+    return tomllib.loads(files(__package__).joinpath("fields.toml").read_text(encoding="utf-8"))
+
+
+def _lists() -> list[str]:
+    """Fields that hold messages and are a verdict on them."""
+    return _fields()["fitting"] + _fields()["unfitting"]
+
+
 def _is_row(plain: Row) -> bool:
     """Has a mapping a message of its own?"""
-    around = any(isinstance(inner, list) and (field in _LISTS or field in _AROUND) for field, inner in plain.items())
-    return not around and any(plain.get(field) is not None for field in _MESSAGE_KEYS) and message_of(plain) is not None
+    around = (*_lists(), *_fields()["rows"])
+    lists = any(isinstance(inner, list) and field in around for field, inner in plain.items())
+    return not lists and message_of(plain) is not None
 
 
 def _named_by(name: str, value: dict[Any, Any], skill: str) -> str:
     """The skill that a mapping inside a mapping is about: its key is a name when two lists stand directly below it."""
-    labels = any(plain_key(field) in _LISTS for field, inner in value.items() if isinstance(inner, list))
+    labels = any(plain_key(field) in _lists() for field, inner in value.items() if isinstance(inner, list))
     wrapper = "trigger" in name.casefold() or "eval" in name.casefold() or "case" in name.casefold()
     return name if labels and not wrapper else skill
 
 
-_MESSAGES = (
-    *("query", "prompt", "question", "message", "usermessage", "userprompt", "userinput", "userquery", "input"),
-    *("utterance", "text", "phrase", "request", "task", "trigger"),
-)
-_MESSAGE_KEYS = frozenset((*_MESSAGES, "messages"))
-"""Fields that hold what the user says."""
-_VERDICTS = frozenset(
-    (
-        *("shouldtrigger", "shouldactivate", "shouldinvoke", "shouldfire", "expectactivation", "expecttrigger"),
-        *("expectskillactivation", "expectskillinvocation", "expectedtrigger", "expectedactivation", "skillinvocation"),
-        *("trigger", "triggers", "istrigger", "shouldroute"),
-    )
-)
-_INVERSE = frozenset(("shouldnottrigger", "shouldnotactivate", "shouldnotfire"))
-_NAMED = ("expectedskill", "expectedskills", "expectskill", "expectskills", "expectedskillname")
-"""Fields that name the skills that should come up."""
-_MAYBE_NAMED = ("expect", "expected", "route")
-"""Fields that name one, or say something else in a sentence."""
-_KINDS = ("label", "type", "kind", "category")
-"""Fields that may hold a verdict and often hold something else."""
-_AWAY = (
-    "reject",
-    "rejectskills",
-    "notexpectedskills",
-    "notexpectedskill",
-    "forbiddenskills",
-    "notskills",
-    "negativefor",
-)
-SKILL_KEYS = ("skill", "skillname", "targetskill", "skillid")
-YES = frozenset(
-    (
-        *("true", "yes", "y", "1", "required", "activate", "activated", "trigger", "triggers", "shouldtrigger"),
-        *("fire", "invoke", "positive", "should", "load", "match"),
-    )
-)
-NO = frozenset(
-    (
-        *("false", "no", "n", "0", "disallowed", "forbidden", "skip", "ignore", "notrigger", "donottrigger"),
-        *("shouldnottrigger", "shouldnot", "negative", "nearmiss", "reject", "dormant", "notactivate", "nomatch"),
-    )
-)
-_NONE = frozenset(("none", "null", "nil", "n/a", "no skill", "no-skill", "no_skill"))
 _MAX_NAME = 200
 _MAX_NAMES = 100
 
@@ -299,7 +256,7 @@ class Said(NamedTuple):
 
 def message_of(row: Row) -> Any:
     """What the user says: the first field of the kind that holds text, else what stands in its place, else None."""
-    held = [row[name] for name in _MESSAGES if row.get(name) is not None]
+    held = [row[name] for name in _fields()["message"] if row.get(name) is not None]
     for value in held:
         if isinstance(value, str):
             return value
@@ -322,14 +279,14 @@ def keyed(row: dict[Any, Any]) -> Row:
 
 def skill_of(row: Row) -> str:
     """The skill a mapping says it is about; "" when it says none."""
-    return next((name for field in SKILL_KEYS if (name := _name(row.get(field)))), "")
+    return next((name for field in _fields()["skill"] if (name := _name(row.get(field)))), "")
 
 
 def said(row: Row, skill: str) -> Said | None:
     """What a row with plain keys says, in a file about `skill`; None when it gives no verdict at all."""
     about = skill_of(row) or skill
     fits: list[str] = []
-    away = [name for field in _AWAY for name in _names(row.get(field))]
+    away = [name for field in _fields()["rejected"] for name in _names(row.get(field))]
     verdict = _verdict(row)
     if verdict is not None:
         (fits if verdict else away).append(about)
@@ -337,7 +294,7 @@ def said(row: Row, skill: str) -> Said | None:
         fits += expected
         if not any(name_key(name) == name_key(about) for name in expected):
             away.append(about)
-    elif any(field in row for field in SKILL_KEYS):
+    elif any(field in row for field in _fields()["skill"]):
         fits += [about] if skill_of(row) else []
         away += [] if skill_of(row) else [skill]
     elif not away:
@@ -351,16 +308,16 @@ def said(row: Row, skill: str) -> Said | None:
 def _verdict(row: Row) -> bool | None:
     """Whether the skill of the file should come up, where the row says so directly."""
     for field, value in row.items():
-        if field in _VERDICTS and (answer := truth(value)) is not None:
+        if field in _fields()["verdict"] and (answer := truth(value)) is not None:
             return answer
-        if field in _INVERSE and (answer := truth(value)) is not None:
+        if field in _fields()["inverse"] and (answer := truth(value)) is not None:
             return not answer
     for field in ("expect", "expected", "expectations"):
         value = row.get(field)
         answer = _verdict(keyed(value)) if isinstance(value, dict) else truth(value)
         if answer is not None:
             return answer
-    for field in _KINDS:
+    for field in _fields()["kind"]:
         if isinstance(row.get(field), str) and (answer := truth(row[field])) is not None:
             return answer
     return None
@@ -368,10 +325,10 @@ def _verdict(row: Row) -> bool | None:
 
 def _expected(row: Row) -> list[str] | None:
     """The skills that are named as the right ones; an empty list when none is right, None when nothing is said."""
-    for field in _NAMED:
+    for field in _fields()["expected"]:
         if field in row and (row[field] is None or isinstance(row[field], str | list)):
             return _names(row[field])
-    for field in _MAYBE_NAMED:
+    for field in _fields()["maybe_expected"]:
         value = row.get(field)
         if isinstance(value, list) or (field in row and value is None and field != "route"):
             return _names(value)
@@ -388,7 +345,7 @@ def truth(value: object) -> bool | None:
         return bool(value)
     if isinstance(value, str):
         word = plain_key(value)
-        return True if word in YES else False if word in NO else None
+        return True if word in _fields()["yes"] else False if word in _fields()["no"] else None
     return None
 
 
@@ -404,7 +361,7 @@ def _name(value: object) -> str:
     if not isinstance(value, str) or len(value) > _MAX_NAME:
         return ""
     name = value.strip().lstrip("/$").strip().encode("utf-8", "replace").decode()
-    return "" if name.casefold() in _NONE else name
+    return "" if plain_key(name) in _fields()["none"] else name
 
 
 def _once(names: list[str]) -> tuple[str, ...]:
@@ -414,8 +371,6 @@ def _once(names: list[str]) -> tuple[str, ...]:
 MAX_BYTES = 2_000_000
 _MAX_YAML = 300_000
 _WORD = re.compile(r"[^a-z0-9]+")
-_COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.){0,5000}\")|//[^\n]{0,2000}|/\*(?:[^*]|\*(?!/)){0,5000}\*/")
-_TRAILING = re.compile(r",(\s{0,200}[}\]])")
 FORMS = "a JSON list of {query, should_trigger}"
 
 
@@ -445,40 +400,28 @@ def parsed(data: bytes | str, where: str) -> Any:
 
 def _reason(text: str, where: str) -> str:
     """What is wrong with a text that is neither, and on which line."""
-    if where.casefold().endswith((".yaml", ".yml")):
-        return _yaml_problem(text)
-    if text.lstrip()[0] not in "{[":
-        return "is neither JSON nor YAML with a list or a mapping"
-    problem = _json_problem(_COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text))
-    if problem is None:
-        return "is nested too deeply"
-    return f"is not JSON on line {problem[0]}: {problem[1]}"
-
-
-def _json_problem(text: str) -> tuple[int, str] | None:
-    """The line and the reason where a text stops being JSON; a comma too many is none."""
     import json
 
-    try:
-        json.loads(_TRAILING.sub(r"\1", text))
-    except json.JSONDecodeError as error:
-        return error.lineno, error.msg
-    except (ValueError, RecursionError):
-        return 1, "its numbers are too long, or it is nested too deeply"
-    return None
-
-
-def _yaml_problem(text: str) -> str:
     import yaml
 
-    if len(text) > _MAX_YAML:
+    from whet.guard.manifests.parsers import plain_json
+
+    named_yaml = where.casefold().endswith((".yaml", ".yml"))
+    if named_yaml and len(text) > _MAX_YAML:
         return f"has more than {_MAX_YAML:,} characters of YAML"
     try:
-        for _ in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            pass
+        if named_yaml:
+            for _ in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+                pass
+        elif text.lstrip()[0] in "{[":
+            json.loads(plain_json(text))
+        else:
+            return "is neither JSON nor YAML with a list or a mapping"
+    except json.JSONDecodeError as error:
+        return f"is not JSON on line {error.lineno}: {error.msg}"
     except yaml.MarkedYAMLError as error:
         at = f" on line {error.problem_mark.line + 1}" if error.problem_mark else ""
         return f"is not YAML{at}: {error.problem}"
-    except (yaml.YAMLError, ValueError) as error:
-        return f"is not YAML: {error}"
+    except (yaml.YAMLError, ValueError, RecursionError):
+        pass
     return "is neither a list nor a mapping, or is nested too deeply"
