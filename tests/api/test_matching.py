@@ -167,15 +167,6 @@ def test_an_empty_library_finds_nothing_and_writes_no_index(world: World) -> Non
     assert world.collections == []
 
 
-def test_between_equals_the_one_used_last_comes_first(world: World) -> None:
-    for name in ("harbour-one", "harbour-two"):
-        world.skill(f"home/.agents/skills/{name}", "Tells the tides of a harbour.")
-    library = world.library()
-    for name in ("harbour-one", "harbour-two", "harbour-one"):
-        library.learning.record("use", library.card(name), "sha256:0")
-        assert found(library, "when are the tides")[0] == name
-
-
 # who is seen
 
 

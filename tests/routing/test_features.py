@@ -88,8 +88,8 @@ def test_rare_terms_tell_more_and_those_of_the_dead_nothing() -> None:
     assert rarity[1] > rarity[0] > rarity[2] == 0
     totals = features.scores(postings, asked, rarity, alive)
     assert totals == pytest.approx([rarity[0], rarity[0], rarity[0] + rarity[1], rarity[0], 0])
-    table = features.table(postings, asked, rarity, totals, [0, 2])
-    assert table.slots == [2, 0]
+    table = features.table(postings, asked, rarity, [2, 0])
+    assert (table.slots, features.best(totals, 1)) == ([2, 0], [2])
     assert table.found == [{0: FULL, 1: FULL}, {0: FULL}]
 
 

@@ -73,9 +73,9 @@ def test_long_messages_are_read_in_one_go(piece: str) -> None:
     assert Names(piece * 200_000).naming("git-bisect") == ""
 
 
-def judged(known: Router, message: str, recent: tuple[str, ...] = ()) -> tuple[Candidates, Judgement]:
+def judged(known: Router, message: str) -> tuple[Candidates, Judgement]:
     given = known.candidates(message)
-    return given, judge(given, FITTED, recent)
+    return given, judge(given, FITTED)
 
 
 def at(given: Candidates, key: str) -> int:
@@ -130,18 +130,6 @@ def test_sure_is_between_nothing_and_one_and_goes_with_its_evidence(known: Route
         assert all(0 <= sure <= 1 for sure in found.sure)
     few, many = (known.confidence(message, "git-rebase") for message in ("squash everything tonight", "squash commits"))
     assert few < many
-
-
-def test_use_lately_decides_only_between_near_equals(known: Router) -> None:
-    message = "write tests"
-    first, *_ = known.find(message)
-    assert known.find(message, recent=["css-layout", "git-bisect"])[0].key == first.key
-    twins = router([SHELF[0]._replace(name=name) for name in ("one-twin", "two-twin")])
-    assert [found.key for found in twins.find("squash commits")] == ["one-twin", "two-twin"]
-    assert [found.key for found in twins.find("squash commits", recent=["two-twin"])] == ["two-twin", "one-twin"]
-    latest = twins.find("squash commits", recent=["two-twin", "one-twin"])
-    assert [found.key for found in latest] == ["two-twin", "one-twin"]
-    assert twins.find("squash commits", recent=["elsewhere"]) == twins.find("squash commits")
 
 
 TAUGHT = "make my branch pretty before the review"

@@ -52,8 +52,9 @@ def test_only_what_is_allowed_and_the_rest_moves_up(known: Router) -> None:
 def test_those_who_are_not_allowed_take_nobodys_place() -> None:
     crowd = [Texts(f"secret-{at}", "Files the yearly tax return.", "Tax return.") for at in range(300)]
     known = router([*crowd, Texts("open", "Looks at a tax return and explains it.", "Tax.")])
-    found = known.find("file my yearly tax return", allowed={"open"})
-    assert [one.key for one in found] == ["open"]
+    for most in (10, 150):
+        found = known.find("file my yearly tax return", most, allowed={"open"})
+        assert [one.key for one in found] == ["open"]
 
 
 @pytest.mark.parametrize(

@@ -319,7 +319,7 @@ class Library:
         from whet.prompt.matcher import SkillMatcher
         from whet.routing.index_manager import IndexManager
 
-        return SkillMatcher(IndexManager(self.workspace, self._stores.feedback, self._tell), self._used)
+        return SkillMatcher(IndexManager(self.workspace, self._stores.feedback, self._tell))
 
     def _tell(self, progress: Progress) -> None:
         self.progress(progress)

@@ -7,7 +7,6 @@ reached by `/skill NAME`. Every command has a `menu` form for chat clients, whic
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from whet.notes import Note
@@ -46,9 +45,7 @@ MAX_MENU = 32
 
 _ASCII = compile_late("[a-z0-9]")
 _TOKEN = compile_late(rf"\s*+/({RUN})(?:@[A-Za-z0-9_]++)?+(?!\S)")
-_SKILL = compile_late(
-    r"""\s*+/skill(?:@[A-Za-z0-9_]++)?+(?::|\s++)(?:"([^"\n]+)"|'([^'\n]+)'|(\S++))(?!\S)""", re.IGNORECASE
-)
+_SKILL = compile_late(r"""(?i)\s*+/skill(?:@[A-Za-z0-9_]++)?+(?::|\s++)(?:"([^"\n]+)"|'([^'\n]+)'|(\S++))(?!\S)""")
 
 
 class Command(NamedTuple):
@@ -208,7 +205,7 @@ def _refusal(new: Command, owners: dict[str, Command], kept: set[str], path: str
 
 
 def _quoted(name: str) -> str:
-    if not re.search(r"\s", name):
+    if not any(map(str.isspace, name)):
         return name
     return f"'{name}'" if '"' in name else f'"{name}"'
 

@@ -13,11 +13,10 @@ from functools import cached_property
 from itertools import islice
 
 from whet.errors import FailedError, UsageError, WhetError
+from whet.library.catalogue import CardsById
 from whet.library.visibility import hidden_cards
 from whet.notes import Note
-from whet.prompt.commands import RESERVED
-from whet.prompt.mentions import command_form, find_mentions
-from whet.prompt.requests import Asked, asked_for
+from whet.prompt.mentions import command_form, find_mentions, may_name
 from whet.records import NamedTuple
 from whet.routing.router import OFFERED, decide
 from whet.routing.scoring import MAY, MUST
@@ -27,16 +26,15 @@ from whet.values import Json, Rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
     from typing import Literal, TypeAlias
 
     from whet.library.card import Card
-    from whet.library.catalogue import Catalogue
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
-    from whet.prompt.index import Use
-    from whet.routing.index_manager import IndexManager, Shelf
-    from whet.routing.router import Found, Router
+    from whet.prompt.requests import Asked
+    from whet.routing.index_manager import IndexManager
+    from whet.routing.router import Found
 
     Level: TypeAlias = Literal["must", "may", "none"]
     """How much a message calls for a skill."""
@@ -48,8 +46,6 @@ _FILES = 200
 NAMED = "the message names it"
 _MOST_HIDDEN = 3
 """Hidden skills that fit and are told of."""
-_RECENT = 20
-"""Skills used lately that decide between equals."""
 _RANKED = 100
 """Skills that a list or an index is ranked by."""
 _AGAINST = "but "
@@ -228,22 +224,19 @@ class Detection(NamedTuple):
 class SkillMatcher:
     """What answers questions about messages for one library."""
 
-    def __init__(self, index_manager: IndexManager, used: Callable[[Catalogue], Mapping[str, Use]]) -> None:
+    def __init__(self, index_manager: IndexManager) -> None:
         self.index_manager = index_manager
-        self.used = used
-        """How often each skill was used, and when last."""
 
     def find(self, message: str, k: int, caller: Caller, context: MessageContext | None = None) -> Matches:
         """The skills that fit a message best, the best first."""
         if k < 1:
             raise UsageError("bad-limit", f"The limit must be at least 1, not {k}.", hint="Give 1 or more.")
         question = Question(self, message, caller, context=context)
-        asked = question.asked
-        rows = [Match(card, 1.0, (NAMED,)) for card in asked.cards[:k]]
-        if len(rows) < k and asked.request.strip():
-            question.shut.update(str(card.id) for card in asked.cards)
-            rows += map(question.match, question.search(k - len(rows), asked.request, recent=question.recent()))
-        if not asked.cards:
+        rows = [Match(card, 1.0, (NAMED,)) for card in question.named[:k]]
+        if len(rows) < k and question.request.strip():
+            question.shut.update(str(card.id) for card in question.named)
+            rows += map(question.match, question.search(k - len(rows), question.request))
+        if not question.named:
             question.tell_hidden()
             question.is_unwanted()
         return Matches(rows, notes=question.notes())
@@ -281,23 +274,10 @@ class SkillMatcher:
         snapshot = self.index_manager.workspace.snapshot()
         if not self.index_manager.is_ready(snapshot):
             return {}
-
-        def ask(router: Router, shelf: Shelf) -> dict[str, float]:
-            found = router.find(query, _RANKED, allowed=_Among(shelf.cards, paths))
-            return {shelf.cards[item.key].path: item.score for item in found if item.why}
-
-        return self.index_manager.ask(ask, snapshot)
-
-
-class _Among:
-    """Who may be found: the skills at these paths."""
-
-    def __init__(self, cards: Mapping[str, Card], paths: Collection[str]) -> None:
-        self._cards, self._paths = cards, paths
-
-    def __contains__(self, key: object) -> bool:
-        card = self._cards.get(str(key))
-        return card is not None and card.path in self._paths
+        cards = snapshot.catalogue.cards
+        shown = {str(card.id): card.path for card in cards if card.path in paths}
+        shut = {str(card.id) for card in cards if card.path not in paths}
+        return {shown[found.key]: found.score for found in self.index_manager.find(query, _RANKED, snapshot, shut=shut)}
 
 
 class Question:
@@ -326,12 +306,17 @@ class Question:
         """Keys of skills that are not to be found."""
         self.searched = False
         """Whether the index was asked."""
-        self.cards: Mapping[str, Card] = {}
+        self.cards = CardsById(self.snapshot.catalogue)
         self._notes: list[Note] = []
-        self.asked = self._named()
+        self.named: tuple[Card, ...] = ()
+        """What the message asks for by name, as a person may."""
+        self.request = self.message
+        """The user's own words, less the commands at their beginning."""
+        if may_name(self.message):
+            self._read_names()
 
-    def _named(self) -> Asked:
-        """What the message asks for by name, as a person may; a slash can mean anything else, too."""
+    def _read_names(self) -> None:
+        """Find what the message asks for by name; a slash can mean anything else, too."""
         try:
             asked = self._asked_for(self.message)
         except WhetError as error:
@@ -339,26 +324,29 @@ class Question:
                 self._unknown(self.message.split()[0].removeprefix("/"), error)
             else:
                 self._notes.append(Note.from_error(error, "warning"))
-            return Asked((), self.message)
+            return
         for item in asked.missing:
             self._notes.append(Note(item.code, "warning", item.message, item.hint, skill=item.name))
         kept_back = {card: reason for card in asked.cards if (reason := self._kept_back(card))}
         self._notes.extend(kept_back.values())
-        asked = asked._replace(cards=tuple(card for card in asked.cards if card not in kept_back))
-        begins = self.message.lstrip().startswith("$") and not (asked.cards or asked.missing)
+        self.named, self.request = tuple(card for card in asked.cards if card not in kept_back), asked.request
+        begins = self.message.lstrip().startswith("$") and not (self.named or asked.missing)
         first = find_mentions(self.message.lstrip())[:1] if begins else ()
         if first and first[0].start == 0:
             try:
                 self._asked_for(f"/{first[0].name}")
             except WhetError as error:
                 self._unknown(first[0].name, error)
-        return asked
 
     def _asked_for(self, text: str) -> Asked:
+        from whet.prompt.requests import asked_for
+
         return asked_for(text, self.snapshot, self.caller._replace(model=False))
 
     def _unknown(self, word: str, error: WhetError) -> None:
         """Note that a message begins with the name of a skill that is not there, unless a client knows the word."""
+        from whet.prompt.commands import RESERVED
+
         if command_form(word) not in RESERVED:
             self._notes.append(_named_unknown(word, error.hint))
 
@@ -373,21 +361,8 @@ class Question:
             return Note.from_error(error, "warning", skill=card.full_name, path=card.path)
         return None
 
-    def recent(self) -> list[str]:
-        """The skills used lately, the latest first."""
-        catalogue = self.snapshot.catalogue
-        by_key, used = catalogue.by_key, self._matcher.used(catalogue)
-        uses = [(use.last, name) for name, use in used.items() if use.last and name in by_key]
-        return [str(by_key[name].id) for _, name in sorted(uses, reverse=True)[:_RECENT]]
-
     def search(
-        self,
-        k: int,
-        text: str = "",
-        *,
-        least: float = 0.0,
-        shut: Collection[str] | None = None,
-        recent: Sequence[str] = (),
+        self, k: int, text: str = "", *, least: float = 0.0, shut: Collection[str] | None = None
     ) -> tuple[Found, ...]:
         """The skills that fit a text, or the message, best; those that score at `least` so much have passed the guard.
 
@@ -395,47 +370,46 @@ class Question:
         """
         while True:
             closed = self.shut if shut is None else shut
-            answer = self._index.find(
+            found = self._index.find(
                 text or self.message,
                 k,
                 self.snapshot,
                 shut=closed,
-                recent=recent,
                 context=self._context.text,
                 grouped=shut is None,
             )
-            self.searched, self.cards = True, answer.cards
+            self.searched = True
             if shut is not None:
-                return answer.found
-            likely = (item.key for item in answer.found if item.score >= least)
+                return found
+            likely = (item.key for item in found if item.score >= least)
             refused = {key: reason for key in likely if (reason := self._kept_back(self.cards[key]))}
             if not refused:
-                return answer.found
+                return found
             self.shut.update(refused)
             self._notes.extend(refused.values())
 
     def detect(self) -> Detection:
         """Whether a skill should be brought up: what the message names, else what the index is sure of."""
-        if self.asked.cards:
-            first, *rest = [Match(card, 1.0, (NAMED,)) for card in self.asked.cards]
+        if self.named:
+            first, *rest = [Match(card, 1.0, (NAMED,)) for card in self.named]
             return Detection("must", first, 1.0, others=tuple(rest))
         if self.is_unwanted():
             return Detection("none", None, 0.0)
-        found = decide(self.search(OFFERED, least=MAY, recent=self.recent()))
+        found = decide(self.search(OFFERED, least=MAY))
         match = self.match(found.first) if found.first is not None else None
         nearest = Match(self.cards[found.nearest], found.confidence, ()) if found.nearest is not None else None
         return Detection(found.decision, match, found.confidence, nearest, tuple(map(self.match, found.others)))
 
     def assess(self, card: Card, winner: str | None) -> Assessment:
         """How one skill does for the message, what speaks for it and against it, and what comes before it."""
-        key, named = str(card.id), {str(asked.id) for asked in self.asked.cards}
+        key, named = str(card.id), {str(asked.id) for asked in self.named}
         reason: Note | None = None
         ranking: tuple[Match, ...] = (Match(card, 1.0, (NAMED,)),)
         if key not in named:
             reason = self._hidden.get(key) or self._refusal(card)
-            shut, recent = self.shut - {key}, self.recent()
+            shut = self.shut - {key}
             for most in (_NEAR, _FAR):
-                ranking = tuple(map(self.match, self.search(most, shut=shut, recent=recent)))
+                ranking = tuple(map(self.match, self.search(most, shut=shut)))
                 if any(str(match.card.id) == key for match in ranking):
                     break
         rank = next((rank for rank, match in enumerate(ranking, 1) if str(match.card.id) == key), None)
@@ -468,7 +442,7 @@ class Question:
 
     def relevant(self, *, few: bool) -> dict[str, float]:
         """How much skills matter, by path: what is named more than all others; with `few`, only what should come up."""
-        named = {card.path: 2.0 for card in self.asked.cards}
+        named = {card.path: 2.0 for card in self.named}
         if self.is_unwanted():
             return named
         found = self.search(OFFERED, least=MAY) if few else self.search(_RANKED, shut=self.shut)

@@ -43,6 +43,11 @@ class Mention(NamedTuple):
     end: int
 
 
+def may_name(text: str) -> bool:
+    """May a line name a skill, by a mention or a command? Most cannot, and need no menu of commands to see it."""
+    return "$" in text or text.lstrip().startswith("/")
+
+
 def find_mentions(text: str) -> tuple[Mention, ...]:
     """What a message names and may be a skill, in order, each once, at most `MOST_FOUND`.
 

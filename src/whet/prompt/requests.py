@@ -13,7 +13,7 @@ from whet.library.bundles import find_bundle, read_bundles
 from whet.library.catalogue import find
 from whet.library.visibility import hidden, hidden_cards, refusal
 from whet.prompt.commands import RESERVED, command_map, complete, lookup, parse_line, without_command
-from whet.prompt.mentions import MAX_MENTIONS, command_form, find_mentions
+from whet.prompt.mentions import MAX_MENTIONS, command_form, find_mentions, may_name
 from whet.records import NamedTuple
 from whet.skill.names import closest
 from whet.values import Json, Rows
@@ -105,7 +105,7 @@ def menu_report(snapshot: Snapshot, caller: Caller) -> tuple[Note, ...]:
 
 def asked_for(text: str, snapshot: Snapshot, caller: Caller, reserved: Collection[str] | None = None) -> Asked:
     """What a line asks for. Raises NotFoundError and RefusedError for a command that cannot be had."""
-    if "$" not in text and not text.lstrip().startswith("/"):  # most lines; no menu is needed to see it
+    if not may_name(text):
         return Asked((), text)
     menu = menu_of(snapshot, caller, reserved)
     line = parse_line(text, menu.commands)

@@ -167,8 +167,6 @@ _END = re.compile(r"(?<=[.!?;])(?:\s|$)|(?<=[。；！？])|\n\s*\n|\n\s*[-*•]
 _LIST_END = re.compile(r"\n\s*\n(?!\s*[-*•]\s)")
 _BRACKETS = 500
 """Characters within which a bracket is closed."""
-
-
 _POINTER = compile_late(
     r"[(（\[](?:use|see|try|prefer|that\ is|those\ are|→)[^)）\]]{0,120}[)）\]]"
     r"|[(（]`?[a-z0-9]+(?:-[a-z0-9]+)+`?[)）]"
@@ -176,14 +174,8 @@ _POINTER = compile_late(
     re.IGNORECASE,
 )
 """Where to go instead: the name of another skill, which is not what this one is not for."""
-
-
 _BACK = re.compile(r"[.!?;。；！？\n]\s*|\(|,\s+(?:but\s+)?$")
-
-
 _EMPHASIS = re.compile(r"(?<=\S)(?:\*+|__)|(?:\*+|__)(?=\S)")
-
-
 _BODY_OPENING = _Openings(
     compile_late(
         r"""
@@ -199,16 +191,12 @@ _BODY_OPENING = _Openings(
     (*_WORDS, "skill"),
 )
 """How a sentence of a body begins that says what the skill is not for; other "do not use" are its advice."""
-
-
 _EXCLUDING_SECTION = compile_late(
     r"^\#{1,6}[ \t]+[^\n]{0,20}?\b(?:not\s+(?:to\s+use|for)|(?:do\s+not|don['’]?t)\s+use|out\s+of\s+scope"
     r"|exclusions?|non-goals?)\b[^\n]{0,40}\n(.*?)(?=^\#{1,6}[ \t]|\Z)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 """A section of a body whose heading says that it lists what the skill is not for."""
-
-
 _EXCLUDING = ("not", "n't", "n’t", "dont", "scope", "exclusion", "goal")
 """What such a heading has one of."""
 

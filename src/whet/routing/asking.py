@@ -14,12 +14,17 @@ from itertools import pairwise
 from math import exp, log10
 
 from whet.patterns import compile_late
+from whet.skill.terms import WIDE, split_scripts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _READ = 400
 """Characters of a message that are read."""
-_ASCII = compile_late(r"[a-z]+(?:'[a-z]+)?|\d+|[?!/{}():;=\"]")
-_ANY = compile_late(r"[^\W\d_\u2e80-\uffff]+(?:['’][^\W\d_\u2e80-\uffff]+)?|\d+|[\u2e80-\ud7ff]+|[?!/{}():;=\"]")
-_WIDE = "\u2e80"
+_SIGNS = '?!/{}():;="'
+_WORD = compile_late(rf"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[{_SIGNS}]")
+_APART = {ord(sign): f" {sign} " for sign in _SIGNS} | dict.fromkeys(map(ord, "#$%&*+,-.<>@[\\]^_`|~"), " ")
 _LONG, _START = 5, 5
 """Of words longer than this, the first letters count as well."""
 _LENGTHS = ((1, "1"), (2, "2"), (4, "3-4"), (7, "5-7"), (14, "8-14"))
@@ -43,11 +48,11 @@ def score(message: str) -> float:
 def signs(message: str) -> set[str]:
     """What a message consists of, as the table names it: `word`, `start*`, `^first`, `two words`, `#length`."""
     text = message[:_READ].lower()
-    words = (_ASCII if text.isascii() else _ANY).findall(text)
+    words = [*_split(text)]
     found = {"*", *(f"^{word}" for word in words[:1])}
     length = 0
     for word in words:
-        if word[0] >= _WIDE:
+        if word[0] >= WIDE:
             found.update(word, (word[at : at + 2] for at in range(len(word) - 1)))
             length += (len(word) + 1) // 2
         elif word.isdigit():
@@ -58,9 +63,20 @@ def signs(message: str) -> set[str]:
             length += word[0].isalpha()
             if len(word) > _LONG:
                 found.add(f"{word[:_START]}*")
-    found.update(f"{one} {other}" for one, other in pairwise(words) if one[0] < _WIDE > other[0])
+    found.update(f"{one} {other}" for one, other in pairwise(words) if one[0] < WIDE > other[0])
     found.add(f"#{next((name for most, name in _LENGTHS if length <= most), '15+')}")
     return found
+
+
+def _split(text: str) -> Iterator[str]:
+    """The words, numbers and signs of a text. An expression takes long to load, and most texts need none."""
+    for part in text.translate(_APART).split() if text.isascii() else (text,):
+        one, quote, other = part.partition("'")
+        is_word = one.isalpha() and (not quote or other.isalpha())
+        if part.isascii() and (is_word or part.isdigit() or part in _SIGNS):
+            yield part
+        else:
+            yield from (piece for word in _WORD.findall(part) for piece in split_scripts(word))
 
 
 @cache

@@ -6,7 +6,6 @@ The skills are the best by BM25F, some hundred of them. Every feature is put on 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from heapq import nlargest
@@ -95,18 +94,17 @@ def best(totals: Sequence[float], most: int) -> list[int]:
     return found[:most]
 
 
-def table(postings: Found, asked: Asked, rarity: list[float], totals: Sequence[float], slots: Collection[int]) -> Table:
+def table(postings: Found, asked: Asked, rarity: list[float], slots: list[int]) -> Table:
     """The message's terms in the given skills."""
-    ordered = sorted(slots, key=lambda slot: (-totals[slot], slot))
-    found: dict[int, dict[int, bytes]] = {slot: {} for slot in ordered}
-    around: dict[int, dict[int, bytes]] = {slot: {} for slot in ordered}
-    ascending = sorted(found)
+    found: dict[int, dict[int, bytes]] = {slot: {} for slot in slots}
+    around: dict[int, dict[int, bytes]] = {slot: {} for slot in slots}
+    ascending = sorted(slots)
     for place, term in enumerate(asked.numbers):
         kept = found if place < asked.own else around
         for part in postings.get(term, ()):
             for slot, at in _among(part.slots, ascending, found):
                 kept[slot][place] = part.weights(at)
-    return Table(ordered, [*found.values()], [*around.values()], rarity)
+    return Table(slots, [*found.values()], [*around.values()], rarity)
 
 
 _SEARCHED = 12
@@ -220,15 +218,17 @@ LONGEST = 4096
 _MOST = 256
 """Terms of a message that are asked about."""
 _VIEWS = 8
-_SENTENCE = compile_late(r"(?<=[.!?。！？])\s+|\n+|,? (?:and then|then|also) ", re.IGNORECASE)
+_ENDS, _NEXT = (".", "!", "?", "。", "！", "？"), ("then", "also")
+"""What ends a sentence, and words that begin another step."""
 _SHORTEST_VIEW = 8
 _ARGUMENT = compile_late(
-    r"""```.*?(?:```|\Z)|`[^`\n]+`|"[^"\n]{1,200}"|“[^”\n]{1,200}”|https?://\S+"""
+    r"""(?s)```.*?(?:```|\Z)|`[^`\n]+`|"[^"\n]{1,200}"|“[^”\n]{1,200}”|https?://\S+"""
     r"""|(?:~|\.{1,2})?/[\w@.-]+(?:/[\w@.-]*)*?(?=\.\w{1,5}\b|[\s,;:!?)]|$)"""
-    r"""|\b[\w@-]+(?:[/\\][\w@.-]+)+?(?=\.\w{1,5}\b|[\s,;:!?)]|$)|\b\w+(?=\.[a-z]{1,5}\b)|\b\w+_\w+\b""",
-    re.DOTALL,
+    r"""|\b[\w@-]+(?:[/\\][\w@.-]+)+?(?=\.\w{1,5}\b|[\s,;:!?)]|$)|\b\w+(?=\.[a-z]{1,5}\b)|\b\w+_\w+\b"""
 )
 """What is to be worked on: code, quotations, addresses, paths and files up to the ending, identifiers."""
+_SIGNS = ("`", '"', "“", "/", "\\", "_")
+"""What all of these have but a file without a path. Most messages have neither, and are not searched."""
 _ARGUMENT_GAIN = 0.5
 """How much a word counts that a message has only in what is to be worked on."""
 _CONTEXT_GAIN, _CONTEXT_TERMS = 0.3, 40
@@ -266,15 +266,16 @@ def ask(message: str, context: str = "") -> Asked:
     counts = Counter(said)
     kept = tuple(counts)[:_MOST]
     places = {term: at for at, term in enumerate(kept)}
-    task = {*terms(_ARGUMENT.sub(" ", text))} or {*kept}
+    worked_on = any(sign in text for sign in _SIGNS) or any(part[:1].islower() for part in text.split(".")[1:])
+    task = ({*terms(_ARGUMENT.sub(" ", text))} if worked_on else set()) or {*kept}
     gains = [min(counts[term], 2) ** 0.5 * (1 if term in task else _ARGUMENT_GAIN) for term in kept]
     before = dict.fromkeys(terms(context[:LONGEST])) if context else {}
     around = tuple(term for term in before if term not in places and not is_common(term))[:_CONTEXT_TERMS]
     known = [places.get(term, -1) for term in said]
     pairs = frozenset((one, other) for one, other in pairwise(known) if one >= 0 and other >= 0)
     views: list[frozenset[int]] = []
-    for sentence in _SENTENCE.split(text):
-        if sentence and len(sentence) > _SHORTEST_VIEW and len(views) < _VIEWS:
+    for sentence in _split_sentences(text):
+        if len(sentence) > _SHORTEST_VIEW and len(views) < _VIEWS:
             views.append(frozenset(places[term] for term in terms(sentence) if term in places))
     return Asked(
         text,
@@ -287,6 +288,20 @@ def ask(message: str, context: str = "") -> Asked:
         {},
         len(kept),
     )
+
+
+def _split_sentences(text: str) -> Iterator[str]:
+    """The sentences of a message, and the steps that one of them names."""
+    for line in text.split("\n"):
+        sentence: list[str] = []
+        words = line.split()
+        for at, word in enumerate(words, 1):
+            is_next = bool(sentence) and word.lower() in _NEXT and at < len(words)
+            if not is_next:
+                sentence.append(word)
+            if is_next or word.endswith(_ENDS) or at == len(words):
+                yield " ".join(sentence)
+                sentence = []
 
 
 def corrected(asked: Asked, guesses: dict[str, str]) -> Asked:

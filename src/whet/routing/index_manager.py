@@ -1,7 +1,7 @@
 """The index of one library, kept in step with what is on disk.
 
     manager = IndexManager(workspace, feedback)
-    manager.ask(lambda router, shelf: router.find("fill in this form"))
+    manager.find("fill in this form", 10, workspace.snapshot())
 
 The index lies in `cache.db`, with a collection for each set of roots: how telling a word is depends on the skills
 around it. It only saves work. Where its rows are damaged it is made again, and where the file cannot be used at all
@@ -22,7 +22,6 @@ from whet.errors import FailedError, WhetError
 from whet.library.cache import READER
 from whet.library.catalogue import CardsById
 from whet.notes import Note, Progress
-from whet.records import NamedTuple
 from whet.routing.index import Index
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
@@ -48,24 +47,15 @@ _LARGE = 500
 """So many skills are indexed in about a second."""
 _OFTEN = 25
 _SHOWN = 10
+"""Skills that cannot be read and are named."""
 _UNUSABLE = frozenset({"state-corrupt", "state-failed", "state-foreign", "state-newer"})
 """The codes of a file that is put out of the way."""
-"""Skills that cannot be read and are named."""
-
-
 _BUILDING = Note(
     "index-building",
     "info",
     "Whet is indexing the skills; until that is done, it looks at names and descriptions only.",
     "Ask again in a minute for an answer from the whole texts.",
 )
-
-
-class Shelf(NamedTuple):
-    """What a question is asked about: one look at the disk, and its skills by their ids, the keys of the index."""
-
-    snapshot: Snapshot
-    cards: Mapping[str, Card]
 
 
 class _Open:
@@ -76,14 +66,6 @@ class _Open:
 
     def __contains__(self, key: object) -> bool:
         return key not in self._shut and key in self._cards
-
-
-class SearchResult(NamedTuple):
-    """What was found, and in what."""
-
-    found: tuple[Found, ...]
-    cards: Mapping[str, Card]
-    """The skills by the keys of the index."""
 
 
 class IndexManager:
@@ -108,7 +90,6 @@ class IndexManager:
         self._unheard: tuple[Note, ...] = ()
         self._known: tuple[Catalogue, dict[str, str], object] | None = None
         """What the index is in step with, and which index: another process may have put another in its place."""
-        self._cards: Mapping[str, Card] = {}
         self._waits = True
         """Whether a question waits for a large library to be indexed."""
         self._builder: threading.Thread | None = None
@@ -123,14 +104,12 @@ class IndexManager:
                     router.close()
             self._router, self._known, self._path, self._spoilt, self._sketch = None, None, "", None, None
 
-    def ask(self, question: Callable[[Router, Shelf], T], snapshot: Snapshot | None = None) -> T:
-        """Put a question to the index of the skills as they are now. It may be put again, to another index."""
-        snapshot = snapshot or self.workspace.snapshot()
+    def ask(self, question: Callable[[Router], T], snapshot: Snapshot) -> T:
+        """Put a question to the index of the skills of a snapshot. It may be put again, to another index."""
         with self._turn:
             while True:
                 try:
-                    router = self._in_step(snapshot)
-                    return question(router, Shelf(snapshot, self._cards))
+                    return question(self._in_step(snapshot))
                 except FailedError as error:
                     if self._path in ("", MEMORY):
                         raise
@@ -143,22 +122,20 @@ class IndexManager:
         snapshot: Snapshot,
         *,
         shut: Collection[str] = (),
-        recent: Sequence[str] = (),
         context: str = "",
         grouped: bool = False,
-    ) -> SearchResult:
+    ) -> tuple[Found, ...]:
         """The skills of a snapshot that fit a message best, less those whose keys are `shut` out."""
+        allowed = _Open(CardsById(snapshot.catalogue), shut)
 
-        def search(router: Router, shelf: Shelf) -> SearchResult:
-            allowed = _Open(shelf.cards, shut)
-            found = router.find(message, k, allowed=allowed, recent=recent, context=context, grouped=grouped)
-            return SearchResult(found, shelf.cards)
+        def search(router: Router) -> tuple[Found, ...]:
+            return router.find(message, k, allowed=allowed, context=context, grouped=grouped)
 
         with self._turn:
             if self._waits or self.is_ready(snapshot):
                 return self.ask(search, snapshot)
             self._build()
-            return search(self._sketched(snapshot.catalogue), Shelf(snapshot, CardsById(snapshot.catalogue)))
+            return search(self._sketched(snapshot.catalogue))
 
     def build_in_background(self) -> None:
         """From the next question on, index a large library in a thread and look at names and descriptions meanwhile."""
@@ -172,7 +149,7 @@ class IndexManager:
             try:
                 with suppress(WhetError):
                     if not made.is_ready(snapshot := self.workspace.snapshot()):
-                        made.ask(lambda *_: None, snapshot)
+                        made.ask(lambda _: None, snapshot)
                     waits = made._spoilt is not None
             finally:
                 self._waits = waits  # where this failed, whoever asks next meets it, too
@@ -193,9 +170,8 @@ class IndexManager:
 
     def copy(self, snapshot: Snapshot) -> tuple[Router, list[Indexed]]:
         """An index of its own in memory, to try things with, and the entries it was made of."""
-        return self.ask(
-            lambda router, _: (router.copy(), list(self._entries(snapshot.catalogue.cards, self._marks()))), snapshot
-        )
+        entries = list(self._entries(snapshot.catalogue.cards, self._marks()))
+        return self.ask(lambda router: (router.copy(), entries), snapshot)
 
     def is_ready(self, snapshot: Snapshot) -> bool:
         """Can a question be answered soon, without a large library being indexed first?"""
@@ -248,11 +224,11 @@ class IndexManager:
             self._sketch = None
         known = self._known
         if known is None or known[0] is not catalogue or known[1:] != (marks, self._router.state):
-            self._cards, self._unread = CardsById(catalogue), ()
+            self._unread = ()
             made_from = self._made_from(snapshot, marks, self._router.mark)
             if not made_from or self._router.made_from != made_from:
                 updated = self._router.update(self._entries(catalogue.cards, marks), made_from)
-                self._unread = tuple(self._not_indexed(updated.failed))
+                self._unread = tuple(_not_indexed(updated.failed, catalogue))
             self._known = catalogue, marks, self._router.state
         return self._router
 
@@ -294,12 +270,6 @@ class IndexManager:
         except FailedError as error:
             self._unheard = (Note.from_error(error, "warning", path=self.feedback.state.path),)
             return {}
-
-    def _not_indexed(self, failed: Iterable[tuple[str, str]]) -> Iterable[Note]:
-        for key, sentence in [*failed][:_SHOWN]:
-            card = self._cards[key]
-            message = f"{card.full_name} is not searchable: {sentence}"
-            yield Note("not-indexed", "warning", message, "Make it readable.", skill=card.full_name, path=card.path)
 
     # the file
 
@@ -343,6 +313,14 @@ class IndexManager:
         except WhetError:
             return False
         return True
+
+
+def _not_indexed(failed: Sequence[tuple[str, str]], catalogue: Catalogue) -> Iterable[Note]:
+    cards = CardsById(catalogue)
+    for key, sentence in failed[:_SHOWN]:
+        card = cards[key]
+        message = f"{card.full_name} is not searchable: {sentence}"
+        yield Note("not-indexed", "warning", message, "Make it readable.", skill=card.full_name, path=card.path)
 
 
 def _card_texts(card: Card) -> Texts:

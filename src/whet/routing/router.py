@@ -13,7 +13,7 @@ from whet.records import NamedTuple
 from whet.routing import features
 from whet.routing.features import LONGEST, Asked, ask, corrected
 from whet.routing.index import SHORTEST_TYPO, VERSION, Index, New, damage
-from whet.routing.scoring import MAY, MUST, Candidates, Explainer, judge
+from whet.routing.scoring import MAY, MUST, Candidates, Explainer, Twins, judge
 from whet.routing.weights import FITTED
 from whet.routing.words import read_message
 from whet.skill.terms import number, terms
@@ -93,17 +93,6 @@ def decide(found: Sequence[Found]) -> Detected:
     return Detected("must" if first.score >= MUST else "may", first, first.score, tuple(others))
 
 
-class _Looked(NamedTuple):
-    """A message, and how well every slot matches it."""
-
-    asked: Asked
-    postings: Holders
-    rarity: list[float]
-    totals: list[float]
-    total: int
-    """Skills there are."""
-
-
 class Router:
     """One index and how to ask it. May be shared by threads."""
 
@@ -141,50 +130,42 @@ class Router:
             if self._index.worn:
                 self._index.clear()
             at, known, elsewhere = self._index.known()
-        mark, wanted, changed = self.mark, set[str](), dict[str, Entry]()
+        stamps, waiting = dict[str, str](), dict[str, Entry]()
         steps: list[Put] = []
         failed: list[tuple[str, str]] = []
-        added = edited = 0
 
         def put() -> None:
             """Put in what is waiting: few at a time, so that memory does not grow with what is new."""
-            nonlocal added, edited
-            stamps = {key: mark + entry.stamp for key, entry in changed.items()}
-            shared = [pair for pair in stamps.items() if pair in elsewhere]
-            first = len(failed)
-            with damage(self._path):
-                steps.extend([self._index.put(shared=shared)] if shared else ())
-            there = {key for key, _ in shared}.difference(steps[-1].missing if shared else ())
-            waiting = [entry for key, entry in changed.items() if key not in there]
-            read = list(self._read(waiting, mark, failed))
-            with damage(self._path):
-                steps.extend([self._index.put(read)] if read else ())
-            for key, _ in failed[first:]:
-                del stamps[key]
-            old = sum(map(known.__contains__, stamps))
-            added, edited = added + len(stamps) - old, edited + old
-            known.update(stamps)  # should the same key come again
-            changed.clear()
+            if shared := [pair for key in waiting if (pair := (key, stamps[key])) in elsewhere]:
+                with damage(self._path):
+                    steps.append(self._index.put(shared=shared))
+                for key in {key for key, _ in shared}.difference(steps[-1].missing):
+                    del waiting[key]
+            if read := list(self._read(waiting.values(), failed)):
+                with damage(self._path):
+                    steps.append(self._index.put(read))
+            waiting.clear()
 
         for entry in entries:
-            wanted.add(entry.key)
-            if known.get(entry.key) != mark + entry.stamp:
-                changed[entry.key] = entry
-            else:
-                changed.pop(entry.key, None)
-            if len(changed) == _BATCH:
+            stamps[entry.key] = self.mark + entry.stamp
+            waiting[entry.key] = entry
+            if known.get(entry.key) == stamps[entry.key]:
+                del waiting[entry.key]
+            if len(waiting) == _BATCH:
                 put()
-        if changed:
-            put()
-        unread = {key for key, _ in failed}
-        gone = [key for key in known if key not in wanted or key in unread]
+        put()
+        for key, _ in failed:
+            stamps.pop(key, None)
+        gone = [key for key in known if key not in stamps]
         with damage(self._path):
             if gone:
                 steps.append(self._index.put(gone=gone))
             generations = [at, *(number for step in steps for number in (step.before, step.after))]
             if made_from and not failed and generations[::2] == [*generations[1::2], generations[-1]]:
                 self._index.mark(made_from, generations[-1])  # nobody else changed it in between
-        return Updated(added, edited, len(gone), len(wanted) - len(unread), tuple(failed))
+        added = sum(key not in known for key in stamps)
+        changed = sum(known.get(key, stamp) != stamp for key, stamp in stamps.items())
+        return Updated(added, changed, len(gone), len(stamps), tuple(failed))
 
     def change(self, entries: Iterable[Entry], gone: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
         """Put these skills in, each in place of the one with its key, and take others out; the rest stays as it is.
@@ -192,7 +173,7 @@ class Router:
         Key and reason of every skill that could not be read; it is taken out.
         """
         failed: list[tuple[str, str]] = []
-        read = list(self._read(entries, self.mark, failed))
+        read = list(self._read(entries, failed))
         with damage(self._path):
             self._index.put(read, gone=[*gone, *(key for key, _ in failed)])
         return tuple(failed)
@@ -210,7 +191,7 @@ class Router:
             made._index = self._index.copy()
         return made
 
-    def _read(self, entries: Iterable[Entry], mark: str, failed: list[tuple[str, str]]) -> Iterable[New]:
+    def _read(self, entries: Iterable[Entry], failed: list[tuple[str, str]]) -> Iterable[New]:
         from whet.routing.analysis import analyse
 
         for entry in entries:
@@ -219,7 +200,7 @@ class Router:
             except (WhetError, OSError) as error:
                 failed.append((entry.key, str(error)))
                 continue
-            yield New(entry.key, mark + entry.stamp, analyse(texts))
+            yield New(entry.key, self.mark + entry.stamp, analyse(texts))
 
     def find(
         self,
@@ -227,33 +208,28 @@ class Router:
         k: int = 10,
         *,
         allowed: Container[str] | None = None,
-        recent: Sequence[str] = (),
         context: str = "",
         grouped: bool = False,
     ) -> tuple[Found, ...]:
         """The skills that fit a message best, best first; only such as something speaks for.
 
-        Only skills whose keys are `allowed` are compared with each other; `recent` are those used lately, the latest
-        first: they decide between equals. `context` is what was said before the message and what is open beside it.
-        With `grouped`, of skills that say nearly the same the best has the others beside it.
+        Only skills whose keys are `allowed` are compared with each other. `context` is what was said before the message
+        and what is open beside it. If `grouped`, the best of those that say nearly the same has the others beside it.
         """
         given = self.candidates(message, allowed, max(k, _CANDIDATES), context)
-        with damage(self._path):
-            judged = judge(given, self.weights, recent)
-        explained = Explainer(given, judged)
         found: list[Found] = []
         places: list[int] = []
-        for at in judged.order():
-            with damage(self._path):
-                alike = (rank for rank, other in enumerate(places) if grouped and given.equivalent(other, at))
-                same = next(alike, None)
-                reasons = explained.why(at) if same is None and len(found) < k else ()
-            if same is not None:
-                found[same] = found[same]._replace(also=(*found[same].also, given.keys[at]))
-            elif reasons:
-                before = (found[-1].score, judged.scores[places[-1]]) if found else (1.0, 0.0)
-                found.append(Found(given.keys[at], judged.behind(at, *before), reasons))
-                places.append(at)
+        with damage(self._path):
+            judged = judge(given, self.weights)
+            explained, twins = Explainer(given, judged), Twins(given.rows if grouped else ())
+            for at in judged.order():
+                same = next((rank for rank, other in enumerate(places) if grouped and twins.are(other, at)), None)
+                if same is not None:
+                    found[same] = found[same]._replace(also=(*found[same].also, given.keys[at]))
+                elif len(found) < k and (reasons := explained.why(at)):
+                    before = (found[-1].score, judged.scores[places[-1]]) if found else (1.0, 0.0)
+                    found.append(Found(given.keys[at], judged.behind(at, *before), reasons))
+                    places.append(at)
         return tuple(found)
 
     def detect(self, message: str, *, allowed: Container[str] | None = None, context: str = "") -> Detected:
@@ -270,28 +246,28 @@ class Router:
         self, message: str, allowed: Container[str] | None = None, most: int = _CANDIDATES, context: str = ""
     ) -> Candidates:
         """The skills in question for a message, so many of them; nobody who is not allowed takes a place."""
-        with self._index.steady():
-            with damage(self._path):
-                looked = self._looked_up(message, context)
+        with self._index.steady(), damage(self._path):
+            alive = self._index.facts()[1]
+            asked, postings = self._read_message(message, context, alive)
+            rarity = features.rarities(postings, asked, alive)
+            totals = features.scores(postings, asked, rarity, alive)
             if allowed is not None:
-                self._shut_out(allowed, looked)
-            with damage(self._path):
-                return self._compared(looked, most)
+                self._shut_out(allowed, totals, most)
+            table = features.table(postings, asked, rarity, features.best(totals, most))
+            found = self._index.rows(table.slots)
+            keys, rows = tuple(found[slot][0] for slot in table.slots), tuple(found[slot][1] for slot in table.slots)
+            return Candidates(asked, table, keys, rows, features.compare(asked, table, rows), alive.count(1))
 
-    def _looked_up(self, message: str, context: str) -> _Looked:
-        """How well every skill matches the terms of a message."""
-        _, alive = self._index.facts()
+    def _read_message(self, message: str, context: str, alive: bytearray) -> tuple[Asked, Holders]:
+        """A message, in English and without typing errors where that finds more, and who has its terms."""
         asked, postings = self._asked(message, context)
         if reading := read_message(asked.text, lambda word: self._knows(word, alive)):
             own, english = (self._asked(text, context, message) for text in reading)
             asked, postings = max((own, english), key=lambda read: _described(read[0], read[1], alive))
-        guesses = self._guesses(asked, postings, alive)
-        if guesses:
+        if guesses := self._guesses(asked, postings, alive):
             asked = corrected(asked, guesses)
             postings = self._index.postings(asked.numbers)
-        rarity = features.rarities(postings, asked, alive)
-        totals = features.scores(postings, asked, rarity, alive)
-        return _Looked(asked, postings, rarity, totals, alive.count(1))
+        return asked, postings
 
     def _asked(self, read: str, context: str, message: str = "") -> tuple[Asked, Holders]:
         """A message as it is read, and who has its terms."""
@@ -304,25 +280,17 @@ class Router:
         """Does anybody have this word in name or description?"""
         return any(_is_described(found, alive) for found in self._index.postings(map(number, terms(word))).values())
 
-    def _compared(self, looked: _Looked, most: int) -> Candidates:
-        """The best of those that match, compared with each other."""
-        asked, postings, rarity, totals, _ = looked
-        given = features.table(postings, asked, rarity, totals, features.best(totals, most))
-        found = self._index.rows(given.slots)
-        keys, rows = tuple(found[slot][0] for slot in given.slots), tuple(found[slot][1] for slot in given.slots)
-        return Candidates(asked, given, keys, rows, features.compare(asked, given, rows), looked.total)
-
-    def _shut_out(self, allowed: Container[str], looked: _Looked) -> None:
+    def _shut_out(self, allowed: Container[str], totals: list[float], most: int) -> None:
         """Take away the scores of those who are not allowed, until all who would be looked at are."""
         seen: set[int] = set()
         while True:
-            fresh = [slot for slot in features.best(looked.totals, _CANDIDATES) if slot not in seen]
+            fresh = [slot for slot in features.best(totals, most) if slot not in seen]
             refused = [slot for slot, key in self._index.keys(fresh).items() if key not in allowed]
             if not refused:
                 return
             seen.update(fresh)
             for slot in refused:
-                looked.totals[slot] = 0.0
+                totals[slot] = 0.0
 
     def _guesses(self, asked: Asked, postings: Holders, alive: bytearray) -> dict[str, str]:
         """Mistyped words of a message: those that nobody has, where somebody has one that is spelled much alike."""

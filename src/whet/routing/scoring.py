@@ -17,7 +17,6 @@ quotes two words of the message or more as its trigger may still be offered.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from heapq import nlargest
 from math import exp, expm1, log1p, sqrt
 
@@ -26,7 +25,7 @@ from whet.records import NamedTuple
 from whet.routing import features
 from whet.routing.asking import likelihood
 from whet.skill.names import key as name_key
-from whet.skill.terms import WIDE, chunks, codes, is_common, key_terms, pieces, terms
+from whet.skill.terms import WIDE, codes, is_common, key_terms, spell, split_words, terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +53,6 @@ _ALIKE = 0.5
 """From which likeness on an earlier message says something about this one."""
 _APART = -2.0
 """What being about something that a skill says it is not for costs at most."""
-_RECENT = 0.1
-"""What use lately is worth: enough to decide between equals."""
 _GUESSED = 0.5
 """What a mistyped word counts."""
 _ONE_WORD = 0.7
@@ -114,7 +111,7 @@ class Judgement(NamedTuple):
         return round(min(self.sure[at], odds / (1 + odds)), 3)
 
 
-def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Judgement:
+def judge(given: Candidates, weights: Weights) -> Judgement:
     """Order the skills in question and tell how sure each is."""
     scores = features.weigh(features.standard(given.values), features.FEATURES, weights.words)
     names = Names(given.asked.text)
@@ -126,14 +123,10 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
     excluded = [sum(full.get(term, 0.0) for term in row.against) / mass for row in given.rows]
     example = [_example(worth, row) for row in given.rows]
     taught = [(_EXAMPLE if one > 0 else _COUNTEREXAMPLE) * one for one in example]
-    places = {key: at for at, key in enumerate(recent)}
-    keys = given.keys
-    around = _around(given.table)
-    for at, key in enumerate(keys):
-        scores[at] += _CONTEXT * around[at]
-        scores[at] += _SAID[naming[at]] + taught[at] + (_RECENT / (1 + places[key]) if key in places else 0.0)
+    for at, around in enumerate(_around(given.table)):
+        scores[at] += _CONTEXT * around + _SAID[naming[at]] + taught[at]
         scores[at] += _APART * min(excluded[at], _MOST_EXCLUDED) / _MOST_EXCLUDED
-    judged = Judgement(scores, keys, [], naming, excluded, example)
+    judged = Judgement(scores, given.keys, [], naming, excluded, example)
     seen = evidence(given, judged)
     asks = likelihood(given.asked.text, given.total)
     for at, likely in enumerate(features.weigh(seen, EVIDENCE, weights.sure)):
@@ -241,29 +234,37 @@ class Candidates(NamedTuple):
         known = self.rows[at].phrases
         return (text for start, size, text in known if said.issuperset(sequence[start : start + size]))
 
-    def equivalent(self, one: int, other: int) -> bool:
-        """Do two of the skills say nearly the same, as copies do, and skills of one name by two authors?"""
-        mine, theirs = self.rows[one], self.rows[other]
-        if name_key(mine.name) == name_key(theirs.name):
-            return _overlap(mine.sequence, theirs.sequence) >= _SAME_NAME
-        up_front = _overlap(mine.sequence[: 2 * mine.lead], theirs.sequence[: 2 * theirs.lead])
-        return up_front >= _COPY and _overlap(mine.sequence, theirs.sequence) >= _COPY
+
+class Twins:
+    """Which skills say nearly the same, as copies do, and skills of one name by two authors."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+        self._names = [name_key(row.name) for row in rows]
+        self._heads = [frozenset(memoryview(row.sequence).cast("H")[: row.lead]) for row in rows]
+        self._whole: dict[int, frozenset[int]] = {}
+
+    def are(self, one: int, other: int) -> bool:
+        """Are the skills at these places?"""
+        if self._names[one] == self._names[other]:
+            return _overlap(self._all(one), self._all(other)) >= _SAME_NAME
+        alike = _overlap(self._heads[one], self._heads[other]) >= _COPY
+        return alike and _overlap(self._all(one), self._all(other)) >= _COPY
+
+    def _all(self, at: int) -> frozenset[int]:
+        if at not in self._whole:
+            self._whole[at] = frozenset(memoryview(self._rows[at].sequence).cast("H"))
+        return self._whole[at]
 
 
-@lru_cache(maxsize=128)
-def _distinct(codes: bytes) -> frozenset[int]:
-    return frozenset(memoryview(codes).cast("H"))
+def _overlap(one: frozenset[int], other: frozenset[int]) -> float:
+    """The share of the terms of either that both have."""
+    both = len(one & other)
+    return both / max(1, len(one) + len(other) - both)
 
 
-def _overlap(one: bytes, other: bytes) -> float:
-    """The share of the terms of either that both have, each two bytes."""
-    mine, theirs = _distinct(one), _distinct(other)
-    both = len(mine & theirs)
-    return both / max(1, len(mine) + len(theirs) - both)
-
-
-_WORD = compile_late(r"[^\W_]+")
 _MARKED = compile_late(r"[$/`]([^\W_]+)\b|(?<![^\W_])([^\W_]+)[`'\"]?\s+skill\b")
+_MARKS = ("$", "/", "`", "skill")
 _DECLINING = tuple(
     f"-{words}-{article}"
     for words in (
@@ -289,12 +290,13 @@ class Names:
 
     def __init__(self, message: str) -> None:
         plain = message.casefold()
-        self._words = f"-{'-'.join(_WORD.findall(plain))}-"
-        self._marked = {one or other for one, other in _MARKED.findall(plain)}
+        self._words = f"-{'-'.join(spell(plain))}-"
+        marked = _MARKED.findall(plain) if any(sign in plain for sign in _MARKS) else ()
+        self._marked = {one or other for one, other in marked}
 
     def naming(self, name: str) -> Naming:
         """How the message takes this name."""
-        parts = _WORD.findall(name.casefold())
+        parts = spell(name)
         if not parts or (len(parts) == 1 and parts[0] not in self._marked):
             return ""
         wanted = f"-{'-'.join(parts)}-"
@@ -391,10 +393,9 @@ class Explainer:
 def _spellings(text: str) -> dict[str, str]:
     """Term -> the first word of the message that gave it; itself where words are not written apart."""
     found: dict[str, str] = {}
-    for chunk in chunks(text):
-        for part in pieces(chunk):
-            for term in terms(part):
-                found.setdefault(term, part if part < WIDE else term)
+    for word in split_words(text):
+        for term in terms(word):
+            found.setdefault(term, word if word < WIDE else term)
     return found
 
 

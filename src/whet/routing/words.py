@@ -14,15 +14,13 @@ from unicodedata import combining, normalize
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
-from whet.skill.terms import WIDE, is_common
+from whet.skill.terms import WIDE, is_common, split_scripts, split_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-_TOKEN = compile_late(rf"[{WIDE}-\uffff]+|[^\W_{WIDE}-\uffff]+(?:['’][^\W_{WIDE}-\uffff]+)?|[\W_]+")
-_ASCII_TOKEN = compile_late(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)?|[^A-Za-z0-9]+")
-"""The same for a text of nothing but ASCII; the other takes longer to compile than most messages to answer."""
+_TOKEN = compile_late(r"[^\W_]+(?:['’][^\W_]+)?|[\W_]+")
 _LANGUAGE = "@"
 """How a line of small words begins."""
 _TELLING = 7
@@ -55,23 +53,22 @@ def read_message(message: str, known: Callable[[str], bool]) -> Reading | None:
     Of several English words for one, the first is taken that is `known`.
     """
     small = small_words()
-    tokens = (_ASCII_TOKEN if message.isascii() else _TOKEN).findall(message)
-    folded = [_fold(token) for token in tokens]
-    told = Counter(language for plain in folded for language in small.get(plain, ()))
-    english = sum(plain.isalnum() and is_common(plain) for plain in folded)
+    heard = [_fold(word) for word in split_words(message)]
+    told = Counter(language for plain in heard for language in small.get(plain, ()))
+    english = sum(map(is_common, heard))
     language, most = max(told.items(), key=lambda row: row[1], default=("", 0))
     foreign = most > english
     if not foreign and english and message.isascii():
         return None
-    words = table()
+    words, tokens = table(), [part for token in _TOKEN.findall(message) for part in split_scripts(token)]
 
     def choose(meant: Sequence[str]) -> str:
         return next(filter(known, meant), meant[0])
 
     own: list[str] = []
     read: list[str] = []
-    for token, plain in zip(tokens, folded, strict=True):
-        kept, meant = token, token
+    for token in tokens:
+        kept, meant, plain = token, token, _fold(token)
         if plain >= WIDE:
             meant = _in_english(token, words, choose)
         elif foreign and language in small.get(plain, ()):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,6 +33,8 @@ def words(value: Any, *, separators: str = r"[,\s]") -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, str):
+        import re
+
         items: Iterable[Any] = (piece.strip(_AROUND) for piece in re.split(separators, _unbracketed(value)))
     elif isinstance(value, list | tuple):
         items = value

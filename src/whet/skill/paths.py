@@ -8,7 +8,6 @@ the disk leads elsewhere is for the rooms that hold the disk to find out.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 from whet.errors import UsageError
@@ -29,7 +28,7 @@ MAX_SEGMENTS = 16
 MAX_PORTABLE = 180
 """Characters of a path that fits below a user's directory on Windows, where many programs stop at 260."""
 
-_DEVICE = compile_late(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE)
+_DEVICE = compile_late(r"(?i)(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?")
 _FORBIDDEN = compile_late(r'[<>"|?*]')
 _SHOWN = 80
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, groupby
 from unicodedata import normalize
 from zlib import crc32
 
@@ -76,10 +76,10 @@ _BETWEEN = bytes(ord(" ") if code in _APART and chr(code) not in _JOINTS else co
 _ASCII_CHUNK = compile_late(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
 _JOINT = compile_late(r"[-_.]")
 _HUMPS = compile_late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_LETTERS = rf"[^\W_{WIDE}-\U0010ffff](?:[^\W_{WIDE}-\U0010ffff]|[{MARKS}])*"
-_ANY_CHUNK = compile_late(rf"(?:(?=[{WIDE}-\U0010ffff])[^\W_])+|{_LETTERS}(?:[-_.'’]{_LETTERS})*")
-"""What finds words of any script."""
-_ANY_WORD = compile_late(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
+_LETTERS = rf"[^\W_](?:[^\W_]|[{MARKS}])*"
+_ANY_CHUNK = compile_late(rf"{_LETTERS}(?:[-_.'’]{_LETTERS})*")
+_ANY_WORD = compile_late(_LETTERS)
+"""Words of any script. A class with a large range, such as `WIDE` and all after it, takes milliseconds to compile."""
 _MOST_KNOWN = 131_072
 """Tokens whose numbers are kept."""
 _LONGEST = 40
@@ -129,20 +129,25 @@ def key_terms(text: str) -> frozenset[str]:
 
 def chunks(text: str) -> list[str]:
     """The words of a text as they are written, identifiers in one piece."""
-    return _ASCII_CHUNK.findall(text) if text.isascii() else _ANY_CHUNK.findall(normalize("NFKC", text))
+    if text.isascii():
+        return _ASCII_CHUNK.findall(text)
+    found = (part for chunk in _ANY_CHUNK.findall(normalize("NFKC", text)) for part in split_scripts(chunk))
+    return [part for part in (part.strip("-_.'’") for part in found) if part]
 
 
-def pieces(chunk: str) -> list[str]:
-    """The parts of an identifier, and then the whole."""
-    parts = _JOINT.split(chunk)
-    return [part for part in parts if part] + ([chunk] if len(parts) > 1 else [])
+def split_scripts(word: str) -> list[str]:
+    """The parts of a word that are of scripts with spaces between words, and of scripts without."""
+    return [word] if max(word) < WIDE else ["".join(run) for _, run in groupby(word, WIDE.__le__)]
 
 
 def spell(text: str) -> list[str]:
     """The plain words of a text without case, fillers among them and identifiers taken apart."""
-    if text.isascii():
-        return text.lower().translate(_APART).split()
-    return _ANY_WORD.findall(text.casefold())
+    return split_words(text.casefold())
+
+
+def split_words(text: str) -> list[str]:
+    """The same as they are written."""
+    return text.translate(_APART).split() if text.isascii() else _ANY_WORD.findall(text)
 
 
 def plain_terms(text: str) -> list[str]:

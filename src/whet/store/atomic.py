@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import sys
 import time
@@ -47,7 +46,7 @@ else:
     _NEW, _FILE = os.O_NOFOLLOW, os.O_RDONLY | os.O_NOFOLLOW
     _ANY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
-_LEFTOVER = compile_late(r"\.(?P<name>.+)\.whet-(?P<kind>tmp|old)-[0-9a-f]{16}(?:-journal|-wal|-shm)?", re.DOTALL)
+_LEFTOVER = compile_late(r"(?s)\.(?P<name>.+)\.whet-(?P<kind>tmp|old)-[0-9a-f]{16}(?:-journal|-wal|-shm)?")
 _PAUSES = (0.01, 0.03, 0.1, 0.3, 0.6) if _WINDOWS else ()
 """Seconds. Windows renames nothing that a process has open, if only a virus scanner, so it is asked again."""
 _LONGEST_NAME = 200

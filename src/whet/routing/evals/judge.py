@@ -135,7 +135,7 @@ class IndexJudge:
         return self._ask(lambda router: router.confidence(message, key))
 
     def _ask(self, question: Callable[[Router], T]) -> T:
-        return self._index_manager.ask(lambda router, _: question(self._router or router), self._snapshot)
+        return self._index_manager.ask(lambda router: question(self._router or router), self._snapshot)
 
 
 class Trial:
