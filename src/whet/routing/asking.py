@@ -70,13 +70,13 @@ def signs(message: str) -> set[str]:
 
 def _split(text: str) -> Iterator[str]:
     """The words, numbers and signs of a text. An expression takes long to load, and most texts need none."""
-    for part in text.translate(_APART).split() if text.isascii() else (text,):
+    for part in text.translate(_APART).split() if text.isascii() else split_scripts(text):
         one, quote, other = part.partition("'")
         is_word = one.isalpha() and (not quote or other.isalpha())
-        if part.isascii() and (is_word or part.isdigit() or part in _SIGNS):
+        if part[0] >= WIDE or (part.isascii() and (is_word or part.isdigit() or part in _SIGNS)):
             yield part
         else:
-            yield from (piece for word in _WORD.findall(part) for piece in split_scripts(word))
+            yield from _WORD.findall(part)
 
 
 @cache

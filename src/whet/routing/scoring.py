@@ -390,12 +390,17 @@ class Explainer:
         return self._spelled.get(term, term)
 
 
+_PUNCTUATION = "\"'`“”‘’.,;:!?()[]{}<>*"
+"""What stands around a word and is no part of it."""
+
+
 def _spellings(text: str) -> dict[str, str]:
     """Term -> the first word of the message that gave it; itself where words are not written apart."""
     found: dict[str, str] = {}
-    for word in split_words(text):
-        for term in terms(word):
-            found.setdefault(term, word if word < WIDE else term)
+    for word in text.split():
+        for part in (*split_words(word), word.strip(_PUNCTUATION)):
+            for term in terms(part):
+                found.setdefault(term, part if part < WIDE else term)
     return found
 
 
