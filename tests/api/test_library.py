@@ -79,11 +79,11 @@ def test_opening_reads_and_writes_nothing(world: World) -> None:
     assert (sorted(os.listdir(world.home)), sorted(os.listdir(world.state))) == before
 
 
-def test_the_first_look_on_a_fresh_machine_makes_the_directory_and_finds_nothing(world: World) -> None:
+def test_the_first_look_on_a_fresh_machine_makes_no_directory_and_finds_nothing(world: World) -> None:
     library = world.library()
     answer = library.skills().to_json()
     assert (answer["success"], answer["skills"]) == (True, [])
-    assert os.listdir(world.home / ".agents" / "skills") == []
+    assert os.listdir(world.home) == []
     assert names(world.library("missing")) == []
     assert not (world.top / "missing").exists()
 

@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 PROCESSES = True
 
 
-def test_the_first_list_answers_and_makes_the_place_for_skills(
+def test_the_first_list_answers_and_makes_nothing_in_the_home(
     home: Path, whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     run = whet("list", "--json")
     answer = json.loads(run.stdout)
     assert (run.returncode, run.stderr, answer["success"]) == (0, "", True)
     assert (answer["skills"], answer["count"], answer["total"], answer["next"]) == ([], 0, 0, None)
-    assert (home / ".agents" / "skills").is_dir()
-    assert sorted(path.name for path in home.iterdir()) == [".agents"]
+    assert [*home.iterdir()] == []
 
 
 def test_with_only_one_root_the_first_list_is_empty_not_an_error(

@@ -22,7 +22,7 @@ from whet.library.discovery import (
     verify,
 )
 from whet.library.files import inside
-from whet.library.roots import Place, Root, new_root, user_root
+from whet.library.roots import Place, Root, new_root
 from whet.library.skill_id import SkillId, portable, skill_id
 from whet.library.state import Decisions
 from whet.notes import Note
@@ -223,8 +223,6 @@ class Workspace:
 
     def snapshot(self) -> Snapshot:
         """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""
-        if self._snapshot is None:
-            self._make_user_root()
         found = self._look_until_whole(self._snapshot)
         if not found.whole:
             from contextlib import suppress
@@ -300,14 +298,6 @@ class Workspace:
         known = {card.path: card for card in old.cards()} if old else {}
         changed = [card for card in shelf.cards() if known.get(card.path) != card]
         return review_changed(self.gate, self.decisions, changed, config) if changed else {}
-
-    def _make_user_root(self) -> None:
-        """On a fresh machine, make the directory people put their skills in. Not being able to is no reason to fail."""
-        if self.explicit is None and not os.path.isdir(root := user_root(self.place)):
-            from contextlib import suppress
-
-            with suppress(OSError):
-                os.makedirs(root, exist_ok=True)
 
     def find(self, name: str) -> tuple[Card, ResolvedConfig]:
         """The skill of that name, checked against the disk, without looking at the others where that is safe.
