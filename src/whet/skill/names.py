@@ -30,6 +30,8 @@ _NOTHING_TO_SEE = compile_late(f"[{_FILLERS}{_VARIATION_SELECTORS}]")
 
 _LOOKED_AT = 128
 """Characters of a name that `closest` looks at; a longer one is no typing mistake."""
+_PART = 3
+"""Letters from which on a part of a name says something about it."""
 _PROBES = 8
 """Letter pairs of a long name that are looked for first; a candidate with few of them is not compared further."""
 _FINALISTS = 64
@@ -136,8 +138,9 @@ def split_qualified(text: str) -> Qualified:
 def closest(name: str, candidates: Iterable[str], limit: int = 5) -> tuple[str, ...]:
     """The candidates a person who typed `name` may have meant, best first.
 
-    Same key, then prefix, then part of the name; where these are too few, small typing mistakes and names that share
-    many letter pairs. One pass over the candidates with substring tests only; edit distance for a few finalists.
+    Same key, then prefix, then part of the name (one or two letters only where a word begins); where these are too few,
+    small typing mistakes and names that share many letter pairs. One pass over the candidates with substring tests
+    only; edit distance for a few finalists.
     """
     wanted = key(name[:_LOOKED_AT]).replace(" ", "-")
     if not wanted or limit < 1:
@@ -146,7 +149,7 @@ def closest(name: str, candidates: Iterable[str], limit: int = 5) -> tuple[str, 
     others: list[tuple[str, str]] = []
     for candidate in dict.fromkeys(candidates):
         text = key(candidate).replace(" ", "-")
-        if wanted in text:
+        if (wanted if len(wanted) >= _PART else f"-{wanted}") in f"-{text}":
             kind = 0 if text == wanted else 1 if text.startswith(wanted) else 2
             near.append((kind, len(text), text, candidate))
         else:
