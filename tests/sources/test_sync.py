@@ -129,7 +129,7 @@ def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: Worl
 
 
 def test_undoing_a_removal_restores_exactly_the_links_that_it_removed(world: World) -> None:
-    world.sync("claude-code", "kiro")
+    world.sync("claude-code", "kiro", names=("alpha", "beta"))
     after = shape(world.home)
     with world.library() as library:
         editor, history = library.edit, library.history
@@ -143,10 +143,88 @@ def test_undoing_a_removal_restores_exactly_the_links_that_it_removed(world: Wor
             editor.apply([{"action": "delete", "name": "alpha"}])
             history.undo()
             assert shape(world.home) == without
-        world.sync("kiro")
+        world.sync("kiro", names=("alpha", "beta"))
         editor.apply([{"action": "delete", "name": "alpha"}])
         history.undo()
         assert {*world.states()} == {".claude/skills/beta", ".kiro/skills/alpha", ".kiro/skills/beta"}
+
+
+ABOUT = "Does gamma for everybody who needs it. Use when asked for gamma."
+NEW = {"action": "create", "name": "gamma", "body": "Do it.", "description": ABOUT}
+_TEMPLATE = "TODO: the first action, with the exact command and one default."
+
+
+def test_a_client_that_was_synced_gets_skills_that_come_later(world: World) -> None:
+    world.sync("claude-code")
+    before, elsewhere = shape(world.home), world.skill("delta", where=world.top / "source")
+    with world.library() as library:
+        assert library.edit.apply([NEW]).notes == ("Made the link to gamma for claude-code.",)
+        installed = library.sources.install(str(elsewhere), override="It is ours.")
+        assert installed.warnings == ("Made the link to delta for claude-code.",)
+        links = {key: value[1] for key, value in shape(world.home).items() if value[0] == "link"}
+        assert links == {
+            f".claude/skills/{name}": f"../../.agents/skills/{place}"
+            for name, place in (("alpha", "alpha"), ("beta", "group/beta"), ("delta", "delta"), ("gamma", "gamma"))
+        }
+        library.history.undo(str(library.history.entries("gamma").entries[-1].id))
+        library.sources.uninstall("delta")
+    assert {key for key in shape(world.home) if "/skills/" in key} == {key for key in before if "/skills/" in key}
+
+
+def test_a_draft_is_linked_when_it_is_finished(world: World) -> None:
+    world.sync("claude-code")
+    with world.library() as library:
+        assert library.edit.apply([{**NEW, "body": _TEMPLATE}]).notes == ("TODO is left over from a draft.",)
+        assert ".claude/skills/gamma" not in world.states()
+        finished = library.edit.apply([{"action": "edit", "name": "gamma", "body": "Do it."}])
+        assert finished.notes == ("Made the link to gamma for claude-code.",)
+    assert world.states()[".claude/skills/gamma"] == "fine"
+
+
+def test_a_copy_is_updated_with_its_skill(world: World) -> None:
+    world.sync("kiro", how="copy")
+    with world.library() as library:
+        change = {"action": "patch", "name": "alpha", "find": "Body.", "replace": "Text."}
+        assert library.edit.apply([change]).notes == ("Updated the copy of alpha for kiro.",)
+        assert "Text." in (world.home / ".kiro/skills/alpha/SKILL.md").read_text()
+        library.history.undo()
+        assert world.states() == {".kiro/skills/alpha": "fine", ".kiro/skills/beta": "fine"}
+        assert library.edit.apply([NEW]).notes == ("Made the copy of gamma for kiro.",)
+
+
+def test_a_client_of_which_single_skills_or_nothing_is_synced_gets_no_others(world: World) -> None:
+    world.sync("claude-code", names=("alpha",))
+    world.sync("kiro")
+    world.undo(clients=("kiro",))
+    with world.library() as library:
+        assert library.edit.apply([NEW]).notes == ()
+    assert {*world.states()} == {".claude/skills/alpha"}
+
+
+def test_what_is_in_the_way_of_a_new_link_stays(world: World) -> None:
+    world.sync("claude-code")
+    theirs = world.home / ".claude" / "skills" / "gamma"
+    theirs.write_text("Theirs.")
+    with world.library() as library:
+        assert library.edit.apply([NEW]).notes == ()
+    assert (theirs.read_text(), ".claude/skills/gamma" in world.states()) == ("Theirs.", False)
+
+
+def test_a_project_that_was_synced_gets_skills_that_come_later(world: World) -> None:
+    (world.project / ".agents" / "skills").mkdir(parents=True)
+    with world.library() as library:
+        library.settings.trust()
+        library.sources.sync(library.sources.plan_sync("claude-code", here=True))
+        assert library.edit.apply([NEW], here=True).notes == ("Made the link to gamma for claude-code.",)
+        assert os.readlink(world.project / ".claude/skills/gamma") == "../../.agents/skills/gamma"
+        assert library.edit.apply([{**NEW, "name": "delta"}]).notes == (), "which is no skill of the project"
+
+
+def test_syncing_before_there_is_a_skill_links_the_first_one(world: World) -> None:
+    rmtree(world.home / ".agents")
+    assert world.sync("claude-code").steps == ()
+    with world.library() as library:
+        assert library.edit.apply([NEW]).notes == ("Made the link to gamma for claude-code.",)
 
 
 def test_disabling_a_skill_for_one_surface_restores_no_link_for_another_client(world: World) -> None:

@@ -237,14 +237,17 @@ class Library:
             follow_skills(self.workspace.state, commits)
         return ()
 
-    def _finish_links(self, _commits: Sequence[Committed]) -> Iterable[str]:
+    def _finish_links(self, commits: Sequence[Committed]) -> Iterable[str]:
         from whet.store.intents import SYNC
 
-        if not self.edit.journal.intents.open(SYNC):
-            return ()
-        from whet.sources.sync.apply import finish_following
+        notes: list[str] = []
+        if self.edit.journal.intents.open(SYNC):
+            from whet.sources.sync.apply import finish_following
 
-        return tuple(finish_following(self.workspace.state))
+            notes.extend(finish_following(self.workspace.state))
+        if self.workspace.state.read("SELECT 1 FROM synced WHERE kind = 'client' LIMIT 1"):
+            notes.extend(self.sources.follow_synced(commits))
+        return tuple(notes)
 
     def _follow_locks(self, commits: Sequence[Committed], planned: Any) -> None:
         if planned is not None or any(commit.moved or commit.back or not commit.after for commit in commits):

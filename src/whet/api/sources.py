@@ -663,13 +663,15 @@ class SkillSources:
         here: bool = False,
         names: Sequence[str] = (),
         force: bool = False,
+        only: Sequence[str] = (),
     ) -> SyncPlan:
         """A plan to give these clients, or all installed ones, the skills of the user or of the project.
 
         A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
         except with `force`. No client gets a skill that is disabled for it. A skill that is listed as `manual` or has
-        `disable-model-invocation` does not go to a client whose model would see it, unless `names` has it. Nothing is
-        changed yet; `sync` does what the plan says.
+        `disable-model-invocation` does not go to a client whose model would see it, unless `names` has it. `only` are
+        the paths, seen from the root, of the skills that the plan is about. Nothing is changed yet; `sync` does what
+        the plan says.
         """
         from whet.sources.sync.plan import known_clients, plan_sync
 
@@ -695,6 +697,7 @@ class SkillSources:
                 for client in known_clients()
                 if disabled.source(card, client) is not None
             ),
+            only=only,
         )
 
     def _refused(self) -> tuple[tuple[str, str], ...]:
@@ -711,7 +714,8 @@ class SkillSources:
     def sync(self, plan: SyncPlan) -> SyncReport:
         """Apply a plan of `plan_sync`, as far as nothing has changed since it was made.
 
-        `steps` have an `outcome` each; one that fails does not stop the others.
+        `steps` have an `outcome` each; one that fails does not stop the others. A client that got all skills gets
+        those that come later, too, until `unsync`.
         """
         from whet.sources.sync.apply import apply_sync
 
@@ -722,6 +726,27 @@ class SkillSources:
         from whet.sources.sync.apply import undo_sync
 
         return undo_sync(self._place, self._workspace.state, project=here, clients=clients)
+
+    def follow_synced(self, commits: Sequence[Committed]) -> Iterator[str]:
+        """After a change, give new skills to the clients that were synced, and update copies; a sentence about each."""
+        from whet.sources.sync.apply import describe_steps, place_of
+        from whet.sources.sync.plan import base_of
+        from whet.sources.sync.record import read_followers
+
+        if not (followers := read_followers(self._workspace.state)):
+            return
+        # Of a skill that is back, exactly the links return that went with it.
+        changed = [(one, one.after) for one in commits if one.after and (one.before or not one.back)]
+        places = [place_of(commit.entry.path, skill) for commit, skill in changed]
+        for here in (False, True) if self._workspace.explicit is None else (False,):
+            root, base = self._workspace.new_root(project=here), base_of(self._place, project=here)
+            paths = [path for at, path in places if path and at == os.path.realpath(root)]
+            ways: dict[Literal["link", "copy"], list[str]] = {}
+            for one in followers:
+                if paths and (one.root, one.base) == (root, base):
+                    ways.setdefault(one.how, []).append(one.client)
+            for how, clients in ways.items():
+                yield from describe_steps(self.sync(self.plan_sync(*clients, how=how, here=here, only=paths)).steps)
 
     def synced(self, *clients: str) -> tuple[Synced, ...]:
         """What syncing made, and how it is now."""

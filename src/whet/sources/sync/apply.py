@@ -34,16 +34,19 @@ from whet.sources.sync.plan import (
     target_of,
 )
 from whet.sources.sync.record import (
+    Follower,
     How,
     Made,
     Record,
     begin,
     content_digest,
     link_text,
+    read_followers,
     read_record,
     set_aside,
     source_of,
     standing,
+    write_followers,
     write_record,
     writing,
 )
@@ -127,6 +130,8 @@ def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport
     with writing(state):
         work = Work(state, plan.root, plan.base, read_record(state))
         work.clean_up(plan.clients)
+        if not (plan.names or plan.only):
+            _begin_to_follow(plan, state)
         again = plan_sync(
             place,
             state,
@@ -139,11 +144,23 @@ def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport
             refused=plan.refused,
             manual=plan.manual,
             disabled=plan.disabled,
+            only=plan.only,
         )
         fresh = {(step.client, step.path): step for step in again.steps}
         steps = [_still(step, fresh.get((step.client, step.path))) for step in plan.steps]
         work.do([done.step for done in steps if done.outcome == "done"])
         return SyncReport(tuple(work.done.get(done.step, done) for done in steps), tuple(work.cleaned))
+
+
+def _begin_to_follow(plan: SyncPlan, state: StateDatabase) -> None:
+    """Write down that the clients of a sync of all skills get those that come later, too."""
+    left_out = {step.client for step in plan.steps if not step.name}
+    new = {Follower(one, plan.base, plan.root, plan.how) for one in plan.clients if one not in left_out}
+    known = read_followers(state)
+    places = {(one.client, one.base) for one in new}
+    followers = new.union(one for one in known if (one.client, one.base) not in places)
+    if followers != {*known}:
+        write_followers(state, followers)
 
 
 def _still(step: Step, now: Step | None) -> Done:
@@ -163,7 +180,12 @@ def undo_sync(
     """Take back everything that sync made at home or in the project, or only for some clients, and nothing else."""
     with writing(state):
         work = Work(state, "", base_of(place, project=project), read_record(state))
-        work.undo(named(clients))
+        chosen = named(clients)
+        known = read_followers(state)
+        left = [one for one in known if one.base != work.base or (chosen and one.client not in chosen)]
+        if len(left) < len(known):
+            write_followers(state, left)
+        work.undo(chosen)
         return SyncReport(tuple(work.done.values()), tuple(work.cleaned))
 
 
@@ -218,11 +240,11 @@ def follow_skills(state: StateDatabase, commits: Sequence[Committed]) -> None:
     for commit in commits:
         before, after = commit.before, commit.after
         if commit.back and after and not before:
-            back.add(_place_of(commit.entry.path, after))
+            back.add(place_of(commit.entry.path, after))
         elif before and not after:
-            gone[_place_of(commit.entry.path, before)] = ""
+            gone[place_of(commit.entry.path, before)] = ""
         elif commit.moved and before and after and before.root == after.root:
-            gone[_place_of(commit.entry.path, after)[0], before.path] = after.path
+            gone[place_of(commit.entry.path, after)[0], before.path] = after.path
     if not (gone or back):
         return
 
@@ -279,7 +301,7 @@ def _begin_following(state: StateDatabase, follow: Callable[[Made], list[Step] |
             begin(state, record, (), work=payload)
 
 
-def _place_of(path: str, skill: SkillId) -> tuple[str, str]:
+def place_of(path: str, skill: SkillId) -> tuple[str, str]:
     """The real root of the skill in a directory, which may be gone, and its path below the root."""
     return os.path.realpath(path.removesuffix(os.path.join(os.sep, *skill.path.split("/")))), skill.path
 
@@ -308,7 +330,12 @@ def finish_following(state: StateDatabase) -> Iterator[str]:
             job.forget(*work.get("forget", ()))
             job.resume(Step(**step) for step in work["steps"])
             done += job.done.values()
-    for word, states in (("Removed", ("remove",)), ("Made", MAKING)):
+    yield from describe_steps(done)
+
+
+def describe_steps(done: Sequence[Done]) -> Iterator[str]:
+    """A sentence about what was removed and what was made, and one about each step that failed."""
+    for word, states in (("Removed", ("remove",)), ("Made", ("make", "replace")), ("Updated", ("refresh",))):
         made = [one.step for one in done if one.outcome == "done" and one.step.state in states]
         if made:
             linked, several = all(step.how == "link" for step in made), len(made) > 1
@@ -316,7 +343,7 @@ def finish_following(state: StateDatabase) -> Iterator[str]:
             skills = ", ".join(dict.fromkeys(step.name for step in made))
             clients = ", ".join(dict.fromkeys(step.client for step in made))
             yield f"{word} the {what} {skills} for {clients}."
-    yield from (f"{one.step.path}: {one.message}" for one in done if one.outcome == "failed")
+    yield from (f"{one.step.path}: {one.message}" for one in done if one.outcome in ("failed", "changed"))
 
 
 def _now(made: Made) -> Literal["fine", "stale", "edited", "broken", "gone", "replaced"]:
@@ -566,6 +593,7 @@ def repair_sync(
         found = {made.path: made for made in _links(place, roots, projects)}
         kept = set_aside(state)
         write_record(state, Record(found))
+        write_followers(state, ())
     return Repaired(kept, tuple(sorted(found)))
 
 

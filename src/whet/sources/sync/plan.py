@@ -119,6 +119,8 @@ class SyncPlan(NamedTuple):
     """The directories of skills that are listed as `manual`."""
     disabled: tuple[tuple[str, str], ...] = ()
     """The directories of disabled skills, each with a client that does not get it."""
+    only: tuple[str, ...] = ()
+    """The skills that it is about, by their paths seen from the root; without, all."""
 
     def to_json(self) -> Json:
         """The plan as JSON."""
@@ -138,19 +140,21 @@ def plan_sync(
     refused: Collection[tuple[str, str]] = (),
     manual: Collection[str] = (),
     disabled: Collection[tuple[str, str]] = (),
+    only: Collection[str] = (),
 ) -> SyncPlan:
     """What it takes to give these clients the skills of the root; without clients, all that this person has.
 
     Clients that read the root themselves get nothing unless `force` says so. With `names`, only those skills. No client
     gets a skill whose directory is `refused`, or `disabled` for it, or `manual` unless `names` has it: what was made of
-    one is removed.
+    one is removed. With `only`, nothing is done about skills with other paths.
     """
     root, base = os.path.abspath(root), base_of(place, project=project)
     check_root(root, base, project=project)
     chosen = named(clients) or present_clients(place)
     record = read_record(state)
-    kept = (tuple(refused), tuple(manual), tuple(disabled))
-    looking = _Looking(root, base, how, record, frozenset(names), dict(refused), frozenset(manual), frozenset(disabled))
+    kept = (tuple(refused), tuple(manual), tuple(disabled), tuple(only))
+    denied = (dict(refused), frozenset(manual), frozenset(disabled))
+    looking = _Looking(root, base, how, record, frozenset(names), frozenset(only), *denied)
     looking.check_names()
     steps: list[Step] = []
     for folder in folders(place, root, chosen, project=project):
@@ -169,6 +173,7 @@ class _Looking:
         how: How,
         record: Record,
         names: Collection[str],
+        only: Collection[str],
         refused: Mapping[str, str],
         manual: Collection[str],
         disabled: Collection[tuple[str, str]],
@@ -177,6 +182,7 @@ class _Looking:
         self.base = base
         self.how = how
         self.names = names
+        self.only = only
         self.refused = refused
         self.manual = manual
         self.disabled = disabled
@@ -213,6 +219,9 @@ class _Looking:
         taken: dict[str, str] = {}
         for source, name in self.skills.items():
             path = os.path.join(folder.path, name)
+            if self.only and source not in self.only:
+                taken.setdefault(name.casefold(), source)
+                continue
             if denied := self.denied(folder.client, source):
                 if not self.names or name in self.names:
                     message = f"{MESSAGES[denied]} {self.refused.get(_join(self.root, source), '')}".rstrip()
@@ -279,7 +288,7 @@ class _Looking:
         for made in self.mine.values():
             if made.client != folder.client or made.root != self.root or made.name.casefold() in taken:
                 continue
-            if self.names and made.name not in self.names:
+            if (self.names and made.name not in self.names) or (self.only and made.source not in self.only):
                 continue
             found = standing(made)
             if found in ("ours", "edited"):
@@ -383,8 +392,11 @@ def folders(place: Place, root: str, names: Collection[str], *, project: bool) -
 
 
 def check_root(root: str, base: str, *, project: bool) -> None:
-    """Refuse a root that is not there, and one that a project's links would have to leave the project for."""
-    if not os.path.isdir(root):
+    """Refuse a root that is not there, and one that a project's links would have to leave the project for.
+
+    The usual directory of skills may come later.
+    """
+    if not os.path.isdir(root) and (os.path.lexists(root) or root != _join(base, _SHARED)):
         hint = "Put skills there first. `whet sync --undo` removes what was synced."
         raise NotFoundError("path-not-found", f"There is no directory {root}.", hint=hint, path=root)
     if project and not inside(os.path.realpath(root), os.path.realpath(base)):
@@ -397,7 +409,7 @@ def skills_below(root: str) -> dict[str, str]:
 
     As in a library, but a link may lead to a skill and not to a whole category, and the root itself is none.
     """
-    found, problems = find_skills(root, LIBRARY)
+    found, problems = find_skills(root, LIBRARY) if os.path.isdir(root) else ((), ())
     for _, problem in problems:
         if problem.code != "too-deep":
             raise problem

@@ -67,6 +67,16 @@ class Made(NamedTuple):
         return os.path.basename(self.path)
 
 
+class Follower(NamedTuple):
+    """A client that gets every skill of a root, also those that come later."""
+
+    client: str
+    base: str
+    """The home or the project."""
+    root: str
+    how: How
+
+
 class Record(NamedTuple):
     """Everything that was made, or is about to be."""
 
@@ -89,16 +99,20 @@ def read_record(state: StateDatabase) -> Record:
     try:
         record = _parse(
             [json.loads(entry) for kind, entry in read_rows(state) if kind == "made"],
-            [json.loads(entry) for kind, entry in read_rows(state) if kind != "made"],
+            [json.loads(entry) for kind, entry in read_rows(state) if kind == "directory"],
         )
         for intent in intents:
             begun = _parse(intent.payload["made"], intent.payload["directories"])
             record = add(record, begun.made.values(), begun.directories, intent.id)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        message = f"The record of synced skills is damaged: {str(error) or type(error).__name__}."
-        hint = "Run `whet doctor --repair`; it keeps the record and recovers the links from their targets."
-        raise InvalidError("sync-damaged", message, hint=hint, path=state.path) from error
+        raise _damaged(state, error) from error
     return record
+
+
+def _damaged(state: StateDatabase, error: Exception) -> InvalidError:
+    message = f"The record of synced skills is damaged: {str(error) or type(error).__name__}."
+    hint = "Run `whet doctor --repair`; it keeps the record and recovers the links from their targets."
+    return InvalidError("sync-damaged", message, hint=hint, path=state.path)
 
 
 def add(record: Record, made: Iterable[Made], directories: Iterable[str], id_: str) -> Record:
@@ -115,6 +129,23 @@ def add(record: Record, made: Iterable[Made], directories: Iterable[str], id_: s
 def read_rows(state: StateDatabase) -> list[tuple[Any, ...]]:
     """The record as it is stored."""
     return state.read("SELECT kind, entry FROM synced ORDER BY number")
+
+
+def read_followers(state: StateDatabase) -> tuple[Follower, ...]:
+    """The clients that get what is new. Raises InvalidError `sync-damaged`."""
+    try:
+        rows = [json.loads(entry) for kind, entry in read_rows(state) if kind == "client"]
+        return tuple(Follower(**row) for row in rows)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _damaged(state, error) from error
+
+
+def write_followers(state: StateDatabase, followers: Iterable[Follower]) -> None:
+    """Write down the clients that get what is new."""
+    rows = [("client", json.dumps(one._asdict())) for one in sorted(followers)]
+    with state.write() as connection:
+        connection.execute("DELETE FROM synced WHERE kind = 'client'")
+        connection.executemany("INSERT INTO synced (kind, entry) VALUES (?, ?)", rows)
 
 
 def _parse(made: Any, directories: Any) -> Record:
@@ -162,7 +193,7 @@ def write_record(state: StateDatabase, record: Record) -> Record:
     rows = [("made", json.dumps(record.made[key]._asdict())) for key in sorted(record.made)]
     rows += [("directory", json.dumps(path)) for path in record.directories]
     with state.write() as connection:
-        connection.execute("DELETE FROM synced")
+        connection.execute("DELETE FROM synced WHERE kind != 'client'")
         connection.executemany("INSERT INTO synced (kind, entry) VALUES (?, ?)", rows)
         for id_ in record.open:
             Intents(state, system_clock).settle(id_)

@@ -32,14 +32,14 @@ _SYNC_DONE = {"refresh": "refreshed", "replace": "replaced", "remove": "removed"
 def configure_sync(parser: Parser) -> None:
     parser.details = (
         "Your skills are in ~/.agents/skills (a project's are in .agents/skills). A client that looks elsewhere gets a "
-        "link to each skill, or a copy. When you remove or rename a skill, its links and copies follow. Sync leaves "
-        "out skills that still have template text or TODO. It never changes anything that it did not make, and --undo "
-        "removes exactly what it made."
+        "link to each skill, or a copy. From then on, links and copies follow when you add, change, rename or remove a "
+        "skill; with --skill, only those skills do. Sync leaves out skills that still have template text or TODO. It "
+        "never changes anything that it did not make, and --undo removes exactly what it made."
     )
     text = "The clients, such as claude-code, codex, cursor, gemini (default: all installed clients)."
     parser.positional("clients", "CLIENT", text, many=True, optional=True)
     skill_option(parser)
-    parser.option("--copy", text="Make copies instead of links; the next sync updates them.")
+    parser.option("--copy", text="Make copies instead of links.")
     parser.option("--force", text="Include clients that read .agents/skills themselves.")
     parser.option("--dry-run", text="Only show what would be done.")
     parser.option("--undo", text="Remove what sync made.")
@@ -87,11 +87,14 @@ def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
     about = [done for done in report.steps if done.step.state in _CLIENT_STATES]
     told = {done.step.client: done.message or done.step.message for done in about}
     screen.say(*(f"{client}: {message}" for client, message in told.items()))
-    if not report.steps and not options.undo:
+    if not (report.steps or options.undo or options.clients):
         screen.say("No other client is installed.")
         screen.hint("Name one, such as `whet sync claude-code`.")
         return
-    screen.say(f"{plural(len(changes), 'change')} {'would be ' if options.dry_run else ''}made.")
+    later = ""
+    if not (options.dry_run or options.undo or options.skill):
+        later = f" Skills that you add later are {'copied' if options.copy else 'linked'}, too."
+    screen.say(f"{plural(len(changes), 'change')} {'would be ' if options.dry_run else ''}made.{later}")
 
 
 def render_synced(made: Sequence[Synced], screen: Screen, _options: Namespace) -> None:
