@@ -165,7 +165,7 @@ def test_skills_that_simply_lie_there(machine: Machine, tmp_path: Path) -> None:
     assert machine.ask("sources", "adopt", "nots", code=1)["suggestions"] == ["notes"]
     assert machine.says("sources", "adopt", "notes")[1] == "Adopted notes\n  It has no source; updates skip it.\n"
     assert machine.says("sources", "adopt", "review", "--from", str(shared))[1] == (
-        f"Adopted review, revision {content(BETTER)[7:17]}  safe\n"
+        f"Adopted review, digest {content(BETTER)[7:17]}  safe\n"
         f"  It comes from path:{shared}#path=review. The differences are your edits.\n"
     )
     assert machine.text("review") == REVIEW["SKILL.md"], "nothing was changed"

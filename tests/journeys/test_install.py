@@ -108,7 +108,7 @@ def test_a_repository_through_its_whole_life(kind: str, tmp_path: Path) -> None:
         updated(team, second)
         decided(team, second)
         pinned(team, second)
-        taken_back(team, second)
+        taken_back(team)
         brought_back(team)
 
 
@@ -125,7 +125,7 @@ def looked_at(team: Team) -> None:
         "notes": [],
     }
     code, shown, said = machine.says("show", team.url, "--skill", "notes")
-    assert (code, said) == (0, f"{team.url} at revision {first[:10]}, a community source: 1 skill.\n")
+    assert (code, said) == (0, f"{team.url}, revision {first[:10]}, a community source: 1 skill.\n")
     above, instructions, below = shown.split(f"{'─' * 40}\n")
     assert above == (
         "notes\n"
@@ -367,22 +367,18 @@ def pinned(team: Team, second: str) -> None:
     assert machine.ask("update", "--check", "notes", code=1)["outdated"] == 1
 
 
-def taken_back(team: Team, second: str) -> None:
+def taken_back(team: Team) -> None:
     """What is uninstalled is gone from the lock, and comes back with it."""
     machine = team.mine
     locked = machine.locked()
-    assert machine.says("uninstall", "pdf")[:2] == (0, f"Removed pdf, revision {team.first[:10]}\n")
+    assert machine.says("uninstall", "pdf") == (0, "", "Removed pdf; `whet undo pdf` brings it back.\n")
     assert ("pdf" in machine.names(), "skills/pdf" in machine.locked()) == (False, False)
     number = machine.ask("history", "pdf")["entries"][-1]["id"]
     assert machine.ask("undo", str(number))["success"]
     assert (machine.text("pdf"), machine.locked()) == (skill("pdf", BODIES)["SKILL.md"], locked)
-    code, out, _ = machine.says("uninstall", "deploy", "review")
-    removed = ("deploy", "review")
-    gone = [
-        f"Removed {name}, revision {second[:10]}\n  This includes your edits, which the history keeps.\n"
-        for name in removed
-    ]
-    assert (code, out) == (0, "".join(gone))
+    gone = [f"{name}: This includes your edits, which the history keeps.\n" for name in ("deploy", "review")]
+    removed = "Removed deploy, review; `whet undo` brings them back.\n"
+    assert machine.says("uninstall", "deploy", "review") == (0, "", removed + "".join(gone))
     assert machine.ask("uninstall", "deploy", code=1)["code"] == "skill-not-found"
     assert [record["action"] for record in machine.ask("guard", "log")["records"]].count("uninstall") == 3
 

@@ -117,7 +117,7 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
             ],
         )
     with Terminal(machine, "remove", "notes", "--yes") as terminal:
-        assert terminal.end() == (0, [f"Removed notes, revision {new}", "hint: `whet undo notes` brings it back."])
+        assert terminal.end() == (0, ["Removed notes; `whet undo notes` brings it back."])
 
 
 def test_a_skill_that_is_not_installed_is_removed_with_a_question_too(machine: Machine) -> None:
@@ -157,7 +157,7 @@ def test_skills_that_came_in_different_ways_are_removed_with_one_question(machin
     assert machine.names() == ["mine", "notes"]
     with Terminal(machine, "remove", "mine", "notes") as terminal:
         code, lines = terminal.until("[Y/n] ").types("y").end()
-    done = [f"Removed notes, revision {head}", "Removed mine.", "hint: `whet undo` brings them back."]
+    done = ["Removed mine, notes; `whet undo` brings them back."]
     assert (code, lines, machine.names()) == (0, [*asked[:4], f"{asked[4]} y", *done], [])
     machine.ask("undo")
     assert machine.names() == ["mine", "notes"]

@@ -301,7 +301,7 @@ def test_new_alone_asks_for_the_name_and_the_description(machine: Machine) -> No
             "Name of the skill [release-notes]:",
             "What does it do, and when is it used? (Enter to fill it in later) Writes the notes. Use it to release.",
             "~/.agents/skills/release-notes/SKILL.md",
-            "release-notes is a draft: fill in the parts marked TODO. `whet edit release-notes` opens the file.",
+            "release-notes is a draft: fill in each TODO with `whet edit release-notes`.",
         ],
     )
     assert "description: Writes the notes. Use it to release.\n" in machine.text("release-notes")

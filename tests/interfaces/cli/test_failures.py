@@ -48,7 +48,6 @@ GOOD: dict[str, list[str]] = {
     "skill patch": ["thing", "--find", "Do it twice.", "--replace", "Do it well."],
     "skill rename": ["thing", "other"],
     "remove": ["thing", "brought"],
-    "delete": ["thing"],
     "restore": ["gone"],
     "skill write-file": ["thing", "references/a.md", "--content", "More."],
     "skill remove-file": ["thing", "references/old.md"],
@@ -227,7 +226,6 @@ BAD: dict[str, list[list[str]]] = {
     ],
     "skill rename": [[], ["thing"], ["no-such", "x"], ["thing", "---"], ["thing", "thing"], ["thing", "x", "y"]],
     "remove": [[], ["no-such"], ["team:theirs"], ["brought", "--stage"], ["thing", "--archive", "--stage"]],
-    "delete": [[], ["no-such"], ["team:theirs"], ["thing", "extra"]],
     "restore": [["no-such"], ["thing"], ["a", "b"]],
     "skill write-file": [
         *([], ["thing"], ["thing", "a.md"], ["no-such", "a.md", "--content", "x"], ["thing", "../a", "--content", "x"]),

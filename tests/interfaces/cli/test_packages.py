@@ -23,9 +23,9 @@ def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., Com
     run = whet("new", "my-skill")
     file = home / ".agents" / "skills" / "my-skill" / "SKILL.md"
     assert (run.returncode, run.stdout) == (0, f"{file}\n")
-    assert run.stderr.startswith(
-        "my-skill is a draft: fill in the parts marked TODO. `whet edit my-skill` opens the file.\n"
-        "hint: Then run `whet skill validate my-skill --profile quality`."
+    assert run.stderr == (
+        "my-skill is a draft: fill in each TODO with `whet edit my-skill`.\n"
+        "hint: `whet skill validate my-skill` shows what is left to do.\n"
     )
     assert "name: my-skill\n" in file.read_text(encoding="utf-8") and "\n# My skill\n" in file.read_text(
         encoding="utf-8"
@@ -34,6 +34,7 @@ def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., Com
 
 def test_a_new_skill_only_waits_to_be_filled_in(whet: Callable[..., CompletedProcess[str]]) -> None:
     whet("new", "my-skill")
+    assert whet("skill", "validate", "my-skill").stdout.splitlines()[-1].endswith("/my-skill: valid, but still a draft")
     findings = answer(whet("skill", "validate", "my-skill", "--profile", "quality", "--json"))["results"][0]["findings"]
     assert {finding["code"] for finding in findings} == {"leftover-marker"}
     whet("new", "other", "--description", "Cuts films. Use when a film is too long.")
@@ -183,7 +184,11 @@ def test_here_means_the_repository(tmp_path: Path, whet: Callable[..., Completed
     (tmp_path / ".git").mkdir()
     run = whet("new", "x", "--here")
     assert run.stdout == f"{tmp_path}/.agents/skills/x/SKILL.md\n"
-    assert run.stderr.endswith("Trust the project once with `whet guard trust`.\n")
+    assert run.stderr == (
+        "x is a draft: fill in each TODO with `whet edit x`.\n"
+        f"hint: `whet skill validate {tmp_path}/.agents/skills/x` shows what is left to do.\n"
+        "hint: You do not trust this project yet, so Whet does not offer its skills. `whet guard trust` trusts it.\n"
+    )
 
 
 def test_a_new_skill_overwrites_nothing(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -224,7 +224,7 @@ def test_an_old_spelling_answers_the_same_and_says_so_once(whet: Callable[..., C
         new, old = whet("clients", "roots", option), whet("roots", option)
         assert (old.returncode, old.stdout, old.stderr) == (new.returncode, new.stdout, new.stderr)
     assert note_old("detect").startswith("`whet detect` is now `whet find --decide`. ")
-    assert note_old("delete").startswith("`whet delete` is now `whet remove`. ")
+    assert note_old("create").startswith("`whet create` is now `whet new`. ")
 
 
 SPELLINGS = """
@@ -295,13 +295,12 @@ def test_every_old_spelling_works_with_a_note_in_one_line(
         ), old
     for old, now in (
         ("create x --body y --description Z.", "new"),
-        ("delete x", "remove"),
         ("restore x", "undo NAME`, `whet install` or `whet history restore FILE"),
         ("rollback x --to 1", "undo NAME --to N"),
     ):
         note = f"`whet {old.split()[0]}` is now `whet {now}`. The old name works until the next release.\n"
         assert whet(*old.split()).stderr.startswith(note)
-    assert {verb for verb in VERBS if VERBS[verb].now} == {"create", "delete", "restore", "rollback"}
+    assert {verb for verb in VERBS if VERBS[verb].now} == {"create", "restore", "rollback"}
 
 
 def test_words_from_other_tools_work_without_a_note(
@@ -327,6 +326,7 @@ def test_words_from_other_tools_work_without_a_note(
         ("diff nosuch", "history diff nosuch"),
         ("outdated", "update --check"),
         ("uninstall nosuch", "remove nosuch"),
+        ("delete nosuch", "remove nosuch"),
         ("add ./nosuch", "install ./nosuch"),
         ("i ./nosuch", "install ./nosuch"),
         ("init deploy --stage", "new deploy --stage"),

@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.parser import Namespace, Parser
 
 
-def hint_clients(
-    answer: Answer, context: Context, names: Sequence[str], *, draft: bool = False, elsewhere: str = ""
-) -> Answer:
+def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draft: bool = False) -> Answer:
     """The answer about new skills of the user's, with a hint where a client used here does not find them.
 
-    A `draft` is not linked until it is finished; `elsewhere` says how to write it where no client looks.
+    A `draft` is for no client: the hint names those that load it nevertheless.
     """
     from whet.library.clients import clients_without, present_clients
 
@@ -36,17 +34,15 @@ def hint_clients(
     root = os.path.realpath(library.workspace.new_root())
     place = library.workspace.place
     titles = [client.title for client in clients_without(root, place, names)]
-    readers = [client.title for client in present_clients(place) if client.title not in titles] if draft else []
-    if readers:
-        verbs = ("reads", "loads") if len(readers) == 1 else ("read", "load")
-        told = f"{' and '.join(readers)} {verbs[0]} this directory and {verbs[1]} the draft already. {elsewhere}"
-        answer = answer.hint(told.rstrip())
+    if draft:
+        titles = [client.title for client in present_clients(place) if client.title not in titles]
     if not titles:
         return answer
     *first, last = titles
-    who = f"{', '.join(first)} and {last} do" if first else f"{last} does"
-    links = "`whet sync` links the finished skill" if draft else "`whet sync` links your skills"
-    return answer.hint(f"{who} not look there; {links}.")
+    who, several = f"{', '.join(first)} and {last}" if first else last, bool(first)
+    if draft:
+        return answer.hint(f"{who} {'load' if several else 'loads'} drafts, too; `--dir DIR` writes one elsewhere.")
+    return answer.hint(f"{who} {'do' if several else 'does'} not look there; `whet sync` links your skills.")
 
 
 def change_options(parser: Parser, *, version: bool = False) -> None:

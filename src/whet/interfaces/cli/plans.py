@@ -14,7 +14,7 @@ from whet.interfaces.cli.context import Answer
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.rendering import VERDICTS, describe_source, paint_diff, render_findings
 from whet.interfaces.cli.terminal import agree, ask, can_ask, progress
-from whet.interfaces.cli.text import clean, plural, short_revision, width
+from whet.interfaces.cli.text import clean, name_revision, plural, short_revision, width
 from whet.notes import Note, name_action
 from whet.records import NamedTuple
 from whet.values import failure_json
@@ -256,8 +256,8 @@ def _name_step(step: Step) -> str:
     entry, old = step.entry or step.previous, step.previous
     if entry is None:
         return step.name
-    what = "" if entry.version or not entry.revision else ", revision"
-    new = entry.version or short_revision(entry.revision)
+    what, _, new = name_revision(entry.revision).partition(" ") if entry.revision else ("", "", "")
+    what, new = ("", entry.version) if entry.version else (f", {what}" if what else "", new)
     before = "" if old is None else old.version if entry.version else short_revision(old.revision)
     if step.action in ("update", "merge") and before and before != new:
         return f"{step.name}{what} {before} -> {new}"
@@ -301,11 +301,16 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
 def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
     done = f"Would {name_action(step.action)}" if result.dry_run else _DONE[step.action]
     decision = step.judgement and step.judgement.decision
-    _render_head(done, step, screen)
+    if result.dry_run or step.action != "uninstall":  # otherwise one sentence says it of all
+        _render_head(done, step, screen)
+    if result.dry_run and step.action == "uninstall":
+        screen.paragraph(f"in {screen.place(result.plan.directory(step))}", 2)
     if step.needed_by:
         screen.paragraph(f"needed by {', '.join(step.needed_by)}", 2)
     if decision and decision.action != "allow" and result.override:
         screen.paragraph(f"Allowed by override: {result.override}", 2)
+    elif step.reason and not result.dry_run and step.action == "uninstall":
+        screen.say(f"{step.name}: {step.reason}")
     elif step.reason:
         screen.paragraph(step.reason, 2)
     if step.root:

@@ -166,6 +166,11 @@ def join_unique(words: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(words))
 
 
+def name_revision(revision: str) -> str:
+    """A revision, short, and what it is: a digest of the content where the source has no revisions of its own."""
+    return f"{'digest' if revision.startswith('sha256:') else 'revision'} {short_revision(revision)}"
+
+
 def short_revision(revision: str) -> str:
     """As much of a commit or a hash as people need to tell it from others."""
     return revision.removeprefix("sha256:")[:10]

@@ -127,7 +127,7 @@ VERBS: dict[str, Verb] = {
         "Remove skills; `whet undo` brings them back",
         "Install",
         old=("archive --archive",),
-        also=("rm", "uninstall"),
+        also=("rm", "uninstall", "delete"),
         like=("erase", "destroy", "drop", "purge", "discard", "clean", "forget"),
     ),
     "scan": Verb(
@@ -305,7 +305,6 @@ VERBS: dict[str, Verb] = {
     "hook": Verb("connect", "Answer a connected client's hooks", "clients", like=("hooks",)),
     "completion": Verb("shell", "Print the completion script for your shell", "clients", like=("shell",)),
     "create": Verb("write", "Create a skill, or improve the one with that name", now="new"),
-    "delete": Verb("write", "Remove a skill; it can be restored", now="remove"),
     "restore": Verb(
         "write",
         "Restore a removed skill, or everything in the lock",

@@ -333,7 +333,9 @@ def render_validate(found: Validation, screen: Screen, options: Namespace) -> No
     """A verdict on each skill and its findings; in a pipe each finding is a line that editors can jump to."""
     findings = [finding for result in found.results for finding in result.findings]
     for result in found.results:
+        draft = result.valid and any(finding.code == "leftover-marker" for finding in result.findings)
         verdict = screen.paint("valid", "green") if result.valid else screen.paint("not valid", "red")
+        verdict += f", but {screen.paint('still a draft', 'yellow')}" if draft else ""
         heading = f"{screen.place(result.path)}: {verdict}"
         if screen.tty:
             screen.line(heading)

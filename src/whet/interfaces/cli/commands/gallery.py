@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.commands.install import run_install
 from whet.interfaces.cli.context import Answer, Command
-from whet.interfaces.cli.plans import asks, force_option, plan_options, run_plan
+from whet.interfaces.cli.plans import force_option, plan_options
 from whet.interfaces.cli.rendering import VERDICTS, render_text
 from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, plural
@@ -15,12 +15,10 @@ from whet.interfaces.cli.text import clean, plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Namespace, Parser
     from whet.sources.gallery import GalleryPage, GallerySkill
-    from whet.sources.install.plan import Plan
 
 _STYLES: dict[str, Style] = {"added": "green", "edited": "green", "outdated": "yellow", "missing": "red"}
 _HINTS = {
@@ -93,14 +91,12 @@ def configure_remove(parser: Parser) -> None:
 
 def run_remove(context: Context, options: Namespace) -> Answer:
     """Remove skills that were added from the gallery, and no others."""
+    from whet.interfaces.cli.commands import write
+    from whet.sources.gallery import check_added
 
-    def plan(sources: SkillSources) -> Plan:
-        from whet.sources.gallery import check_added
-
-        check_added(sources.gallery(), options.names)
-        return sources.plan_uninstall(*options.names, here=options.here, force=options.force or asks(options))
-
-    return run_plan(context, options, plan, "Remove")
+    check_added(context.library.sources.gallery(), options.names)
+    vars(options).update(archive=False, stage=False)
+    return write.run_remove(context, options)
 
 
 COMMANDS = {

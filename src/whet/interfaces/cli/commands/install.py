@@ -310,7 +310,7 @@ def _describe_origin(origin: Origin, screen: Screen) -> Iterator[tuple[str, str]
     if installed := origin.installed:
         entry = installed.entry
         yield "from", installed.shown or "no source"
-        if entry.revision:
+        if entry.revision not in ("", entry.digest):
             yield "revision", short(entry.revision)
         yield "digest", f"{short(entry.digest)} ({plural(len(entry.files), 'file')})"
         yield "since", f"{entry.installed}, last updated {entry.updated}"

@@ -7,7 +7,7 @@ import os
 from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
-from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, short_revision, width
+from whet.interfaces.cli.text import clean, clean_block, is_printable, name_revision, pad, plural, width
 from whet.library.clients import CLIENTS, present_clients
 from whet.library.listing import LIST_SCOPES, STATES
 
@@ -356,7 +356,7 @@ def render_inspection(found: Inspection, screen: Screen, _options: Namespace) ->
     if not found.inspected:
         rows = [(offer.name, offer.version, offer.path, offer.description) for offer in found.skills]
         screen.table(("NAME", "VERSION", "PATH", "DESCRIPTION"), rows)
-    revision = f" at revision {short_revision(found.revision)}" if found.revision else ""
+    revision = f", {name_revision(found.revision)}" if found.revision else ""
     shown = f"{clean(found.shown)}{clean(revision)}, {describe_source(found.source, found.trust)}"
     screen.say(f"{shown}: {plural(len(found.skills), 'skill')}.")
     screen.say(*(note.message for note in found.notes))

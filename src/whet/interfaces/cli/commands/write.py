@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.writer import USER, Provenance, TreeChange
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from whet.api import Library
     from whet.authoring.backup import Restored
-    from whet.authoring.results import Change, Changes
+    from whet.authoring.results import Change
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Namespace, Parser
@@ -93,9 +92,7 @@ def run_new(context: Context, options: Namespace) -> Answer:
         place = os.path.join(options.dir, options.name)
         place = place if place.startswith(os.curdir) or os.path.isabs(place) else os.path.join(os.curdir, place)
         return answer.hint(f"`whet install {shlex.quote(place)}` adds it to your skills.")
-    if not options.here:
-        elsewhere = f"`whet new {options.name} --dir DIR` writes a draft where no client looks."
-        answer = hint_clients(answer, context, [options.name], draft=True, elsewhere=elsewhere)
+    answer = _hint_trust(answer, library) if options.here else hint_clients(answer, context, [options.name], draft=True)
     return _hint_disabled(answer, library, options.name)
 
 
@@ -141,6 +138,15 @@ def _asking_for_description(options: Namespace) -> Iterator[None]:
         raise
 
 
+def _hint_trust(answer: Answer, library: Library) -> Answer:
+    """The answer about a new skill of the project, with a hint where the project is not trusted."""
+    roots = library.workspace.config().roots
+    if any(root.scope == "project" and not root.trusted for root in roots):
+        hint = "You do not trust this project yet, so Whet does not offer its skills. `whet guard trust` trusts it."
+        return answer.hint(hint)
+    return answer
+
+
 def _hint_disabled(answer: Answer, library: Library, name: str) -> Answer:
     """The answer about a new skill, with a hint where it is disabled, as one of that name was."""
     with suppress(NotFoundError, RefusedError):  # in a project that is not trusted
@@ -158,10 +164,9 @@ def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
     if options.body is not None or options.body_file is not None:
         screen.say(f"Created {begun.name}.")
         return
-    opens = "" if options.dir else f" `whet edit {options.name}` opens the file."
-    screen.say(f"{begun.name} is a draft: fill in the parts marked TODO.{opens}")
-    trust = " Trust the project once with `whet guard trust`." if options.here else ""
-    screen.hint(f"Then run `whet skill validate {skill} --profile quality`.{trust}")
+    edit = "" if options.dir else f" with `whet edit {options.name}`"
+    screen.say(f"{begun.name} is a draft: fill in each TODO{edit}.")
+    screen.hint(f"`whet skill validate {skill}` shows what is left to do.")
 
 
 def run_create(context: Context, options: Namespace) -> Answer:
@@ -182,12 +187,9 @@ def _create(context: Context, options: Namespace, body: str | None, *, improve: 
     how = {"triggers": not options.no_triggers, "improve": improve, "here": options.here}
     with _asking_for_description(options):
         answer = Answer(change(context, options, "create", **how, **fields), telling(_tell_created))
-    roots = context.library.workspace.config().roots if options.here else ()
-    if any(root.scope == "project" and not root.trusted for root in roots):
-        hint = "You do not trust this project yet, so Whet does not offer its skills. `whet guard trust` trusts it."
-        return answer.hint(hint)
-    answer = answer if options.here else hint_clients(answer, context, [options.name])
-    return _hint_disabled(answer, context.library, options.name)
+    library = context.library
+    answer = _hint_trust(answer, library) if options.here else hint_clients(answer, context, [options.name])
+    return _hint_disabled(answer, library, options.name)
 
 
 def _tell_created(change: Change) -> str:
@@ -213,13 +215,17 @@ def run_edit(context: Context, options: Namespace) -> Answer:
 
         [options.name] = choose_skills(context, options, "edit", "Edit which skill?")
     body = read_text(options.body, options.body_file, "edit", "body")
+    card = context.library.card(options.name)
     if body is None:
         from whet.interfaces.cli.editor import edit_skill
 
         done = edit_skill(context, options)
     else:
         done = change(context, options, "edit", body=body)
-    return Answer(done, telling(lambda c: f"Changed {name_version(c)}."))
+    answer = Answer(done, telling(lambda c: f"Changed {name_version(c)}."))
+    if card.draft and card.scope == "user" and done.entries and not context.library.card(card.full_name).draft:
+        return hint_clients(answer, context, [card.name])  # it is finished now
+    return answer
 
 
 def configure_patch(parser: Parser) -> None:
@@ -427,47 +433,34 @@ def _way_out(
 def _remove_own(library: Library, options: Namespace, names: list[str], run: str) -> list[Answer]:
     """Remove or archive skills that stay out of the lock."""
     if options.dry_run:
-        for card in map(library.card, names):
-            if not options.archive:
-                library.edit.target(card).check_removal()
+        cards = [*map(library.card, names)]
+        for card in cards if not options.archive else ():
+            library.edit.target(card).check_removal()
         how = "archive" if options.archive else "remove"
         key = "would_be_archived" if options.archive else "would_be_deleted"
-        return [Answer(names, partial(_render_planned, verb=how), key=key)]
+        return [Answer(names, lambda _, *to: _render_planned(cards, *to, verb=how), key=key)]
     if options.archive:
         return [Answer(library.learning.archive(name, options.reason, run), render_archive) for name in names]
     operations = [{"action": "delete", "name": name} for name in names]
     by = Provenance("user", reason=options.reason, run=run)
-    return [Answer(library.edit.apply(operations, by=by, stage=options.stage), render_deleted)]
+    changes = library.edit.apply(operations, by=by, stage=options.stage)
+    return [Answer(changes, lambda changes, screen, _: render_change(changes, screen, "", path=False))]
 
 
-def _render_planned(names: list[str], screen: Screen, _options: Namespace, *, verb: str) -> None:
-    for name in names:
-        screen.line(f"Would {verb} {clean(name)}")
+def _render_planned(cards: Sequence[Card], screen: Screen, _options: Namespace, *, verb: str) -> None:
+    for card in cards:
+        screen.line(f"Would {verb} {clean(card.full_name)}")
+        screen.paragraph(f"in {screen.place(card.location)}", 2)
 
 
 def render_removed(removed: Removed, screen: Screen, options: Namespace) -> None:
     """What was done to each, and the way back."""
+    names = [clean(skill.name) for skill in removed.removed]
+    if names and not options.archive and not any(part.code for part in removed.parts):
+        undo = f"`whet undo {names[0]}` brings it back" if len(names) == 1 else "`whet undo` brings them back"
+        screen.say(f"Removed {', '.join(names)}; {undo}.")
     for part in removed.parts:
         part.render(screen, options)
-    names = [skill.name for skill in removed.removed]
-    installed = any(skill.how == _LOCKED for skill in removed.removed)
-    if installed and not options.dry_run and not any(part.code for part in removed.parts):
-        screen.hint(_way_back(names) + ".")
-
-
-def _way_back(names: Sequence[str]) -> str:
-    return f"`whet undo {clean(names[0])}` brings it back" if len(names) == 1 else "`whet undo` brings them back"
-
-
-def render_deleted(changes: Changes, screen: Screen, options: Namespace) -> None:
-    names = [change.skill for change in changes.changes]
-    more = len(names) < len(getattr(options, "names", ()))  # then the way back is told once for all
-    render_change(changes, screen, f"Removed {', '.join(names)}{'' if more else f'; {_way_back(names)}'}.", path=False)
-
-
-def configure_delete(parser: Parser) -> None:
-    skill_argument(parser)
-    change_options(parser)
 
 
 def configure_write_file(parser: Parser) -> None:
@@ -568,7 +561,6 @@ COMMANDS = {
     "skill patch": Command(configure_patch, run_patch),
     "skill rename": Command(configure_rename, run_rename),
     "remove": Command(configure_remove, run_remove),
-    "delete": Command(configure_delete, lambda c, o: Answer(change(c, o, "delete"), render_deleted)),
     "skill write-file": Command(configure_write_file, run_write_file),
     "skill remove-file": Command(configure_remove_file, run_remove_file),
     "restore": Command(configure_restore, run_restore),
