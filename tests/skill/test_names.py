@@ -282,3 +282,13 @@ def test_closest_copes_with_many_and_with_enormous_names() -> None:
     many = [f"skill-number-{number}" for number in range(10_000)]
     assert closest("skill-numbr-4711", many)[0] == "skill-number-4711"
     assert closest("x" * 1_000_000, [*many, "y" * 100_000]) == ()
+
+
+def test_one_or_two_letters_are_close_only_to_names_in_which_a_word_begins_with_them() -> None:
+    names = ("exploring-data-files", "xlsx", "make-x-ray", "pdf-forms")
+    assert [closest(word, names) for word in ("x", "df", "pd", "dat")] == [
+        ("xlsx", "make-x-ray"),
+        (),
+        ("pdf-forms",),
+        ("exploring-data-files",),
+    ]
