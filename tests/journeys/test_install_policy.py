@@ -26,7 +26,7 @@ DANGEROUS = (
 )
 FOUND = (
     "ports/SKILL.md:9: warn: A protection of the machine is turned off. [protection-off]\n"
-    "setup/SKILL.md:7: critical: Code is downloaded from an untrusted host and run: the code is piped into an "
+    "setup/SKILL.md:7: critical: Code is downloaded from an untrusted host and run: it is piped into an "
     "interpreter and comes from a raw IP address. [pipe-shady]\n"
     "setup/SKILL.md:7: warn: A passage resembles the instructions in malicious skills. [odd-passage]\n"
 )

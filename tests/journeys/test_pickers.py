@@ -57,6 +57,16 @@ def test_skills_of_the_gallery_are_chosen(machine: Machine) -> None:
     assert machine.names() == ["incident-postmortems"]
 
 
+def test_skills_to_scan_are_chosen(machine: Machine, shop: str) -> None:
+    machine.ask("install", shop, "--all", "--override", "They are ours.")
+    with Terminal(machine, "scan") as terminal:
+        terminal.until("Esc leaves").press(*"notes").until("filter: notes").press(ENTER)
+        assert terminal.end() == (0, ["~/.agents/skills/notes: safe", "1 skill: 1 safe."])
+    with Terminal(machine, "scan") as terminal:
+        assert terminal.until("Esc leaves").press(ESC).end() == LEFT
+    assert machine.ask("scan", code=2)["error"] == "PATH|NAME is missing; --all scans every skill."
+
+
 def test_skills_to_remove_are_chosen(machine: Machine, shop: str) -> None:
     machine.ask("install", shop, "--all", "--yes")
     with Terminal(machine, "remove") as terminal:

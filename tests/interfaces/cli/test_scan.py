@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.api import Library
+from whet.guard.finding import Finding
 from whet.guard.rules import every
 from whet.interfaces.cli.commands import guard
 from whet.interfaces.cli.output import Screen
@@ -108,6 +109,28 @@ def test_a_person_sees_the_verdict_then_place_evidence_and_remedy(bad: Path, env
     screen = Screen(tty=True, colour=False, columns=80)
     guard._render_results(report, screen, options)
     assert screen.text().splitlines()[0].split() == ["VERDICT", "CRITICAL", "WARN", "INFO", "PATH"]
+
+
+def test_a_finding_that_occurs_several_times_is_shown_once_with_its_places() -> None:
+    one = Finding("r", "warn", "c", "a.md", 1, "It is odd.", "odd 1", "Mend it.")
+    lines = [one._replace(line=line, evidence=f"odd {line}") for line in (1, 1, 2, 3, 4, 5)]
+    others = [one._replace(file="b.md", line=line, evidence="odd 1") for line in (7, 8, 9)]
+    screen = Screen(tty=True, colour=False, columns=80)
+    render_findings([*lines, one._replace(rule="s", message="It is new."), *others], "bad", screen)
+    assert screen.text().splitlines() == [
+        "  warn      a.md:1, 2, 3, 4, 5, b.md:7 and 2 more",
+        "    It is odd. [r]",
+        "    > odd 1",
+        "    > odd 2",
+        "    > odd 3",
+        "      and 2 more",
+        "  warn      a.md:1",
+        "    It is new. [s]",
+        "    > odd 1",
+    ]
+    piped = Screen(tty=False, colour=False, columns=80)
+    render_findings([*lines, *others], "bad", piped)
+    assert len(piped.text().splitlines()) == len(lines) + len(others)
 
 
 def test_exit_codes_follow_the_limit(good: Path, whet: Whet) -> None:

@@ -117,7 +117,7 @@ def _judge(scene: Scene, origin: Step, how: str) -> None:
     rule, severity, reason = severity_of(fetch)
     if not fetch.whole and how in ("saved and run", "run"):
         severity = "info"
-    scene.hit(rule, severity, host_in(fetch).name, f"the code is {how} and {reason}")
+    scene.hit(rule, severity, host_in(fetch).name, f"it is {how} and {reason}")
     scene.fact("execute", "fetched code", host_in(fetch).name, grave=severity == "critical")
 
 

@@ -93,6 +93,10 @@ SEVERITIES: dict[str, Style] = {"critical": "red", "warn": "yellow", "info": "cy
 VERDICTS: dict[str, Style] = {"dangerous": "red", "caution": "yellow", "safe": "green"}
 DECISIONS: dict[str, Style] = {"block": "red", "ask": "yellow", "allow": "green"}
 _FINDING_INDENT = 4
+_SHOWN_PLACES = 6
+"""Places of one finding that are named; -v names all."""
+_SHOWN_WORDS = 3
+"""Different words of one finding that are quoted; -v quotes all."""
 _DIRECTORIES = {"local": "your own directory", "directory": "an untrusted directory"}
 """What a directory is called by its trust."""
 
@@ -107,21 +111,39 @@ def describe_source(source: str, trust: str) -> str:
 def render_findings(findings: Sequence[Finding], path: str, screen: Screen, *, every: bool = False) -> None:
     """Every finding that matters; in a pipe a line for each, with its place in front.
 
-    On a terminal, findings about the same words stand together, with these words below them.
+    On a terminal, a finding that occurs several times is shown once with all its places, and findings about the same
+    words stand together, with these words below them.
     """
-    about: dict[tuple[str, str], list[Finding]] = {}
+    same: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
         if finding.severity == "info" and not every:
             continue
         if screen.tty:
-            about.setdefault((format_place(finding), finding.evidence), []).append(finding)
+            same.setdefault((finding.severity, finding.rule, finding.message), []).append(finding)
         else:
             _render_line(finding, path, screen)
-    for (place, evidence), together in about.items():
-        _render_block(together, place, evidence, screen)
+    about: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Finding]] = {}
+    for again in same.values():
+        places = tuple(dict.fromkeys(format_place(one) for one in again))
+        words = tuple(dict.fromkeys(one.evidence for one in again))
+        about.setdefault((places, words), []).append(again[0])
+    for (places, words), together in about.items():
+        _render_block(together, _join_places(places, screen), words, screen)
 
 
-def _render_block(findings: Sequence[Finding], place: str, evidence: str, screen: Screen) -> None:
+def _join_places(places: Sequence[str], screen: Screen) -> str:
+    """Places in one line, a file once for all its lines that follow: `SKILL.md:3, 7, run.sh:2 and 4 more`."""
+    most = len(places) if screen.verbose else _SHOWN_PLACES
+    told, before = [], ""
+    for place in places[:most]:
+        file, _, line = place.rpartition(":")
+        told.append(line if file and file == before else place)
+        before = file
+    more = f" and {len(places) - most} more" if len(places) > most else ""
+    return f"{', '.join(told)}{more}"
+
+
+def _render_block(findings: Sequence[Finding], place: str, words: Sequence[str], screen: Screen) -> None:
     shown = ""
     for finding in findings:
         if finding.severity != shown:
@@ -134,8 +156,12 @@ def _render_block(findings: Sequence[Finding], place: str, evidence: str, screen
 
             screen.paragraph(f"Why: {every()[finding.rule].why}", _FINDING_INDENT)
             screen.paragraph(f"For its author: {finding.remedy}", _FINDING_INDENT)
-    if evidence:
+    quoted = [evidence for evidence in words if evidence]
+    most = len(quoted) if screen.verbose else _SHOWN_WORDS
+    for evidence in quoted[:most]:
         screen.paragraph(evidence, _FINDING_INDENT + 2, screen.paint(f"{' ' * _FINDING_INDENT}> ", "dim"))
+    if len(quoted) > most:
+        screen.paragraph(f"and {len(quoted) - most} more", _FINDING_INDENT + 2)
 
 
 def format_place(finding: Finding) -> str:

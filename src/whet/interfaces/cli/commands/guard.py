@@ -14,7 +14,7 @@ from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, format_time, render_findings, render_proof
-from whet.interfaces.cli.terminal import Bar
+from whet.interfaces.cli.terminal import Bar, can_ask
 from whet.interfaces.cli.text import clean, clean_json, plural
 from whet.notes import name_action
 from whet.skill.finder import is_main_file
@@ -58,8 +58,8 @@ def configure_scan(parser: Parser) -> None:
     parser.details = (
         "A path can be a skill's directory, its SKILL.md, a directory with skills in it (Whet scans each of them), any "
         "other directory or file, or an archive, which Whet reads without unpacking it. Nothing in a skill can turn "
-        "off a finding, and Whet runs nothing in it. Exits with 1 if a verdict is at or above --fail-on. In a pipe, "
-        "each finding is a line that editors can jump to."
+        "off a finding, and Whet runs nothing in it. Exits with 1 if a verdict is at or above --fail-on. Without PATH, "
+        "you choose skills from a list on a terminal. In a pipe, each finding is a line that editors can jump to."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True, optional=True)
     text = "Scan the whole library and show each skill's verdict, the policy's decision and what is new."
@@ -90,6 +90,11 @@ def run_scan(context: Context, options: Namespace) -> Answer:
     from whet.notes import Progress
 
     options.format = options.format or ("json" if options.json and options.output else "text")
+    if not (options.paths or options.all) and can_ask(options):
+        from whet.interfaces.cli.picker import choose_skills
+
+        chosen = choose_skills(context, options, "scan", "Scan which skills?", many=True)
+        options.paths = [context.library.card(name).location for name in chosen]
     if not options.paths:
         if not options.all:
             raise misuse("scan", "PATH|NAME is missing; --all scans every skill.")
