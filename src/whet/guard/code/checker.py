@@ -11,7 +11,7 @@ from whet.guard.code import flow as code_flow
 from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.literals import vocabulary
-from whet.guard.places import places
+from whet.guard.places import hints_in, places
 from whet.guard.tables import api
 
 _SENDING = expression(
@@ -23,15 +23,6 @@ _READING = expression(
     r"|\bopen)\s{0,4}\(?[^\n]{1,200}",
     re.IGNORECASE,
 )
-_COMMAND = expression(
-    r"(?:exec\.Command(?:Context)?|Command::new|ProcessBuilder|getRuntime\(\)\.exec|Process\.Start|system|exec"
-    r"|spawn|popen|os\.execute"
-    r"|shell_exec|passthru|proc_open|do\s{1,4}shell\s{1,4}script|capture[23]e?|\.arg|%x)\s{0,4}[({\[ ]?([^\n]{4,2000})"
-    r"|`([^`\n]{6,1000})`",
-    re.IGNORECASE,
-)
-_STRING = expression(r"\"((?:[^\"\\\n]|\\.){6,1500})\"|'((?:[^'\\\n]|\\.){6,1500})'")
-_BUSY = api("code", "busy")
 _FLOWING = api("code", "flowing")
 _TALKING = api("code", "talking")
 _MOST = 20
@@ -43,8 +34,9 @@ def check(text: str) -> Seen:
     words = vocabulary(text)
     hits = list(patterns.hits(_PATTERNS, text))
     facts: list[Fact] = []
-    for found in _READING.finditer(text) if code_flow.secret_looking(text) else ():
-        for place in places(found[0]):
+    hints = hints_in((text,))
+    for found in _READING.finditer(text) if hints else ():
+        for place in places(found[0], hints):
             if place.kind == "secret" and place.grave and len(facts) < _MOST:
                 line = patterns.line_of(text, found.start())
                 facts.append(Fact("source", place.what, line, patterns.shorten(found[0]), place.text, grave=True))
@@ -52,27 +44,10 @@ def check(text: str) -> Seen:
         if len(facts) >= 2 * _MOST:
             break
         facts.append(Fact("sink", "network request", patterns.line_of(text, found.start()), patterns.shorten(found[0])))
-    if not words.isdisjoint(_FLOWING) and code_flow.worth(text):
-        hits += code_flow.follow(text).hits
+    if (not words.isdisjoint(_FLOWING) or "`" in text) and code_flow.worth(text, words):
+        flow = code_flow.follow(text)
+        hits += flow.hits
+        facts += flow.facts
         if len(text) > code_flow.LARGEST:
             hits.append(Hit("code-partly-analysed", 1, f"{len(text)} characters"))
-    if not words.isdisjoint(_BUSY):
-        hits += _commands(text)
     return Seen(tuple(dict.fromkeys(hits)), tuple(facts))
-
-
-def _commands(text: str) -> list[Hit]:
-    """What the commands do that a program hands to a shell."""
-    from whet.guard.shell import checker as shell
-
-    hits: list[Hit] = []
-    count = 0
-    for found in _COMMAND.finditer(text):
-        given = [found[2]] if found[2] else [first or second for first, second in _STRING.findall(found[1])]
-        for command in given:
-            if count < _MOST and not vocabulary(command).isdisjoint(_BUSY) and " " in command:
-                count += 1
-                line = patterns.line_of(text, found.start())
-                plain = re.sub(r"\\([\"'$`\\])", r"\1", command)
-                hits += shell.check(plain).at(line).hits
-    return hits

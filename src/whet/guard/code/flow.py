@@ -1,25 +1,33 @@
 """Where values go in programs of languages without a reader of their own, followed by statements.
 
 A statement is a line, or several while a bracket is open. Names on its left get what stands on its right: a secret
-file, the whole environment, something fetched or decoded. What is given to a function goes to the names of its
-parameters, and what it returns to whoever calls it. That is coarse, and enough for code that reads a key and posts it.
+file, the whole environment, something fetched or decoded, a connection. What is given to a function goes to the names of
+its parameters, and what it returns to whoever calls it. Commands are read with the values that are put into their texts.
+That is coarse, and enough for code that reads a key and posts it.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.finding import Seen
 from whet.guard.hosts import URL, host_of
-from whet.guard.places import places
+from whet.guard.literals import vocabulary
+from whet.guard.places import hints_in, places
 from whet.guard.tables import api
-from whet.guard.taint.execute import judge_started, run_words
-from whet.guard.taint.findings import Findings
-from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
+from whet.guard.taint.call import Call, Row
+from whet.guard.taint.commands import PRIVATE
+from whet.guard.taint.execute import judge_started, run_program, run_shell, run_words
+from whet.guard.taint.judges import Judges
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.network import Judgement, judge_request
 from whet.guard.taint.secret import secret_key
+from whet.guard.taint.value import NOTHING, Value, union
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 
 class Statement(NamedTuple):
@@ -32,6 +40,8 @@ class Statement(NamedTuple):
     names: frozenset[str]
     marks: frozenset[Mark]
     sends: bool
+    puts: bool
+    """It gives something to what it names: a file, or a connection."""
     writes: bool
     runs: bool
 
@@ -57,30 +67,26 @@ def _without_manual(text: str) -> str:
     return "\n".join(rows)
 
 
-def secret_looking(text: str) -> bool:
-    """May a secret place be named in it? Much quicker than looking for one."""
-    lowered = text.lower()
-    return any(mark in lowered for mark in SECRET_MARKS)
-
-
-def worth(text: str) -> bool:
-    """Does it take something that matters, and do something with it?"""
+def worth(text: str, words: Collection[str]) -> bool:
+    """Does it take something that matters and do something with it, or run a command that is worth a look?"""
     names = frozenset(NAME.findall(text))
-    if names.isdisjoint(SENDING_NAMES) and names.isdisjoint(RUNNING_NAMES):
-        return False
-    return not names.isdisjoint(TAKING_NAMES) or secret_looking(text)
+    runs = not names.isdisjoint(RUNNING_NAMES) or "`" in text
+    if runs and not BUSY.isdisjoint(words):
+        return True
+    takes = not names.isdisjoint(TAKING_NAMES) or bool(hints_in((text,)))
+    return takes and (runs or not names.isdisjoint(SENDING_NAMES))
 
 
-def _own(text: str, names: frozenset[str], *, secrets: bool) -> frozenset[Mark]:
-    """What a text takes by itself."""
-    marks: set[Mark] = set()
-    if secrets and secret_looking(text):
-        found = [(place.what, place.text) for place in places(text) if place.kind == "secret" and place.grave]
-        if BEGINNING.search(text):
-            found.append(("SSH keys", ".ssh"))
-        marks |= {
-            Mark("secret", what, path, grave=True, whole=True) for what, path in found if what != "cloud metadata"
-        }
+def _own(text: str, names: frozenset[str], hints: Collection[str]) -> frozenset[Mark]:
+    """What a text takes by itself; `hints` are those of places that the program has."""
+    joined = JOINT.sub("/", text) if hints else ""
+    marks = {
+        Mark("secret", place.what, place.text, place.grave, whole=True)
+        for place in (places(joined, hints) if hints else ())
+        if place.kind == "secret" and place.what != "cloud metadata" and (place.grave or READS.search(text))
+    }
+    if BEGINNING.search(joined):
+        marks.add(Mark("secret", "SSH keys", ".ssh", grave=True, whole=True))
     if names.isdisjoint(TAKING_NAMES):
         return frozenset(marks)
     if ALL_VARIABLES.search(text):
@@ -94,7 +100,7 @@ def _own(text: str, names: frozenset[str], *, secrets: bool) -> frozenset[Mark]:
     return frozenset(marks)
 
 
-def _statements(text: str) -> list[Statement]:
+def _statements(text: str, hints: Collection[str]) -> list[Statement]:
     """The statements of a program: lines, joined while a bracket is open or the next one begins with a dot."""
     rows: list[tuple[int, str]] = []
     kept: list[str] = []
@@ -117,28 +123,36 @@ def _statements(text: str) -> list[Statement]:
             rows += [(first, part) for part in whole.split("; ")[:20]] if several else [(first, whole)]
             kept, depth = [], 0
     found: list[Statement] = []
-    inside, secrets = "", secret_looking(text)
+    inside = ""
     for line, part in rows:
         defined = DEFINED.search(part)
         inside = (defined[1] or defined[3]) if defined else inside
         names = frozenset(NAME.findall(part))
         sends = not names.isdisjoint(SENDING_NAMES) and (SENDS.search(part) or FETCHES.search(part)) is not None
+        puts = not names.isdisjoint(PUTTING)
         writes = not names.isdisjoint(WRITING_NAMES) and WRITES.search(part) is not None
         runs = not names.isdisjoint(RUNNING_NAMES) and (RUNS.search(part) or EVALUATES.search(part)) is not None
-        own = _own(part, names, secrets=secrets)
-        found.append(Statement(line, part, inside, names, own, sends, writes, runs))
+        own = _own(part, names, hints)
+        found.append(Statement(line, part, inside, names, own, sends, puts, writes, runs))
     return found
 
 
-class _Flow(Findings):
+class _Flow(Judges):
     """One program."""
+
+    language = "code"
 
     def __init__(self, text: str) -> None:
         super().__init__(0, lambda _text, _level: Seen())
-        self.rows = _statements(text)
-        self.row = Statement(1, "", "", frozenset(), NO_MARKS, sends=False, writes=False, runs=False)
+        self.hints = hints_in((text,))
+        self.rows = _statements(text, self.hints)
+        self.row = Statement(1, "", "", frozenset(), NO_MARKS, sends=False, puts=False, writes=False, runs=False)
         self.names: dict[tuple[str, str], frozenset[Mark]] = {}
         """What each name of each function holds; the names of no function are seen by all."""
+        self.constants: dict[str, str] = {}
+        """The texts of names that are one text wherever they are."""
+        self.connections: dict[str, str] = {}
+        """The names of connections, each with the address that it leads to."""
         self.paths: dict[str, Mark] = {}
         """Texts and names of files that something fetched was written to."""
         self.opened: dict[str, frozenset[str]] = {}
@@ -148,8 +162,6 @@ class _Flow(Findings):
 
     def run(self) -> Seen:
         """Go through it until nothing new is learned."""
-        if not any(row.marks for row in self.rows) or not any(row.sends or row.runs for row in self.rows):
-            return Seen()
         for row in self.rows:
             for found in DEFINED.finditer(row.text):
                 self.parameters[found[1] or found[3]] = _parameters(found[2] or found[4] or "")
@@ -159,10 +171,12 @@ class _Flow(Findings):
                 self._statement(row)
             if not self.changed:
                 break
-        return Seen(tuple(self.hits.values()))
+        self.check_together()
+        return Seen(tuple(self.hits.values()), tuple(self.facts.values()))
 
     def _statement(self, row: Statement) -> None:
-        marks = self._marks(row)
+        self.line, self.row = row.line, row
+        marks = self._marks(row) | self._printed(row)
         found = ASSIGNED.match(row.text)
         if found:
             left = NAME.findall(found[1].split("[")[0])[:8]
@@ -171,6 +185,12 @@ class _Flow(Findings):
                 self._learn(row.inside, name, marks)
                 if address is not None:
                     self.addresses.setdefault(name, address[0])
+            if left and CONNECTS.search(found[2]):
+                goal = next((text for text in _texts(found[2]) if GOAL.fullmatch(text)), "")
+                self.connections.setdefault(left[0], f"tcp://{goal}" if goal else "")
+            if len(left) == 1 and STRING.fullmatch(bare := found[2].strip(" ;")):
+                known = self.constants.setdefault(left[0], bare[1:-1])
+                self.constants[left[0]] = bare[1:-1] if known == bare[1:-1] else HOLE
             if left and OPENED.search(found[2]):
                 self.opened[left[0]] = frozenset(_texts(found[2])) | frozenset(NAME.findall(STRING.sub("", found[2])))
         if marks:
@@ -207,13 +227,64 @@ class _Flow(Findings):
         return marks | self.names.get(("", f"{name}()"), frozenset()) if name in self.parameters else marks
 
     def _marks(self, row: Statement) -> frozenset[Mark]:
-        marks = row.marks.union(*(self._held(row.inside, name) for name in row.names))
-        return marks if len(marks) <= 12 else frozenset(sorted(marks)[:12])
+        return _few(row.marks.union(*(self._held(row.inside, name) for name in row.names)))
+
+    # -- commands ----------------------------------------------------------------------------------------------------
+
+    def _printed(self, row: Statement) -> frozenset[Mark]:
+        """Read the commands of a statement, with what is put into them; what they print."""
+        marks = NO_MARKS
+        for given in _commands(row.text) if row.runs or "`" in row.text else ():
+            values = [self._value(row, one) for one in given]
+            said = " ".join(value.said for value in values)
+            if not union(values) and vocabulary(said).isdisjoint(BUSY):
+                continue
+            call = Call("", NOTHING, NOTHING, values, {}, None)
+            call.row = Row(what="rest")
+            several = len(values) > 1 and " " not in values[0].said
+            marks |= (run_program if several else run_shell)(self, call).marks
+        return frozenset(mark for mark in marks if mark.kind in PRIVATE)
+
+    def _value(self, row: Statement, given: str) -> Value:
+        """A text as a program puts it together: from strings, names and what stands in strings for names."""
+        pieces: list[str] = []
+        marks = NO_MARKS
+        for term in _split(given, SUMS):
+            text = STRING.match(bare := term.strip())
+            formatted = FORMATS.match(bare)
+            if formatted is not None:
+                first, *rest = _split(bare[formatted.end() :], COMMAS)
+                text = STRING.match(first.strip())
+                marks |= self._named(row, " ".join(rest))
+            if text is None:
+                marks |= self._named(row, bare)
+                pieces.append(self.constants.get(bare.lstrip("$@"), HOLE) if bare else "")
+                continue
+            for at, part in enumerate(FILLED.split(_unescaped(text[0][1:-1]))):
+                if at % 2 and (put := self._put_in(row, part, formatted=formatted is not None)) is not None:
+                    marks |= self._named(row, part)
+                    pieces.append(put)
+                else:
+                    pieces.append(part)
+        return Value("".join(pieces), marks=frozenset(mark for mark in _few(marks) if mark.kind in PRIVATE))
+
+    def _put_in(self, row: Statement, part: str, *, formatted: bool) -> str | None:
+        """What stands in a string for a value of the program; nothing for what a shell puts in itself."""
+        names = NAME.findall(part)
+        if len(names) == 1 and names[0] in self.constants:
+            return self.constants[names[0]]
+        known = part[0] in "#\\" or (formatted and part[0] in "%{") or self._named(row, part)
+        return HOLE if known else None
+
+    def _named(self, row: Statement, text: str) -> frozenset[Mark]:
+        """What a part of a statement holds."""
+        names = frozenset(NAME.findall(text))
+        return _own(text, names, self.hints).union(*(self._held(row.inside, name) for name in names))
 
     # -- judging -----------------------------------------------------------------------------------------------------
 
     def _judge(self, row: Statement, marks: frozenset[Mark]) -> None:
-        if marks and row.sends:
+        if marks and (row.sends or (row.puts and not row.names.isdisjoint(self.connections))):
             self._sent(row, marks)
         if row.writes:
             for mark in sorted(marks):
@@ -224,7 +295,8 @@ class _Flow(Findings):
 
     def _sent(self, row: Statement, marks: frozenset[Mark]) -> None:
         found = URL.search(row.text)
-        names = [self.addresses[name] for name in sorted(row.names) if name in self.addresses]
+        known = {**self.connections, **self.addresses}
+        names = [known[name] for name in sorted(row.names) if name in known]
         url = found[0] if found else names[0] if names else ""
         keys = frozenset(mark for mark in marks if mark.kind == "key") if HEADER.search(row.text) else NO_MARKS
         sent = frozenset(mark for mark in marks if mark.kind in ("secret", "env", "key"))
@@ -245,7 +317,7 @@ class _Flow(Findings):
         if found is None:
             return
         given = row.text[found.end() :]
-        first = _first(given)
+        first = _split(given, COMMAS)[0]
         if not STRING.match(first.strip()) or EVALUATES.match(found[0]):
             self._foreign(row, first, marks)
         elif SHELL.match(first.strip()):
@@ -315,25 +387,40 @@ def _parameters(given: str) -> list[str]:
 _TYPES = api("code", "types")
 
 
-def _first(given: str) -> str:
-    """The first argument of a call."""
-    depth = 0
-    quote = ""
-    for number, letter in enumerate(given[:2000]):
-        if quote:
-            if letter == quote and given[number - 1] != "\\":
-                quote = ""
-        elif letter in "\"'`":
-            quote = letter
-        elif letter in "([{":
+def _few(marks: frozenset[Mark]) -> frozenset[Mark]:
+    return marks if len(marks) <= 12 else frozenset(sorted(marks)[:12])
+
+
+def _split(given: str, signs: re.Pattern[str]) -> list[str]:
+    """The parts of a text between signs that stand in no string and no bracket, up to a bracket that it closes."""
+    parts: list[str] = []
+    start = depth = 0
+    for found in signs.finditer(given[:2000]):
+        if found[0] in ("(", "[", "{"):
             depth += 1
-        elif letter in ")]}":
+        elif found[0] in (")", "]", "}"):
             depth -= 1
             if depth < 0:
-                return given[:number]
-        elif letter == "," and depth == 0:
-            return given[:number]
-    return given[:2000]
+                return [*parts, given[start : found.start()]]
+        elif found["sign"] and depth == 0:
+            parts.append(given[start : found.start()])
+            start = found.end()
+    return [*parts, given[start:2000]]
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    """The commands that a statement runs, each as the arguments of its call."""
+    for found in RUNS.finditer(text):
+        given = _split(CHAINED.sub(", ", text[found.end() :]), COMMAS)
+        if len(given) == 1 and (inner := LISTED.match(given[0])) is not None:
+            given = _split(given[0][inner.end() :], COMMAS)
+        yield given
+    for found in TICKED.finditer(text):
+        yield [found[0]]
+
+
+def _unescaped(text: str) -> str:
+    return ESCAPED.sub(r"\1", text) if "\\" in text else text
 
 
 def _near(url: str) -> bool:
@@ -355,7 +442,7 @@ ASSIGNED = expression(
     r"|return)\s{1,9}){0,3}"
     r"(?:[A-Z][\w.]{0,40}(?:<[^=>\n]{0,60}>)?(?:\[\]){0,2}\s{1,4})?"
     r"([($@%*&]{0,2}[A-Za-z_][\w.\[\]\"'$:]{0,60}(?:\s{0,4},\s{0,4}[$@%*&]{0,2}[A-Za-z_][\w.]{0,60}){0,5})\)?"
-    r"(?:\s{0,4}:\s{0,4}[\w<>:&\[\](), ]{1,60})?\s{0,4}(?::=|\+=|\.=|<<|\|\|=|=(?![=~>])|\bto\b)(.{0,2000})$",
+    r"(?:\s{0,4}:\s{0,4}[\w<>:&\[\](), ]{1,60})?\s{0,4}(?::=|\+=|\.=|<{1,2}-|<<|\|\|=|=(?![=~>])|\bto\b)(.{0,2000})$",
     re.DOTALL,
 )
 LOOPED = expression(
@@ -377,14 +464,36 @@ LOOKED_AT = expression(
 """A name that is compared with a text."""
 HEADER = expression(r"authorization|bearer|x-api-key|set_?header|headers?\b", re.IGNORECASE)
 """A place of a request where a key belongs."""
+_BRACKET = rf"{STRING.pattern}|[()\[\]{{}}]"
+COMMAS = expression(rf"{_BRACKET}|(?P<sign>,)")
+SUMS = expression(rf"{_BRACKET}|(?P<sign>\+|\.\.|&|<>|\s\.\s|(?<=[\"'])\.(?=\$)|\.(?=[\"']))")
+"""What texts are put together with."""
+CHAINED = expression(r"\)\s{0,40}\.args?\s{0,4}\(\s{0,4}(?:&?\[)?")
+LISTED = expression(
+    r"\s{0,4}(?:new\s{1,4}String\s{0,4}\[\s{0,4}\]\s{0,4}\{|\[|(?:List\.of|listOf|arrayOf|Arrays\.asList|c)\s{0,4}\()"
+)
+TICKED = expression(r"`[^`\n]{6,1000}`")
+FORMATS = expression(r"(?:fmt\.Sprintf|format!|String\.format|string\.format|sprintf|format)\s{0,4}\(?")
+FILLED = expression(
+    r"(#\{[^{}\n]{1,200}\}|\$\{[^{}\n]{1,200}\}|\$[A-Za-z_][\w.]{0,60}(?:\{\w{1,60}\}|\[[\"']?\w{1,60}[\"']?\])?|\\\([^()\n]{1,100}\)|\{\$?\w{0,60}\}|%[svq@])"
+)
+"""What stands in a string for a value of the program."""
+ESCAPED = expression(r"\\([\"'$`\\])")
+JOINT = expression(r"[\"'`]\s{0,4}[,+]\s{0,4}[\"'`]")
+"""What stands between the parts of a path."""
+READS = expression(
+    r"\b(?:File\.read|file_get_contents|ReadFile|read_to_string|readAll\w{1,6}|readString|ReadAllText|io\.open|open|fopen|readLines)\b"
+)
+GOAL = expression(r"(?:[\w-]{1,60}\.){1,8}[\w-]{1,60}(?::\d{1,5})?|localhost(?::\d{1,5})?")
+"""Where a connection leads."""
 BEGINNING = expression(r"\.ssh[\\/]{1,2}(?:id_)?[\"'`*]")
 """A text that paths of keys begin with."""
 RETURNED = expression(r"^\s{0,200}return\b(.{0,2000})$", re.DOTALL)
 CALLED_ON = expression(r"^[\s{}]{0,200}[$@]?([A-Za-z_]\w{0,60})(?:\.|->|::)\w")
 
 VARIABLE = expression(
-    r"(?:\bENV|\$_ENV|\$_SERVER|\b[gG]etenv|\bLookupEnv|\benv::var(?:_os)?|\bGetEnvironmentVariable|\benvironment)"
-    r"(?:\.fetch)?\s{0,3}[(\[{]\s{0,3}[\"']?([A-Za-z]\w{1,80})"
+    r"(?:\bENV|\$_ENV|\$_SERVER|\b(?:getenv|Getenv|get_env|getEnv)|\bSystem\.env|\bLookupEnv|\benv::var(?:_os)?|\bGetEnvironmentVariable|\benvironment)"
+    r"(?:\.fetch)?\s{0,3}[(\[{.]\s{0,3}[\"']?([A-Za-z]\w{1,80})"
 )
 """One variable of the environment, by its name."""
 ALL_VARIABLES = _shape("all_variables")
@@ -394,6 +503,9 @@ SENDS = _shape("sends")
 RUNS = _shape("runs")
 EVALUATES = _shape("evaluates")
 WRITES = _shape("writes")
+CONNECTS = _shape("connects")
+PUTTING = api("code", "putting")
+BUSY = api("code", "busy")
 OPENED = expression(
     r"\b(?:File|FileWriter|FileOutputStream|os\.Create|os\.OpenFile|File::create|fopen|io\.open|File\.open)\s{0,4}\("
 )
@@ -411,11 +523,10 @@ TAKING_NAMES = _names(
     ALL_VARIABLES, VARIABLE, DECODES, FETCHES, more="unpack Inflate DownloadFile DownloadString DownloadData"
 )
 SENDING_NAMES = _names(
-    SENDS, FETCHES, more="UploadString UploadData UploadFile UploadValues UploadStringAsync UploadFileAsync"
+    SENDS, FETCHES, CONNECTS, more="UploadString UploadData UploadFile UploadValues UploadStringAsync UploadFileAsync"
 )
 RUNNING_NAMES = _names(RUNS, EVALUATES, more="x")
 WRITING_NAMES = _names(WRITES, more="writeBytes writeText write_all DownloadFileAsync DownloadFileTaskAsync")
-SECRET_MARKS = api("code", "secret_marks")
 
 SHELL = expression(
     r"[\"'](?:/bin/|/usr/bin/)?(?:ba|z|da)?sh[\"']|[\"'](?:cmd(?:\.exe)?|powershell(?:\.exe)?|python3?|node)[\"']"
