@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.hosts import URL, Host, host_of, is_installer, is_placeholder, is_unsafe, odd_top, serves_installers
+from whet.guard.hosts import (
+    URL,
+    Host,
+    host_of,
+    is_installer,
+    is_placeholder,
+    is_unsafe,
+    odd_top,
+    serves_installers,
+    serves_modules,
+)
 
 
 @pytest.mark.parametrize(
@@ -169,3 +179,13 @@ def test_an_unsafe_address_is_shady_or_plain_and_not_near() -> None:
         assert is_unsafe(url), url
     for url in ("https://vendor.example/x", "http://localhost:8080/x", "http://10.0.0.1/x"):
         assert not is_unsafe(url), url
+
+
+def test_hosts_that_serve_public_packages_are_known_with_their_subdomains() -> None:
+    urls = [
+        "https://esm.sh/d3@7",
+        "https://cdn.jsdelivr.net/npm/d3",
+        "https://esm.sh.invalid/d3",
+        "https://unpkg.invalid/a",
+    ]
+    assert [serves_modules(url) for url in urls] == [True, True, False, False]

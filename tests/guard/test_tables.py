@@ -56,7 +56,7 @@ def test_a_rule_has_every_field_and_an_id_of_its_own() -> None:
 
 def test_a_host_is_a_lower_case_name_of_a_known_kind() -> None:
     table = load_table("hosts")
-    assert set(table) - {"installers", "stand_in", "shared"} <= set(get_args(Kind))
+    assert set(table) - {"installers", "modules", "stand_in", "shared"} <= set(get_args(Kind))
     assert all(re.compile(pattern).groups == 0 for pattern in table["shared"])
     for kind, names in table.items():
         assert len(names) == len(set(names)), kind

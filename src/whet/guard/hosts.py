@@ -74,6 +74,13 @@ def serves_installers(name: str) -> bool:
     return any(entry.partition("/")[0] == name for entry in _installers())
 
 
+@lru_cache(maxsize=1024)
+def serves_modules(url: str) -> bool:
+    """Does the host serve the packages of public registries, for programs to import?"""
+    name = host_of(url).name
+    return any(name == one or name.endswith(f".{one}") for one in load_table("hosts")["modules"])
+
+
 def is_placeholder(name: str) -> bool:
     """Does a name stand for whatever the reader has?"""
     return _PLACEHOLDER.match(name) is not None

@@ -11,7 +11,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.hosts import is_unsafe
+from whet.guard.hosts import serves_modules
 from whet.guard.javascript.expressions import call_of
 from whet.guard.javascript.values import (
     constant,
@@ -35,7 +35,7 @@ from whet.guard.taint.formats import parsed
 from whet.guard.taint.harm import conclude
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
-from whet.guard.taint.network import deliver, follow_service, judge_request
+from whet.guard.taint.network import deliver, follow_service, host_at, judge_request
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell, union
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ _AGAIN = re.compile(
     rb"\bsetInterval\s{0,9}\(|\bwhile\s{0,9}\(\s{0,9}(?:true|1|!0)\s{0,9}\)|\bfor\s{0,9}\(\s{0,9};\s{0,9};"
 )
 _KEYBOARD = expression(r"^(?:iohook|uiohook-napi|uiohook|node-global-key-listener|keylogger\.js|gkm|keysender)\b")
+_FOREIGN = expression(r"https?:", re.IGNORECASE)
+_PAGE = re.compile(rb"\b(?:document|window)\.[a-z]")
 _TYPING = frozenset({"keydown", "keypress", "keyup"})
 _ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
 
@@ -113,6 +115,11 @@ class Meaning(Judges):
         return Value(name=text.exact) if text.exact in ("require", "process", "child_process") else None
 
     @property
+    def on_page(self) -> bool:
+        """Does a browser run the file, which gives it nothing of the machine?"""
+        return self.program is not None and _PAGE.search(self.program.source) is not None
+
+    @property
     def klasses(self) -> set[str]:
         """The names of the classes of the file."""
         return self.program.klasses if self.program is not None else set()
@@ -126,7 +133,8 @@ class Meaning(Judges):
             self.hit("hidden-call", "warn")
         result = self._known(call)
         if call.callee.fn:
-            result = either(program.bind(call.callee.fn, call.args), result)
+            given = either(program.work_out(call.callee.fn, call.args), program.bind(call.callee.fn, call.args))
+            result = either(given, result)
         elif not call.name and call.verb and (own := program.fields.get(call.verb)) is not None:
             result = either(program.bind(own.fn, call.args), result)
         if call.args and call.verb in _FILLING and not call.made:
@@ -155,6 +163,9 @@ class Meaning(Judges):
         given = [carry] * 3
         if call.verb in _LISTENING and (event := listening(call)) is not NOTHING:
             given[0] = event
+        if call.verb in _LISTENING and call.args[0].exact == _MESSAGES and _MESSAGES in program.passed:
+            message = program.passed[_MESSAGES]
+            given[0] = message.but(props={"data": message, **(message.props or {})})
         if call.owner.name.startswith("(") and call.verb in ("then", "on", "once"):
             given[0] = call.owner
         if result.name == "(server)":
@@ -290,17 +301,17 @@ def _piped(effects: Meaning, call: Call) -> None:
 def _require(effects: Meaning, call: Call) -> Value:
     wanted = call.arg(0)
     text = wanted.exact
+    if call.name in ("import", "importScripts") and _FOREIGN.match(wanted.said):
+        marks = deliver(effects, wanted, ()).marks
+        if not serves_modules(wanted.said) and not host_at(wanted.said).near and not effects.on_page:
+            effects.run_files(marks)
+        return NOTHING
     if (wanted.text or "")[:5].lower() == "data:":
         evaluate(effects, data_url(wanted), "require")
         return NOTHING
     if wanted.has("fetched", "decoded"):
         evaluate(effects, wanted, "require")
     if text is None:
-        return NOTHING
-    if re.match(r"https?:", text, re.IGNORECASE):
-        marks = deliver(effects, Value(text), ()).marks
-        if call.name in ("import", "importScripts") and is_unsafe(text):
-            evaluate(effects, Value(marks=marks), "import")
         return NOTHING
     content = effects.data(wanted) if text.endswith(".json") else UNKNOWN
     if content is not UNKNOWN:
@@ -329,9 +340,21 @@ def _join(_effects: Meaning, call: Call) -> Value:
 
 
 def _worker(effects: Meaning, call: Call) -> Value:
-    """A worker that is given its code instead of a file."""
+    """A worker: what it is given, and its code where that is no file."""
     if "eval" in (call.arg(1).props or {}) or call.arg(0).has("fetched", "decoded"):
         evaluate(effects, call.arg(0), "Worker")
+    if effects.program is not None:
+        effects.program.pass_on(_GIVEN, call.words.get("workerData", NOTHING))
+    return Value(name=call.row.gives)
+
+
+_GIVEN, _MESSAGES = "worker_threads.workerData", "message"
+
+
+def _message(effects: Meaning, call: Call) -> Value | None:
+    """A message to another thread or process of the program."""
+    if effects.program is not None:
+        effects.program.pass_on(_MESSAGES, call.arg(0))
     return NOTHING
 
 
@@ -493,5 +516,5 @@ Meaning.specials = {
     "require": _require, "home": _home, "temporary": _temporary, "join": _join, "letters": characters, "base64": base64,
     "buffer": buffer, "unescape": unescape, "spread": _spread, "number": number, "unpack data": unpacked, "worker": _worker,
     "first": _awaited, "variable": _variable, "prototype": _prototype, "assign": _assigned, "stringify": _stringify,
-    "parse": _parse,
+    "parse": _parse, "message": _message,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from whet.guard.taint.call import Call
 from whet.guard.taint.fold import binary, bounded
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
+from whet.guard.taint.value import either as one_of_two
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,7 +74,7 @@ def _binary(program: Program, node: Node) -> Value:
             return Value(bounded(sum(value.const for value in values)), marks=union(values))
         return joined(values)
     if sign in ("||", "??"):
-        return either(program.value(left), program.value(right))
+        return one_of_two(program.value(right), program.value(left))
     if sign == "&&":
         return program.value(right)
     one_, two_ = program.value(left), program.value(right)
@@ -148,12 +149,12 @@ def _member(program: Program, node: Node) -> Value:
         return NOTHING
     name = program.property(node)
     if owner.type == "this" and name is not None:
-        return program.fields.get(name, NOTHING)
+        return program.field(name)
     known = program.value(owner)
     if known.name == "process.env" and name in program.exported:
         return program.exported[name]
     if name in program.fields and (known.name == "this" or known.name in program.klasses):
-        return program.fields[name]
+        return program.field(name)
     if name is None or (known.name == "process.env" and node.type == "subscript_expression"):
         return _indexed(program, node, known) if name is None else _variable(program, node, known, name)
     if name.isdigit() and len(name) < 7 and (parts := parts_of(known)) is not None:
@@ -233,8 +234,9 @@ def _call(program: Program, node: Node) -> Value:
         owner = called.child_by_field_name("object")
         receiver = program.value(owner) if owner is not None else NOTHING
         method = program.property(called) or ""
-    if called.type == "import":
-        callee = Value(name="import")
+    if called.type == "import":  # a text of another language may have more between the word and a bracket
+        near = given is not None and not program.source[called.end_byte : given.start_byte].strip()
+        callee = Value(name="import") if near else NOTHING
     elif method and receiver is NOTHING:
         callee = NOTHING
     else:

@@ -1,4 +1,5 @@
 """The scripts of a package read together: a module that another one requires is a function that gives its exports.
+What a script starts as a thread or a process belongs to it, too.
 
 A flow that is cut in two by a file border is whole again here. Only what is critical and shows in no script alone is told.
 """
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _LARGEST = 128 * 1024
 _MOST = 20
 _REQUIRED = expression(r"(?:\brequire|\bimport)\s{0,4}\(\s{0,4}[\"'`](\.{1,2}/[^\"'`\n]{1,200})[\"'`]\s{0,4}\)")
+_STARTED = expression(r"\b(?:Worker|fork)\s{0,4}\([^;\n]{0,200}?[\"'`/]([\w.-]{1,80}\.[cm]?[jt]s)[\"'`]")
+"""A script that another one starts as a thread or a process."""
 _FROM = expression(r"^[ \t]*import\s{1,4}([^\"'`;]{1,400}?)\s{1,4}from\s{1,4}([\"'])([^\"'\n]{1,200})\2", re.MULTILINE)
 _EXPORTS: tuple[tuple[re.Pattern[str], str], ...] = (
     (expression(r"^([ \t]*)export\s+default\s+", re.MULTILINE), r"\1module.exports.default = "),
@@ -64,7 +67,8 @@ def hits(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
 
 def _wanted(path: str, name: str, scripts: dict[str, str]) -> str | None:
     base = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-    return next((base + ending for ending in _ENDINGS if base + ending in scripts), None)
+    found = next((base + ending for ending in _ENDINGS if base + ending in scripts), None)
+    return found or next((one for one in scripts if "/" not in name and one.endswith(f"/{name}")), None)
 
 
 def _modules(path: str, scripts: dict[str, str]) -> list[str]:
@@ -84,7 +88,8 @@ def _modules(path: str, scripts: dict[str, str]) -> list[str]:
 
 
 def _names(text: str) -> list[str]:
-    return [found[1] for found in _REQUIRED.finditer(text)] + [found[3] for found in _FROM.finditer(text)]
+    wanted = [found[1] for shape in (_REQUIRED, _STARTED) for found in shape.finditer(text)]
+    return wanted + [found[3] for found in _FROM.finditer(text)]
 
 
 def _bundle(modules: list[str], scripts: dict[str, str]) -> tuple[str, list[int]]:

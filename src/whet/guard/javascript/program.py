@@ -16,7 +16,7 @@ from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS
 from whet.guard.javascript.values import either, joined, member, module, one_of, unescaped
 from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE, Mark
-from whet.guard.taint.value import NOTHING, Scope, Value, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,11 +124,15 @@ class Program:
         self.klasses: set[str] = set()
         self.exported: dict[str, Value] = {}
         """Variables of the environment that the program sets itself."""
+        self.passed: dict[str, Value] = {}
+        """What threads and processes of the program give each other: as they start, and in messages."""
+        self.getters: set[int] = set()
         self.file = Scope(None)
         self.scope = self.file
         self.changed = False
         self.depth = 0
         self.applied = 0
+        self.working = False
         """How often a function was worked out for values of its own."""
         self.memo: dict[int, Value] = {}
         self.asked: set[str] = set()
@@ -162,6 +166,8 @@ class Program:
                 continue
             if node.type == "method_definition":
                 self.fields.setdefault(self.text(name), Value(fn=node.id))
+                if any(part.type == "get" for part in node.children):
+                    self.getters.add(node.id)
             else:
                 scope.names.setdefault(self.text(name), Value(fn=node.id))
 
@@ -276,6 +282,29 @@ class Program:
                 self.assign(param, value, function.scope, joining=True)
         return function.returns
 
+    def pass_on(self, how: str, value: Value) -> None:
+        """Something is given to another thread or process of the program."""
+        old = self.passed.get(how, NOTHING)
+        self.changed = self.changed or (old is NOTHING and value is not NOTHING) or bool(value.marks - old.marks)
+        self.passed[how] = either(old, value)
+
+    def field(self, name: str) -> Value:
+        """What the objects of the file hold under a name, or what they work out when it is asked for."""
+        found = self.fields.get(name, NOTHING)
+        return self.bind(found.fn, ()) if found.fn in self.getters else found
+
+    def work_out(self, number: int, args: Sequence[Value]) -> Value:
+        """What a function of the file that is one expression gives for constants."""
+        function = self.functions.get(number)
+        if self.working or not args or function is None or function.node.type != "arrow_function":
+            return NOTHING
+        if not all(isinstance(one.const, int) or one.exact for one in args):
+            return NOTHING
+        self.working = True
+        found = self.apply(number, args)
+        self.working = False
+        return found if found.const is not UNKNOWN else NOTHING
+
     def apply(self, number: int, args: Sequence[Value]) -> Value:
         """What a short function of the file gives for just these values: its expression, or its statements in a row."""
         function = self.functions.get(number)
@@ -337,6 +366,7 @@ class Program:
             while name not in scope.names and scope.outer is not None:
                 scope = scope.outer
         old = scope.names.get(name)
+        value = self.passed.get(value.name, value)
         if old is not None:
             if joining:
                 value = either(old, value)
