@@ -27,6 +27,8 @@ def attribute(owner: Value, name: str) -> Value:
         method = owner.fn.methods.get(name)
         if method is not None:
             return Value(fn=method)
+        if name == "__dict__":
+            return owner.fn.held()
         return owner.fn.fields.get(name, NOTHING)
     if owner.name:
         full = f"{owner.name}.{name}"

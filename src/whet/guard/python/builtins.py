@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shlex
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,23 @@ def attribute_method(reader: Reader, this: Call) -> Value | None:
 
 
 def _vars(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    return Value(name=this.name, path=this.args[0].name if this.args else "")
+    if this.args and isinstance(this.args[0].fn, Klass):
+        return this.args[0].fn.held()
+    return None if "." in this.name else Value(name=this.name, path=this.args[0].name if this.args else "")
+
+
+def _field(reader: Reader, this: Call) -> Value | None:
+    """A field of a data class: what it holds at first."""
+    made = this.words.get("default_factory") or this.words.get("factory")
+    return reader.call_back(made, ()) if made is not None else this.words.get("default", NOTHING)
+
+
+def _words(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    """`shlex.split`."""
+    try:
+        return this.arg(0).but(const=shlex.split(this.arg(0).said)) if this.arg(0).said else None
+    except ValueError:
+        return None
 
 
 def _chr(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
@@ -309,6 +326,6 @@ SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "reduce": _reduce, "reverse": _reversed, "sequence": _sequence, "number": _number, "length": _length, "text": _string,
     "letters": _table, "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "same": _same, "folder": _dirname,
     "home": _home, "variable": _variable, "temporary": _temporary, "getter": _getter, "partial": _partial, "class": _type,
-    "packages": _packages, "settings": _configure,
+    "packages": _packages, "settings": _configure, "field": _field, "words": _words,
 }  # fmt: skip
 """What the table calls what these functions give."""

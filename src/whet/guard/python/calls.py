@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import attribute, name_of, several, variable
 from whet.guard.python.builtins import attribute_method
-from whet.guard.python.loops import chain, hooked, outlives, put
+from whet.guard.python.loops import chain, hold, hooked, outlives, put
 from whet.guard.python.statements import block
 from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, bare
 from whet.guard.python.values import Function, Klass, Partial
@@ -23,7 +23,7 @@ from whet.guard.taint.fold import DECODERS, UNESCAPES, decoded, method
 from whet.guard.taint.formats import PARSERS, parsed
 from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import NO_MARKS, Mark
-from whet.guard.taint.network import follow_service
+from whet.guard.taint.network import always_sent, follow_service
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, known, spell, union
 
 if TYPE_CHECKING:
@@ -202,7 +202,9 @@ def _passed_on(reader: Reader, this: Call) -> Value:
     if given:
         marks |= frozenset(mark for mark in given if mark.kind == "captured" or (mark.kind == "secret" and mark.grave))
     path = next((this.words[word].said for word in this.words if word in _BASES), "") or this.callee.path
-    return Value(UNKNOWN, f"{this.callee.name}()" if this.callee.name else "", marks, path=path)
+    return Value(
+        UNKNOWN, f"{this.callee.name}()" if this.callee.name else "", marks, path=path, props=always_sent(this)
+    )
 
 
 def _change(reader: Reader, this: Call) -> None:
@@ -237,6 +239,8 @@ def _change(reader: Reader, this: Call) -> None:
                 reader.changes += 1
                 outlives(reader, marks)
             owner.fn.fields[target.attr] = field.marked(*marks)
+        else:
+            hold(target, marks, this.scope)
 
 
 def _store(this: Call, name: str, keys: list[str]) -> None:
@@ -341,11 +345,8 @@ def _parameters(function: Function, args: list[Value], words: dict[str, Value], 
     )
     if function.klass is not None and names and not static:
         scope.names[names.pop(0)] = owner if isinstance(owner.fn, Klass) else Value(fn=function.klass)
-    for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
-        if isinstance(default, ast.Constant):
-            scope.names[name] = Value(default.value if isinstance(default.value, (str, bytes, int)) else UNKNOWN)
     for name in (*names, *(argument.arg for argument in spec.kwonlyargs)):
-        scope.names.setdefault(name, NOTHING)
+        scope.names[name] = function.defaults.get(name, NOTHING)
     for name, value in zip(names, given, strict=False):
         scope.names[name] = value
     for name, value in words.items():

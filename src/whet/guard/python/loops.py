@@ -129,11 +129,22 @@ def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope
             old = owner.fn.fields.get(root.attr, NOTHING)
             owner.fn.fields[root.attr] = old.marked(*value.marks)
             reader.changes += bool(value.marks - old.marks)
+        else:
+            hold(root, value.marks, scope)
+
+
+def hold(target: ast.Attribute, marks: frozenset[Mark], scope: Scope) -> None:
+    """An object that goes by a name is given something to hold: a client its headers."""
+    name = target.value.id if isinstance(target.value, ast.Name) else ""
+    owner = scope.find(name)
+    if owner is not None and owner.name:
+        held = (owner.props or {}).get(target.attr, NOTHING).marked(*marks)
+        scope.home(name).names[name] = owner.but(props={**(owner.props or {}), target.attr: held})
 
 
 def outlives(reader: Reader, marks: frozenset[Mark]) -> None:
     """Note that a function left something private where others may have looked before."""
-    if reader.inside and any(mark.kind in ("secret", "env") for mark in marks):
+    if reader.inside and any(mark.kind in ("secret", "env", "captured") for mark in marks):
         reader.outlived = True
 
 

@@ -46,7 +46,7 @@ def _assign(reader: Reader, node: Any, scope: Scope) -> None:
 
 
 def _annotated(reader: Reader, node: Any, scope: Scope) -> None:
-    if node.value is not None:
+    if node.value is not None or (scope.klass is not None and isinstance(node.target, ast.Name)):
         bind(reader, node.target, reader.value(node.value, scope), scope)
 
 
@@ -126,9 +126,6 @@ def _function(reader: Reader, node: Any, scope: Scope) -> None:
     reader.functions.append(function)
     for decorator in node.decorator_list:
         reader.value(decorator, scope)
-    for default in (*node.args.defaults, *node.args.kw_defaults):
-        if isinstance(default, ast.Call):
-            reader.value(default, scope)
 
 
 def _class(reader: Reader, node: Any, scope: Scope) -> None:
@@ -146,11 +143,25 @@ def _class(reader: Reader, node: Any, scope: Scope) -> None:
             method = Function(statement.name, statement, scope, klass, reader)
             klass.methods[statement.name] = method
             reader.functions.append(method)
+            rest += _restored(statement) if statement.name.startswith("__reduce") else []
         else:
             rest.append(statement)
     block(reader, rest, inner)
     for name, value in inner.names.items():
         klass.fields.setdefault(name, value)
+
+
+def _restored(method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+    """What a method returns that says how an object is restored: a function and its arguments, as the call that they become."""
+    pairs = [
+        (node, node.value.elts[0], node.value.elts[1].elts)
+        for node in ast.walk(method)
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and len(node.value.elts) > 1
+        if isinstance(node.value.elts[1], ast.Tuple)
+    ]
+    return [
+        ast.copy_location(ast.Expr(ast.copy_location(ast.Call(one, args, []), node)), node) for node, one, args in pairs
+    ]
 
 
 def _if(reader: Reader, node: Any, scope: Scope) -> None:

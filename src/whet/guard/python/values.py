@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.taint.value import Value, union
+
 if TYPE_CHECKING:
     import ast
 
     from whet.guard.python.reader import Reader
-    from whet.guard.taint.value import Scope, Value
+    from whet.guard.taint.value import Scope
 
 
 class Function:
     """A function of the file: what it is called with decides what it does."""
 
-    __slots__ = ("given", "home", "klass", "name", "node", "runs", "scope")
+    __slots__ = ("defaults", "given", "home", "klass", "name", "node", "runs", "scope")
 
     def __init__(
         self,
@@ -33,6 +35,10 @@ class Function:
         self.runs: dict[Any, Value] = {}
         self.given: list[Any] = []
         """What it was called with. A key of `runs` has the identity of a list, which another one gets when it is gone."""
+        spec = node.args
+        last = zip(reversed((*spec.posonlyargs, *spec.args)), reversed(spec.defaults), strict=False)
+        named = (*last, *zip(spec.kwonlyargs, spec.kw_defaults, strict=True))
+        self.defaults = {one.arg: home.value(default, scope) for one, default in named if default is not None}
 
 
 class Klass:
@@ -45,6 +51,11 @@ class Klass:
         self.bases = bases
         self.methods: dict[str, Function] = {}
         self.fields: dict[str, Value] = {}
+
+    def held(self) -> Value:
+        """All fields as one mapping."""
+        consts = {name: value.const for name, value in self.fields.items()}
+        return Value(consts, marks=union(self.fields.values()))
 
 
 class Partial:

@@ -34,7 +34,8 @@ _LABEL = expression(
     rf"(?:key|token|appid|auth|secret|pass\w{{0,5}})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer )?{HOLE}", re.IGNORECASE
 )
 """Where a service asks for a key: `?api_key=`, `"token": `."""
-_ASKED = ("a password that is asked for", "a password of the keyring")
+_KEPT = ("a password of the keyring", "a secret of a cloud")
+_ASKED = ("a password that is asked for", *_KEPT)
 MESSENGERS: frozenset[str] = load_sets("network")["messengers"]
 """Where a skill may well send messages, though what steals does it too."""
 
@@ -155,7 +156,7 @@ def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool, login: bool) -
     elif mark.kind == "secret":
         known = host.kind in ("known", "private")
         if mark.what in _ASKED:
-            if bad or (mark.what == _ASKED[1] and host.name and not known and not login):
+            if bad or (mark.what in _KEPT and host.name and not known and not login):
                 yield Judgement("secret-sent", None, host.name, message)
         elif mark.grave:
             lowered = host.kind == "known" and not mark.whole
@@ -222,7 +223,7 @@ def request(reader: Judges, call: Call) -> Value:
         if value is not first and number != call.row.head and value.props is None and not value.fn
     ]
     body += [value for word, value in options.items() if word not in _HEADERS and word not in ("url", "uri")]
-    head = [value for word, value in options.items() if word in _HEADERS]
+    head = [value for word, value in {**(call.owner.props or {}), **options}.items() if word in _HEADERS]
     head += call.args[call.row.head : call.row.head + 1] if call.row.head >= 0 else []
     if call.verb in _WORDS["posts"] or HOLE in url.said[10:] or any(map(_varies, body)):
         reader.fact("sink", f"HTTP {call.verb.upper()}", url.said or HOLE, host_at(url.said).shady)
@@ -275,6 +276,8 @@ def carry(
         reader.fact("sink", how, url, host_at(url).shady)
     if any(mark.what == "the clipboard" for mark in sent):
         reader.note("sends clipboard")
+    if any(mark.what == "a screenshot" for mark in sent) and host_at(url).kind not in ("loopback", "private", "known"):
+        reader.note("sends screen")
     reader.report(judge_request(url, sent, frozenset[Mark]().union(*map(everything, head)), shape))
 
 
@@ -325,7 +328,13 @@ def connect(reader: Judges, call: Call) -> Value:
         marks = deliver(reader, Value(text or UNKNOWN), ()).marks
     elif call.row.what:
         reader.note(call.row.what)
-    return Value(name=call.row.gives or call.callee.name, marks=marks, path=text or call.callee.path)
+    path = text or call.callee.path
+    return Value(name=call.row.gives or call.callee.name, marks=marks, path=path, props=always_sent(call))
+
+
+def always_sent(call: Call) -> dict[str, Value] | None:
+    """What a client is told to send with every request."""
+    return {word: value for word, value in call.words.items() if word in _HEADERS and everything(value)} or None
 
 
 def aim(reader: Judges, call: Call) -> Value:

@@ -81,7 +81,7 @@ def own_service(name: str, url: str) -> bool:
     vendor = _vendor(stems)
     if vendor is not None and host.kind != "reserved":
         return any(f".{host.name}".endswith(f".{one}") for one in load_sets("keys")["services"][vendor])
-    return not host.shady and host.kind != "free" and _named_after(stems, host.name)
+    return not host.shady and host.kind != "free" and belongs(name) != "nowhere" and _named_after(stems, host.name)
 
 
 def _named_after(stems: list[str], host: str) -> bool:

@@ -281,8 +281,13 @@ def joined(first: Value, second: Value) -> Value:
 
 
 def either(first: Value, second: Value) -> Value:
-    """One of two values, of which only one is used: keys of the other do not come along."""
+    """One of two values, of which only one is used: keys of the other do not come along.
+
+    What is marked and not known stays so, whatever constant is taken where it is missing.
+    """
     both = joined(first, second)
+    if isinstance(both.const, str) and any(one.const is UNKNOWN and one.marks for one in (first, second)):
+        both = both.but(const=UNKNOWN, choices=both.texts)
     keys = {mark for mark in both.marks if mark.kind == "key"}
     if not keys or (first is not NOTHING and not first.marks.isdisjoint(keys) and len(keys) == 1):
         return both
