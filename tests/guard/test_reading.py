@@ -113,8 +113,18 @@ def test_the_cells_of_a_notebook_are_documents() -> None:
 
     assert documents("a.ipynb", json.dumps(book, indent=1).encode()) == (
         Document("a.ipynb", "markdown", "# Title\ntext", 6, ("notebook",)),
-        Document("a.ipynb", "python", "print(1)", 12, ("notebook",)),
         Document("a.ipynb", "html", "<b>1</b>", 12, ("notebook output",)),
+        Document("a.ipynb", "python", "print(1)", 12, ("notebook",)),
+    )
+
+
+def test_the_code_of_a_notebook_is_one_program() -> None:
+    cells = ["a = 1", "%%bash\nls", "print(a)"]
+    book = {"cells": [{"cell_type": "code", "source": text} for text in cells]}
+
+    assert documents("a.ipynb", json.dumps(book, indent=1).encode()) == (
+        Document("a.ipynb", "python", "a = 1\n\n\n\n\n\n\n\nprint(a)", 5, ("notebook",)),
+        Document("a.ipynb", "python", "%%bash\nls", 9, ("notebook",)),
     )
 
 

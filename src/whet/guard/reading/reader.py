@@ -291,6 +291,7 @@ class _Reader:
         if not isinstance(cells, list):
             return False
         at = 0
+        code: list[tuple[int, str]] = []
         for cell in cells:
             if not isinstance(cell, dict):
                 continue
@@ -299,11 +300,15 @@ class _Reader:
                 text.find(json.dumps(source.split("\n", 1)[0], ensure_ascii=False)[1:-1], at) if source.strip() else -1
             )
             at = begin if begin >= 0 else at
-            kind: Kind = "python" if cell.get("cell_type") == "code" else "markdown"
-            if source.strip():
-                self.text(path, source, (*via, "notebook"), line + line_of(text, at) - 1, kind)
+            where = line + line_of(text, at) - 1
+            if source.strip() and cell.get("cell_type") == "code":
+                code.append((where, source))
+            elif source.strip():
+                self.text(path, source, (*via, "notebook"), where, "markdown")
             for shown in _html_outputs(cell):
-                self.text(path, shown, (*via, "notebook output"), line + line_of(text, at) - 1, "html")
+                self.text(path, shown, (*via, "notebook output"), where, "html")
+        for where, source in _one_program(code):
+            self.text(path, source, (*via, "notebook"), where, "python")
         return True
 
     def archive(self, path: str, data: bytes, what: str, via: tuple[str, ...], line: int, depth: int) -> None:
@@ -407,6 +412,21 @@ class _Reader:
             self.archive(path, rest, trails, (*via, f"after {what}"), line, depth)
         else:
             self.words(path, rest, (*via, f"after {what}"), line)
+
+
+def _one_program(cells: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The code of a notebook as the one program that it is, if it can be read so; lines keep their numbers if they can."""
+    from whet.guard.python.checker import parses
+
+    plain = [(line, source) for line, source in cells if not source.lstrip().startswith("%%")]
+    rows: list[str] = []
+    for line, source in plain:
+        rows += [""] * (line - plain[0][0] - len(rows))
+        rows += source.split("\n")
+    whole = "\n".join(rows)
+    if len(plain) < 2 or not parses(whole):
+        return cells
+    return [(plain[0][0], whole), *(cell for cell in cells if cell not in plain)]
 
 
 def _source(value: object) -> str:
