@@ -96,6 +96,16 @@ def test_a_script_of_the_package_run_at_installation_is_shown_and_is_a_fact() ->
         ("Gemfile", "source 'https://rubygems.org'\ngem 'rails'\n", []),
         ("go.mod", "replace github.com/a/b => ../b\n", []),
         ("go.mod", "replace github.com/a/b => code.invalid/a/b v1.0.0\n", [("foreign-dependency", "warn")]),
+        (
+            "pyproject.toml",
+            '[project]\ndependencies = ["a @ https://b.invalid/a.whl"]\n',
+            [("foreign-dependency", "warn")],
+        ),
+        (
+            "pyproject.toml",
+            '[build-system]\nrequires = ["a @ https://b.invalid/a.whl"]\n',
+            [("foreign-dependency", "critical")],
+        ),
         ("Cargo.toml", '[dependencies]\na = { git = "https://github.com/a/a" }\n', []),
         (".cargo/config.toml", '[build]\nrustc-wrapper = "./w.sh"\n', [("local-build-hook", "info")]),
         ("setup.cfg", "[easy_install]\nindex_url = http://203.0.113.4/simple\n", [("unsafe-index", "critical")]),

@@ -108,15 +108,15 @@ def trusted(notes: Notes, host: str, needle: str) -> None:
     notes.hit("unsafe-index", needle, "info" if is_index(found.name) else None, found.name)
 
 
-def _direct(notes: Notes, wanted: str) -> None:
-    """A dependency that may be an address."""
+def _direct(notes: Notes, wanted: str, *, runs: bool = False) -> None:
+    """A dependency that may be an address; `runs` when it is run as soon as something is installed."""
     bare = re.sub(r"^(?:git\+|hg\+|svn\+)", "", wanted.strip())
     if not re.match(r"(?:https?|ssh|git|ftp)://", bare, re.IGNORECASE) or _PLACEHOLDER.search(bare.lower()):
         return
     host = host_of(bare)
     if host.near or (is_index(host.name) and not bare.lower().startswith("http://")):
         return
-    notes.hit("foreign-dependency", wanted, "critical" if host.shady else None, host.name)
+    notes.hit("foreign-dependency", wanted, "critical" if host.shady or runs else None, host.name)
 
 
 _REQUIREMENT = expression(
@@ -144,9 +144,9 @@ def requirements(notes: Notes, _path: str) -> None:
             _requirement(notes, bare)
 
 
-def _requirement(notes: Notes, bare: str) -> None:
+def _requirement(notes: Notes, bare: str, *, runs: bool = False) -> None:
     if "://" in bare and (url := re.search(r"(?:git\+|hg\+)?(?:https?|ssh|ftp)://\S{1,300}", bare)):
-        _direct(notes, url[0])
+        _direct(notes, url[0], runs=runs)
         return
     found = _REQUIREMENT.match(bare)
     if found and (famous := lookalike(re.sub(r"[-_.]{1,9}", "-", found[1].lower()), "pypi")):
@@ -158,8 +158,10 @@ def pyproject(notes: Notes, data: Any) -> None:
     project, tool = table(table(data).get("project")), table(table(data).get("tool"))
     groups = [project.get("dependencies"), *table(project.get("optional-dependencies")).values()]
     build = table(table(data).get("build-system"))
-    for wanted in [item for group in (*groups, build.get("requires")) for item in texts(group)][:1000]:
+    for wanted in [item for group in groups for item in texts(group)][:1000]:
         _requirement(notes, wanted)
+    for wanted in texts(build.get("requires"))[:100]:
+        _requirement(notes, wanted, runs=True)
     if texts(build.get("backend-path")):
         notes.hit("local-build-hook", "backend-path")
     poetry = table(tool.get("poetry"))
