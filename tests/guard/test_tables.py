@@ -310,7 +310,9 @@ def test_a_table_is_parsed_once_and_again_when_it_changes(tmp_path: Path, monkey
     assert parsed == ['words = ["a"]\n', 'words = ["b"]\n']
 
 
-@pytest.mark.parametrize("table", ["flow", "manifests", "network", "prose", "reading", "subject", "taint"])
+@pytest.mark.parametrize(
+    "table", ["flow", "manifests", "network", "prose", "reading", "shell_signs", "subject", "taint"]
+)
 def test_a_table_of_words_and_alternatives_has_each_once_and_is_looked_at(table: str) -> None:
     for name, lines in load_toml(table).items():
         if name == "reader":

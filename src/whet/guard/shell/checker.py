@@ -21,7 +21,7 @@ from whet.guard.shell import fetch, persist, power, send, supply
 from whet.guard.shell.constant import printed, unescape
 from whet.guard.shell.flow import Scene, bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console, texts_of
-from whet.guard.tables import word_list
+from whet.guard.tables import shape, word_list
 from whet.guard.taint.call import find_rows, judged_programs
 from whet.guard.taint.commands import Given, Ran
 from whet.guard.taint.judges import JUDGES
@@ -96,23 +96,10 @@ def _alarms(text: str) -> bool:
 
 _QUOTES = str.maketrans("", "", "\"'\\")
 _WORD = expression(r"[A-Za-z_]\w*(?:-\w+)*")
-_USES = expression(
-    r"\benv\b(?!\s*:|[\w./-])|\bdeclare\s+-|\bsource\s+<\(|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"
-    r"|\bexport\s+(?:PIP|NPM|UV|GIT|HTTPS?|ALL|NODE|PYTHON|ANTHROPIC|OPENAI)_\w+|\balias\s+(?:sudo|ssh|git|ls|cd|curl|npm|pip)="
-    r"|\bfind\s+[\"']?(?:/|~|\$|\.)[^\n]{0,200}-(?:delete|exec)|\bnpm\s+owner|\btee\s+[^\n]{0,20}/etc"
-)
-"""How programs are used that no row of the table is about."""
-_SIGNS = expression(
-    r"\$\{!|\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b|\"?\$\{?(?:SHELL|BASH)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
-    r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|\"(?<=\w\")\w"
-)
-"""Every one of these begins with a sign, so that few characters of a text are looked at."""
+_USES = shape("shell_signs", "uses", 0)
+_SIGNS = shape("shell_signs", "signs", 0)
 _SPLIT_WORD = expression(r"(?:^|[|;&(\n])\s*\w+'\w")
-_SECRET = expression(
-    r"\$[{!]{0,2}\w{0,60}?(?:key|token|secret|pass|pwd|cred|pat\b|jwt|dsn|mnemonic|database_ur|mongo|redis_ur|kubeconfig)",
-    re.IGNORECASE,
-)
-"""A variable that may hold a secret."""
+_SECRET = shape("shell_signs", "secret", frame=r"\$[{!]{0,2}\w{0,60}?(?:{})")
 
 
 _ALWAYS = (fetch.judge_run, send.judge_sent, persist.judge_left, power.judge_harm, supply.judge_supply)
@@ -212,9 +199,7 @@ _CHECKERS = {
     "powershell": "whet.guard.shell.windows",
     **dict.fromkeys(("perl", "ruby", "php", "applescript"), "whet.guard.code.checker"),
 }
-_SCRIPT_FILE = expression(
-    r"\.(?:sh|bash|zsh|command)$|\.(?:bash|zsh|ksh|mksh)rc$|\.(?:bash_|z)?(?:profile|login|aliases)$|\.zshenv$"
-)
+_SCRIPT_FILE = shape("shell_signs", "script_file", 0)
 
 
 def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:

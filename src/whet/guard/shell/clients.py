@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of
-from whet.guard.tables import load_toml
+from whet.guard.tables import load_toml, shape
 from whet.guard.taint.mark import Mark
 
 if TYPE_CHECKING:
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
     from whet.guard.options import Argument
 
-_BARE = expression(
-    r"^(?:[\w-]{1,63}\.){1,6}[a-z]{2,24}(?::\d{2,5})?(?:/\S*)?$|^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?:/\S*)?$",
-    re.IGNORECASE,
-)
+_BARE = shape("shell_signs", "bare", re.IGNORECASE)
 _SCHEME = expression(r"^[a-z][a-z0-9+.-]{1,10}://", re.IGNORECASE)
 _INSECURE = frozenset(("--insecure", "--no-check-certificate"))
 

@@ -11,6 +11,7 @@ from whet.guard.options import codes
 from whet.guard.shell.clients import UNCHECKED, fetches, host_in, programs, sends, table
 from whet.guard.shell.flow import bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, SEDS, SHELLS, name_of, program, sed_commands
+from whet.guard.tables import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -241,11 +242,7 @@ def _shells(scene: Scene, step: Step) -> None:
 
 
 _SOCKET = expression(r"\b(?:socket|fsockopen|TCPSocket|net\.connect|net\.Socket|IO::Socket|Socket;)")
-_GIVES_SHELL = expression(
-    r"dup2|pty\.spawn|/bin/(?:ba|z|da)?sh\b|[\"']cmd(?:\.exe)?[\"']|\.pipe\(\w{1,20}\.stdin"
-    r"|exec\s{0,3}\(?\s{0,3}[\"']?(?:/bin/)?sh\b",
-    re.IGNORECASE,
-)
+_GIVES_SHELL = shape("shell_signs", "gives_shell")
 
 
 def _uses_descriptor(scene: Scene) -> bool:

@@ -23,6 +23,7 @@ from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, printed, read_file
 from whet.guard.shell.words import Known, Word
 from whet.guard.shell.wrappers import inner, name_of, peel, texts_of
+from whet.guard.tables import shape, words
 from whet.guard.taint.call import Call
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
@@ -49,13 +50,7 @@ _SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes
 _COMMON_FOLDERS = frozenset(("", ".", "..", "/", "/tmp", "/var/tmp", "~", "$HOME", "${HOME}", "/home", "/root"))  # noqa: S108  names in scripts that are read, nothing is opened
 CONTENT = frozenset(("secret", "env", "captured", "file"))
 """The kinds of marks that are on what is private itself, not on the name of it."""
-_BAD = frozenset(
-    (
-        *("pipe-known", "pipe-to-shell", "pipe-shady", "decode-to-shell", "shell-handed-over", "secret-sent"),
-        *("split-command", "silent-send", "send-shady", "file-sent"),
-    )
-)
-"""Rules about what nobody wants to happen again and again, unseen."""
+_BAD = words("shell_signs", "bad")
 _WIDEST = 60
 _CONNECTIONS = 1_000_000
 _DEEPEST = 200
@@ -828,15 +823,9 @@ _NAMED_IN_CODE = expression(
     r"|\benv\.|\bgetenv\()\s{0,3}[\"']?([A-Za-z_]\w{2,60})"
 )
 """A variable of the environment, as the languages of one-line programs name it."""
-_ENVIRONMENT = expression(
-    r"\bos\.environ\b(?!\.(?:get|pop|setdefault|update)\b|\[)|\bprocess\.env\b(?![.\[\w])|%ENV\b|\bENV\.(?:to_h|to_a|map|each|inspect"
-    r"|select|filter)\b|\$ENV\b(?![.{\w])|^\s{0,4}env\b(?!\.)|\$_ENV\b(?!\[)|\bgetenv\(\)"
-)
+_ENVIRONMENT = shape("shell_signs", "environment", 0)
 _PRINTS = expression(r"\b(?:print\w?|puts|echo|write|log|say)\b")
-_CALLS_OUT = expression(
-    r"\b(?:requests|urllib[\w.]{0,20}|https?|fetch|axios|socket|subprocess|openai|anthropic|boto3|LWP|Net)\b[\w.:>-]{0,60}\s?\("
-)
-"""What sends what it is given, rather than printing it: what it answers is something else."""
+_CALLS_OUT = shape("shell_signs", "calls_out", 0, frame=r"\b(?:{})\b[\w.:>-]{0,60}\s?\(")
 _STATEMENT = expression(r"[;\n]")
 _MAKES = expression(
     r"\$?(\w{1,40})\s{0,4}(?::?=(?![=~])|\+=|\bin\b)|\bas\s{1,4}(\w{1,40})|\bopen\s?\(\s{0,4}(?:my\s{1,4})?\$?(\w{1,40})"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of
+from whet.guard.tables import shape, words
 from whet.guard.taint.mark import NO_MARKS, Mark
 from whet.guard.taint.persist import written_places
 
@@ -16,14 +17,10 @@ if TYPE_CHECKING:
     from whet.guard.shell.flow import Scene, Step
 
 _MOVERS = frozenset(("cp", "mv", "ln", "rsync", "install", "ditto"))
-_RUN_BY_GIT = expression(
-    r"core\.(?:sshcommand|fsmonitor|pager|editor)|credential\.helper|alias\.\w{1,40}", re.IGNORECASE
-)
+_RUN_BY_GIT = shape("shell_signs", "run_by_git")
 _HOOKS = expression(r"core\.hookspath|init\.templatedir", re.IGNORECASE)
 _INSTEAD = expression(r"^url\.(\S{4,300})\.(?:push)?insteadof$", re.IGNORECASE)
-_RUN_BY_SHELLS = frozenset(
-    ("PROMPT_COMMAND", "BASH_ENV", "ENV", "LD_PRELOAD", "ZDOTDIR", "PYTHONSTARTUP", "GIT_SSH_COMMAND")
-)
+_RUN_BY_SHELLS = words("shell_signs", "run_by_shells")
 
 
 def judge_left(scene: Scene, step: Step) -> None:

@@ -10,6 +10,7 @@ from whet.guard.expression import expression
 from whet.guard.options import read_arguments
 from whet.guard.shell.clients import host_in
 from whet.guard.shell.wrappers import name_of, program, texts_of
+from whet.guard.tables import shape
 from whet.guard.taint.harm import ROOT_MOUNT, is_home, judge_container, names_miner, weigh_removal
 
 if TYPE_CHECKING:
@@ -28,10 +29,7 @@ _OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|(?:a|ugo)?[+=]rwx")
 _SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
 _BY_AGE = frozenset(("-mtime", "-size", "-newer", "-mmin"))
 """What leaves some files of a directory, whatever they are."""
-_PERSONAL = expression(
-    r"\*\.(?:docx?|xlsx?|pptx?|pdf|od[tsp]|jpe?g|png|heic|mp4|mov|psd|pages|numbers|key)", re.IGNORECASE
-)
-"""Files that people make by hand: to remove all of them narrows nothing."""
+_PERSONAL = shape("shell_signs", "personal", frame=r"\*\.(?:{})")
 _NARROWS = _BY_AGE | {"-name", "-iname", "-path", "-regex"}
 
 

@@ -12,6 +12,7 @@ from whet.guard.rules import every
 from whet.guard.shell.clients import fetches, host_in, programs, sends
 from whet.guard.shell.flow import CONTENT
 from whet.guard.shell.wrappers import name_of
+from whet.guard.tables import shape, words
 from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.network import MESSENGERS, Judgement, host_at, judge_request
@@ -34,12 +35,7 @@ _LABEL = expression(
 """What stands before a key in a place that is made for it: `Authorization: Bearer `, `?api_key=`."""
 _EXPANSION = expression(r"\$\{[^}]{0,80}\}|\$\([^)]{0,200}\)|\$\w{1,80}|`[^`]{0,200}`|<[^>]{0,80}>|\{\w{0,40}\}")
 _REMOTE = expression(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
-_QUIET = frozenset(
-    {
-        *("shell history", "cloud metadata", "the account list", "environment files", "the clipboard"),
-        *("conversations with an agent", "private messages"),
-    }
-)
+_QUIET = words("shell_signs", "quiet")
 
 
 def judge_sent(scene: Scene, step: Step) -> None:
@@ -77,10 +73,7 @@ def _call(scene: Scene, step: Step) -> None:
     _requests(scene, step, [word for word in step.texts if "://" in word])
 
 
-_OWN_STORAGE = expression(
-    r"--(?:endpoint-url|config|webdav-url|sftp-host|s3-endpoint|host)[ =]|(?:^| ):(?:webdav|sftp|http|ftp)"
-)
-"""A service that the command itself brings along."""
+_OWN_STORAGE = shape("shell_signs", "own_storage", 0)
 
 
 def _device(scene: Scene, step: Step) -> str:
@@ -146,10 +139,7 @@ def _keeps(scene: Scene, step: Step) -> None:
             scene.report(judge_kept(frozenset(mark for mark in step.passed() if mark.kind == "key"), target))
 
 
-_SETTINGS = expression(
-    r"\.env|config|settings|secret|credential|\.(?:ya?ml|toml|ini|conf|json|tfvars|properties)$|^/dev/null$",
-    re.IGNORECASE,
-)
+_SETTINGS = shape("shell_signs", "settings", re.IGNORECASE)
 _KEEPERS = frozenset({"cp", "mv", "scp", "rsync", "install", "openssl", "gpg", "ditto", "sed", "ln"})
 """Moving, encrypting or editing one's own key is not looking into it."""
 

@@ -12,6 +12,7 @@ from whet.guard.hosts import host_of, odd_top
 from whet.guard.manifests.names import is_index
 from whet.guard.shell.clients import programs, table
 from whet.guard.shell.wrappers import INTERPRETERS, program
+from whet.guard.tables import shape
 
 if TYPE_CHECKING:
     from whet.guard.shell.flow import Scene, Step
@@ -97,9 +98,7 @@ def _dangerous() -> frozenset[str]:
     return frozenset(named - {"http", "https", "fetch", "fish"})
 
 
-_ODD_NAME = expression(
-    r"\w(?:''|\"\")\w|\w\\\w|\$'|\w['\"]\w{1,20}['\"]|['\"]\w{1,20}['\"]\w|^['\"]\w{1,8}['\"]['\"]\w"
-)
+_ODD_NAME = shape("shell_signs", "odd_name", 0)
 _EXPANDED = expression(r"\$\{[^}]{1,80}\}|\$\w{1,40}|\$\([^)]{0,200}\)|`[^`]{0,200}`")
 _EMPTY = expression(r"\$\{?[@*!#0-9_]\}?|''|\"\"|\\")
 

@@ -12,6 +12,7 @@ from whet.guard.shell.constant import printed
 from whet.guard.shell.words import Resolver, Word, substitutions
 from whet.guard.shell.wrappers import SHELLS, name_of, texts_of, unwrapped
 from whet.guard.syntax import MASK, parse_code
+from whet.guard.tables import shape, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,10 +30,7 @@ _PRICE = 200
 _MOST_FILES = 64
 _LONGEST_FILE = 16_384
 _PARAMETER = expression(r"\$\{?[1-9@*]")
-_ACTS = expression(
-    r"\b(?:curl|wget|nc|ncat|https?|xh|ssh|scp|eval|exec|rm|python3?|node|(?:ba|z|da)?sh)\b|[\s;{&|]\"?\$\{?[1@*]"
-)
-"""A function that sends, runs or removes what it is given."""
+_ACTS = shape("shell_signs", "acts", 0)
 _REMOVERS = frozenset(("rm", "rmdir", "shred", "srm", "unlink", "trash"))
 """Programs that do to each of their words what a loop does to one after the other."""
 _WRITES = frozenset((">", ">>", ">|"))
@@ -58,13 +56,7 @@ _LABELS = {
     "command_substitution": "substitution",
     "process_substitution": "process",
 }
-_WORDS = frozenset(
-    {
-        *("word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "array"),
-        *("simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"),
-        *("brace_expression", "extglob_pattern", "regex", "command_name", "test_operator", "variable_name"),
-    }
-)
+_WORDS = words("shell_signs", "words")
 
 
 class Walk:

@@ -16,7 +16,7 @@ from whet.guard.hosts import URL, host_of
 from whet.guard.literals import vocabulary
 from whet.guard.patterns import load_patterns, search, shorten
 from whet.guard.shell.checker import check as check_shell
-from whet.guard.tables import load_toml
+from whet.guard.tables import load_toml, shape
 from whet.guard.taint.fold import from_base64
 
 if TYPE_CHECKING:
@@ -29,12 +29,7 @@ _LONGEST = 4_000
 """Characters of a statement that are put into other words."""
 _JOINED = "\v"
 """Stands for a line end that a backtick takes away, so that lines keep their numbers."""
-_ACTS = expression(
-    r"\b(?:iex|invoke-expression|start-process|invoke-item|msiexec|get-content|gc|readall\w{4,5}|env:)|^\s{0,9}(?:&|\.[\\/]|start\s)"
-    r"|^\s{0,40}\$\w{1,40}\s{0,4}\+?=\s{0,4}[^\n]{0,400}\$",
-    re.IGNORECASE,
-)
-"""What takes part in what a client does: what runs a result, reads a secret, or puts one into another variable."""
+_ACTS = shape("shell_signs", "windows_acts", re.IGNORECASE)
 _QUOTED = expression(r"(?<=[\"'`])[^\"'`\n]{12,2000}(?=[\"'`])")
 
 PATTERNS = load_patterns("windows")
@@ -117,17 +112,12 @@ def _from_start(statement: str) -> str:
 
 
 _ENCODED_WORDS = frozenset({"enc", "e", "ec", "encodedcommand", "en", "enco", "encod", "encode", "encoded"})
-_FROM_ELSEWHERE = expression(
-    r"https?:|-e(?:nc|c)?\b|-encodedcommand|\biex\b|downloadstring|\\temp\\|%temp%|\$env:temp|-w(?:indowstyle)?\s{1,3}h|mshta|wscript[^\n]{0,40}\.vbs",
-    re.IGNORECASE,
-)
+_FROM_ELSEWHERE = shape("shell_signs", "from_elsewhere")
 _BAKED = expression(
     r"(?<![\w-])-(?:e|ec|enc\w{0,4}|encodedcommand)\s{1,4}[\"']?([A-Za-z0-9+/=]{16,20000})", re.IGNORECASE
 )
 _CONSTANT = expression(r"\$(\w{1,40})\s{0,3}=\s{0,3}(?:'([^'\n]{1,400})'|\"([^\"\n$]{1,400})\")")
-_HIDDEN = expression(
-    r"powershell(?:\.exe)?\b[^\n]{0,300}|start-process\b[^\n]{0,300}|pwsh\b[^\n]{0,300}", re.IGNORECASE
-)
+_HIDDEN = shape("shell_signs", "hidden")
 
 
 def plain(text: str) -> str:

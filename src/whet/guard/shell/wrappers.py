@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from whet.guard.expression import expression
 from whet.guard.options import codes, command_start, known_programs, read_arguments
 from whet.guard.shell.constant import unescape
-from whet.guard.tables import load_toml
+from whet.guard.tables import load_toml, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -152,9 +152,7 @@ def inner(command: Command) -> tuple[Inner, ...]:
 _AWKS = frozenset(("awk", "gawk", "mawk", "nawk"))
 _AWK_RUNS = expression(r"\bsystem\s{0,2}\(|\bgetline\b|\|\s{0,4}\"")
 _AWK_TOKEN = expression(r"\"(?:[^\"\\]|\\.){0,2000}\"|ENVIRON\[[^\]\n]{0,80}\]|[A-Za-z_]\w{0,60}|[^\s\w]|\d+")
-_AWK_WORDS = frozenset(
-    ("print", "printf", "getline", "system", "while", "if", "for", "BEGIN", "END", "close", "return")
-)
+_AWK_WORDS = words("shell_signs", "awk_words")
 
 
 def awk_commands(words: tuple[str, ...]) -> str:
