@@ -74,7 +74,7 @@ def test_only_so_much_is_kept() -> None:
     found = analyse(Texts("a-name", long, "", examples=("x",) * 80))
     assert len(found.terms) == len(found.weights) == 600
     assert has(found, "name") and len(found.row.examples) == 50
-    assert found.spellings == {"a", "name"}
+    assert found.spellings == {"name"}
     assert len(analyse(Texts("a", "b", "x" * BODY + " beyond")).row.sequence) == 2 * len(terms("a b"))
 
 

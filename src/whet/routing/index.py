@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     """For each term the skills that have it: of each one number, its slot counted from the first of the segment and,
     in the four bytes below, its weights."""
 
-VERSION = 7
+VERSION = 8
 """Raised when what is kept of a skill changes; everything is read again then."""
 _TOGETHER = 8
 """So many segments of a size become one."""

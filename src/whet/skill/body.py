@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
@@ -57,7 +58,7 @@ def _first_paragraph(body: str) -> list[str]:
 
 def section(body: str, title: re.Pattern[str]) -> str:
     """The text below the first heading that matches, up to the next heading of any level."""
-    if not any(title.match(row, heading.end()) for row in _marked(body) if (heading := _HEADING.match(row))):
+    if not any(title.match(row, start) for row, start in _titles(body)):
         return ""
     rows = body.split("\n")
     start: int | None = None
@@ -70,6 +71,12 @@ def section(body: str, title: re.Pattern[str]) -> str:
         if title.match(row, heading.end()):
             start = number + 1
     return "" if start is None else "\n".join(rows[start:]).strip()
+
+
+@lru_cache(maxsize=1)
+def _titles(body: str) -> list[tuple[str, int]]:
+    """The headings of a body, and where the title begins in each. One body is asked for several sections."""
+    return [(row, heading.end()) for row in _marked(body) if (heading := _HEADING.match(row))]
 
 
 def _marked(body: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The terms by which texts are compared: words without case and endings, identifiers taken apart, fillers left out.
 
-`cherry-pick`, `cherryPick` and `cherry_pick` all give `cherry`, `pick` and the whole; so a message finds a code word
-however either side spells it. Scripts written without spaces give pairs of neighbouring characters.
+`cherry-pick`, `cherryPick` and `cherry_pick` all give `cherry` and `pick`; so a message finds a code word however
+either side spells it. Scripts written without spaces give pairs of neighbouring characters.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _DROPPED = frozenset(
     when where which why will with would you your also im
     """.split()  # noqa: SIM905  a paragraph of words reads better than a list of eighty strings
 )
-"""Words that are no terms unless they are part of an identifier."""
+"""Words that are no terms."""
 _COMMON = frozenset(
     """
     a about above after again all almost already also although always am an and another any anyone anything are around
@@ -67,14 +67,11 @@ MARKS = (
 WIDE = "\u2e80"
 """From here on, scripts that are written without spaces."""
 
-_JOINTS = "-_.'"
-"""What joins the parts of an identifier."""
 _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 """What stands between words, for texts of nothing but ASCII: several times as fast as looking for the words."""
-_BETWEEN = bytes(ord(" ") if code in _APART and chr(code) not in _JOINTS else code for code in range(256))
-"""For a text in UTF-8 the same, less the joints."""
+_BETWEEN = bytes(ord(" ") if code in _APART and chr(code) != "'" else code for code in range(256))
+"""For a text in UTF-8 the same, less the apostrophe."""
 _ASCII_CHUNK = compile_late(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
-_JOINT = compile_late(r"[-_.]")
 _HUMPS = compile_late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LETTERS = rf"[^\W_](?:[^\W_]|[{MARKS}])*"
 _ANY_CHUNK = compile_late(rf"{_LETTERS}(?:[-_.'’]{_LETTERS})*")
@@ -116,9 +113,8 @@ _known_numbers = _Numbers()
 
 
 def _tokens(text: str) -> list[str]:
-    """A text in pieces of one or several chunks: much faster than finding every chunk, and most pieces are known."""
-    apart = text.encode("utf-8", "surrogatepass").translate(_BETWEEN).replace(b". ", b" ")
-    return apart.decode("utf-8", "surrogatepass").split()
+    """A text in pieces of one or several words: much faster than finding every word, and most pieces are known."""
+    return text.encode("utf-8", "surrogatepass").translate(_BETWEEN).decode("utf-8", "surrogatepass").split()
 
 
 @lru_cache(maxsize=1024)
@@ -194,29 +190,21 @@ def _split(token: str) -> tuple[str, ...]:
     if token.isalpha() and token.isascii() and (token.islower() or token[1:].islower()):  # most are
         word = token.lower()
         return () if word in _DROPPED or len(word) > _LONGEST else stem(word)
-    parts = token.strip(_JOINTS).replace("_", "-").replace(".", "-").split("-")
-    if token.isascii() and "'" not in token and all(parts):
-        return _part_terms(parts)
-    found = [_chunk_terms(chunk) for chunk in chunks(token)]
-    return found[0] if len(found) == 1 else tuple(chain.from_iterable(found))
+    if token.isascii():
+        return _stems(_without_quotes(token))
+    words = (word for chunk in chunks(token) for word in split_words(_without_quotes(chunk)))
+    return tuple(chain.from_iterable(map(_stems, words)))
 
 
 _terms = lru_cache(maxsize=65536)(_split)
 
 
-def _chunk_terms(chunk: str) -> tuple[str, ...]:
-    return _part_terms(_JOINT.split(chunk.replace("’", "'").replace("'s", "").replace("'", "")))
-
-
-def _part_terms(parts: list[str]) -> tuple[str, ...]:
-    """The terms of an identifier, each once."""
-    if len(parts) > 1:
-        return tuple(dict.fromkeys(chain.from_iterable(map(_stems, parts))))
-    return _stems(parts[0], _DROPPED)
+def _without_quotes(word: str) -> str:
+    return word.replace("’", "'").strip("'").replace("'s", "").replace("'", "")
 
 
 @lru_cache(maxsize=65536)
-def _stems(part: str, dropped: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def _stems(part: str) -> tuple[str, ...]:
     """The terms of a part of an identifier: of the words it is made of, and of the whole."""
     humps: list[str] = []
     if part.isascii() and not (part.islower() or part.isdigit() or (part.isalpha() and part[1:].islower())):
@@ -224,7 +212,7 @@ def _stems(part: str, dropped: frozenset[str] = frozenset()) -> tuple[str, ...]:
     stems: dict[str, None] = {}
     for word in (*humps, part) if len(humps) > 1 else (part,):
         plain = word.casefold()
-        if plain and (len(plain) <= _LONGEST or plain >= WIDE) and plain not in dropped:
+        if plain and (len(plain) <= _LONGEST or plain >= WIDE) and plain not in _DROPPED:
             stems.update(dict.fromkeys(stem(plain)))
     return tuple(stems)
 
