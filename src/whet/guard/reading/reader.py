@@ -9,7 +9,7 @@ what to leave out.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.documents import Document, Reading
 from whet.guard.expression import expression
@@ -75,15 +75,32 @@ def read(files: Mapping[str, Item]) -> Reading:
     """Everything readable of a package, and what was noticed on the way."""
     reader = _Reader(files)
     for path in sorted(files):
-        item = files[path]
+        item, spot = files[path], Spot(path)
         reader.name(path)
         if item.link:
             target = item.data.decode("utf-8", "surrogateescape")
             if escapes(path, target):
-                reader.hit(path, "link-escapes", f"{path} -> {shorten(target)}")
+                reader.hit(spot, "link-escapes", f"{path} -> {shorten(target)}")
         else:
-            reader.file(path, item.data, executable=item.executable)
+            reader.file(spot, item.data, executable=item.executable)
     return Reading(tuple(reader.documents), tuple(dict.fromkeys(reader.hits)))
+
+
+class Spot(NamedTuple):
+    """Where something stands: in which file, under what had to be undone, on which line, in how many archives."""
+
+    path: str
+    via: tuple[str, ...] = ()
+    line: int = 1
+    depth: int = 0
+
+    def at(self, text: str, offset: int) -> Spot:
+        """The place of an offset in a text that begins here."""
+        return self._replace(line=self.line + line_of(text, offset) - 1)
+
+    def under(self, *how: str) -> Spot:
+        """The same place in what is left when more is undone."""
+        return self._replace(via=(*self.via, *how))
 
 
 class _Reader:
@@ -97,14 +114,14 @@ class _Reader:
         self.documents: list[Document] = []
         self.hits: list[tuple[str, Hit]] = []
 
-    def hit(self, path: str, rule: str, evidence: str, severity: Severity | None = None, line: int = 1) -> None:
-        self.hits.append((path, Hit(rule, line, evidence, severity)))
+    def hit(self, spot: Spot, rule: str, evidence: str, severity: Severity | None = None) -> None:
+        self.hits.append((spot.path, Hit(rule, spot.line, evidence, severity)))
 
-    def add(self, document: Document) -> None:
+    def add(self, spot: Spot, kind: Kind, text: str) -> None:
         if len(self.documents) < MOST_DOCUMENTS:
-            self.documents.append(document)
+            self.documents.append(Document(spot.path, kind, text, spot.line, spot.via))
         elif len(self.documents) == MOST_DOCUMENTS:
-            self.hit(document.path, "not-analysed", f"more than {MOST_DOCUMENTS} texts in one package")
+            self.hit(Spot(spot.path), "not-analysed", f"more than {MOST_DOCUMENTS} texts in one package")
 
     def name(self, path: str) -> None:
         """A file name can deceive like any other text."""
@@ -112,72 +129,60 @@ class _Reader:
             _, hits = canonical.canonical(path.replace("/", " "))
             self.hits += [(path, hit._replace(line=1)) for hit in hits]
 
-    def file(
-        self,
-        path: str,
-        data: bytes,
-        *,
-        executable: bool = False,
-        via: tuple[str, ...] = (),
-        line: int = 1,
-        depth: int = 0,
-    ) -> None:
+    def file(self, spot: Spot, data: bytes, *, executable: bool = False) -> None:
         """One file, or what stood in one as if it were a file."""
-        if _BAIT_NAMES.search(path):
-            self.hit(path, "scanner-bait", "a file that tells scanners what to leave out")
+        if _BAIT_NAMES.search(spot.path):
+            self.hit(spot, "scanner-bait", "a file that tells scanners what to leave out")
         what = kinds.magic(data)
         if len(data) > LARGEST and what not in kinds.ARCHIVES:
-            self.hit(path, "too-large", f"{len(data)} bytes; the first and the last {END} were read")
-            for part, first in ((data[:END], line), (data[-END:], line + data.count(b"\n", 0, len(data) - END))):
+            self.hit(spot, "too-large", f"{len(data)} bytes; the first and the last {END} were read")
+            for part, before in ((data[:END], 0), (data[-END:], data.count(b"\n", 0, len(data) - END))):
                 decoded = encodings.decode(part)
                 if decoded is not None:
-                    self.text(path, decoded.text, via, first)
+                    self.text(spot._replace(line=spot.line + before), decoded.text)
         elif what in kinds.ARCHIVES:
-            self.archive(path, data, what, via, line, depth)
+            self.archive(spot, data, what)
         elif what in kinds.SEALED or what == "ole":
-            self.sealed(path, data, what)
+            self.sealed(spot, data, what)
         elif what == "pyc":
-            self.compiled(path, data, via, line)
+            self.compiled(spot, data)
         elif what in kinds.PROGRAMS:
-            self.program(path, data, what, via, line, depth)
+            self.program(spot, data, what)
         elif what in ("png", "jpeg", "gif", "riff", "pdf"):
-            self.media(path, data, what, via, line, depth)
+            self.media(spot, data, what)
         else:
-            self.unmarked(path, data, what, via, line, depth, executable=executable)
+            self.unmarked(spot, data, what, executable=executable)
 
-    def unmarked(
-        self, path: str, data: bytes, what: str, via: tuple[str, ...], line: int, depth: int, *, executable: bool
-    ) -> None:
+    def unmarked(self, spot: Spot, data: bytes, what: str, *, executable: bool) -> None:
         """Text, or bytes of no kind that is looked into."""
         start = containers.zip_at_end(data)
         if start > 0 and not what:
-            self.hit(
-                path, "trailing-data", "an archive follows the text", "warn" if data.startswith(b"#!") else "critical"
-            )
-            self.archive(path, data[start:], "zip", via, line, depth)
+            severity: Severity = "warn" if data.startswith(b"#!") else "critical"
+            self.hit(spot, "trailing-data", "an archive follows the text", severity)
+            self.archive(spot, data[start:], "zip")
             data = data[:start]
         decoded = encodings.decode(data) if not what else None
         if decoded is not None:
-            self.encoded(path, decoded, via, line)
+            self.encoded(spot, decoded)
             return
         if data.startswith(b"#!"):
             head = data[: data.index(0)] if 0 in data else data[:END]
-            self.hit(path, "trailing-data", f"{len(data) - len(head)} bytes that are not text follow a script")
-            self.text(path, head.decode("utf-8", "replace"), via, line)
+            self.hit(spot, "trailing-data", f"{len(data) - len(head)} bytes that are not text follow a script")
+            self.text(spot, head.decode("utf-8", "replace"))
         if what == "pickle":
-            self.pickle(path, data, line)
+            self.pickle(spot, data)
         elif not what:
-            suspicious = executable or kinds.extension(path) in _SCRIPT_NAMES
-            self.hit(path, "unknown-binary", f"{len(data)} bytes of no known kind", "warn" if suspicious else None)
-        self.words(path, data, via, line)
+            suspicious = executable or kinds.extension(spot.path) in _SCRIPT_NAMES
+            self.hit(spot, "unknown-binary", f"{len(data)} bytes of no known kind", "warn" if suspicious else None)
+        self.words(spot, data)
 
-    def pickle(self, path: str, data: bytes, line: int) -> None:
+    def pickle(self, spot: Spot, data: bytes) -> None:
         """Pickled data that names what executes; it is searched, never loaded."""
         match = _PICKLED_CODE.search(data)
         if match:
-            self.hit(path, "pickle-code", repr(match[0])[2:-1], line=line)
+            self.hit(spot, "pickle-code", repr(match[0])[2:-1])
 
-    def words(self, path: str, data: bytes, via: tuple[str, ...], line: int) -> None:
+    def words(self, spot: Spot, data: bytes) -> None:
         """Addresses and commands among the printable strings of a binary."""
         found, room = [], 200_000
         for run in encodings.strings(data):
@@ -187,85 +192,70 @@ class _Reader:
             if room < 0:
                 break
         if found:
-            self.add(Document(path, "text", "\n".join(found), line, (*via, "strings")))
+            self.add(spot.under("strings"), "text", "\n".join(found))
 
-    def encoded(self, path: str, decoded: encodings.Decoded, via: tuple[str, ...], line: int) -> None:
+    def encoded(self, spot: Spot, decoded: encodings.Decoded) -> None:
         """A text, with what is odd about the way it is written down."""
         text = decoded.text
         for word in decoded.broken[:5]:
-            self.hit(path, "damaged-text", word, line=line)
-        kind = "javascript" if _GIF_SCRIPT.match(text) else kinds.kind_of(path, text)
+            self.hit(spot, "damaged-text", word)
+        kind = "javascript" if _GIF_SCRIPT.match(text) else kinds.kind_of(spot.path, text)
         if decoded.encoding[:6] in ("utf-16", "utf-32") and (
             kind not in ("powershell", "text", "html", "json") or not decoded.marked
         ):
-            self.hit(path, "odd-encoding", f"{kind} in {decoded.encoding}", "info" if kind == "text" else None, line)
+            self.hit(spot, "odd-encoding", f"{kind} in {decoded.encoding}", "info" if kind == "text" else None)
         if kind == "python" and "coding" in text[:400]:
             text, named = encodings.cooked(text)
             if named:
-                self.hit(path, "odd-encoding", f"Python source that is decoded as {named}", "critical", line)
-        self.text(path, text, via, line, kind if _GIF_SCRIPT.match(text) else None)
+                self.hit(spot, "odd-encoding", f"Python source that is decoded as {named}", "critical")
+        self.text(spot, text, kind if _GIF_SCRIPT.match(text) else None)
 
-    def text(
-        self, path: str, text: str, via: tuple[str, ...], line: int, kind: Kind | None = None, *, inner: bool = False
-    ) -> None:
+    def text(self, spot: Spot, text: str, kind: Kind | None = None, *, inner: bool = False) -> None:
         """A text and everything hidden in it. `inner` is set for what was decoded already, layer by layer."""
         for how, offset, said in canonical.concealed(text):
-            self.add(Document(path, kinds.kind_of("", said), said, line + line_of(text, offset) - 1, (*via, how)))
-        text = text.removeprefix("\ufeff")
+            self.add(spot.at(text, offset).under(how), kinds.kind_of("", said), said)
+        path, text = spot.path, text.removeprefix("\ufeff")
         plain, hits = canonical.canonical(text)
         kind = kind or kinds.kind_of(path if not inner else "", plain)
         hits = (*hits, *canonical.padding(plain))
-        self.hits += [(path, hit._replace(line=line if inner else line + hit.line - 1)) for hit in hits]
+        self.hits += [(path, hit._replace(line=spot.line if inner else spot.line + hit.line - 1)) for hit in hits]
         if not inner and kinds.disguised(path, kind):
-            self.hit(path, "disguised-script", f"{kind} in a file called {path.rsplit('/', 1)[-1]}", line=line)
-        if kind == "json" and kinds.extension(path) == "ipynb" and self.notebook(path, plain, via, line):
+            self.hit(spot, "disguised-script", f"{kind} in a file called {path.rsplit('/', 1)[-1]}")
+        if kind == "json" and kinds.extension(path) == "ipynb" and self.notebook(spot, plain):
             return
-        self.add(Document(path, kind, plain, line, via))
-        self.bait(path, plain, line)
+        self.add(spot, kind, plain)
+        self.bait(spot, plain)
         if kind == "html" and (kinds.extension(path) == "svg" or plain[:200].lstrip()[:4].lower() == "<svg"):
             for match in list(_SVG_SCRIPT.finditer(plain))[:3]:
-                self.hit(
-                    path,
-                    "svg-script",
-                    shorten(plain[match.start() : match.start() + 120]),
-                    line=line + line_of(plain, match.start()) - 1,
-                )
+                evidence = shorten(plain[match.start() : match.start() + 120])
+                self.hit(spot.at(plain, match.start()), "svg-script", evidence)
         if not inner:
-            self.hidden(path, plain, via, line)
+            self.hidden(spot, plain)
 
-    def hidden(self, path: str, text: str, via: tuple[str, ...], line: int) -> None:
+    def hidden(self, spot: Spot, text: str) -> None:
         """What stands encoded in a text."""
         found = decoding.hidden(text)
         if len(found) >= decoding.MOST or sum(len(piece.text) for piece in found) >= decoding.ROOM:
-            self.hit(
-                path,
-                "not-analysed",
-                f"more than {decoding.MOST} encoded texts, or larger ones than are read",
-                line=line,
-            )
+            evidence = f"more than {decoding.MOST} encoded texts, or larger ones than are read"
+            self.hit(spot, "not-analysed", evidence)
         for piece in found:
-            where = line + line_of(text, piece.offset) - 1
+            where = spot.at(text, piece.offset).under(*piece.via)
             if piece.text:
-                self.text(path, piece.text, (*via, *piece.via), where, inner=True)
+                self.text(where, piece.text, inner=True)
                 continue
             what = kinds.magic(piece.data)
+            evidence = f"{what} in {' in '.join(reversed(piece.via))}"
             if what in kinds.PROGRAMS:
-                self.hit(
-                    path,
-                    "encoded-executable",
-                    f"{what} in {' in '.join(reversed(piece.via))}",
-                    "warn" if what == "wasm" else None,
-                    where,
-                )
-                self.words(path, piece.data, (*via, *piece.via), where)
+                self.hit(where, "encoded-executable", evidence, "warn" if what == "wasm" else None)
+                self.words(where, piece.data)
             elif what in kinds.ARCHIVES:
-                self.archive(path, piece.data, what, (*via, *piece.via), where, 1)
+                self.archive(where._replace(depth=1), piece.data, what)
             elif what in kinds.SEALED:
-                self.hit(path, "unreadable-archive", f"{what} in {' in '.join(reversed(piece.via))}", line=where)
+                self.hit(where, "unreadable-archive", evidence)
             elif what == "pickle":
-                self.pickle(path, piece.data, where)
+                self.pickle(where, piece.data)
 
-    def bait(self, path: str, text: str, line: int) -> None:
+    def bait(self, spot: Spot, text: str) -> None:
         """Sentences that tell a scanner or a reviewer to look away."""
         lowered = text.lower()
         for word in _BAIT_WORDS:
@@ -275,11 +265,11 @@ class _Reader:
                     break
                 match = _BAIT.search(text, max(0, at - 80), at + 200)
                 if match:
-                    self.hit(path, "scanner-bait", shorten(match[0]), "warn", line + line_of(text, match.start()) - 1)
+                    self.hit(spot.at(text, match.start()), "scanner-bait", shorten(match[0]), "warn")
                     return
                 at = lowered.find(word, at + 120)
 
-    def notebook(self, path: str, text: str, via: tuple[str, ...], line: int) -> bool:
+    def notebook(self, spot: Spot, text: str) -> bool:
         """The cells of a notebook; whether it is one."""
         import json
 
@@ -300,96 +290,96 @@ class _Reader:
                 text.find(json.dumps(source.split("\n", 1)[0], ensure_ascii=False)[1:-1], at) if source.strip() else -1
             )
             at = begin if begin >= 0 else at
-            where = line + line_of(text, at) - 1
+            where = spot.at(text, at)
             if source.strip() and cell.get("cell_type") == "code":
-                code.append((where, source))
+                code.append((where.line, source))
             elif source.strip():
-                self.text(path, source, (*via, "notebook"), where, "markdown")
+                self.text(where.under("notebook"), source, "markdown")
             for shown in _html_outputs(cell):
-                self.text(path, shown, (*via, "notebook output"), where, "html")
-        for where, source in _one_program(code):
-            self.text(path, source, (*via, "notebook"), where, "python")
+                self.text(where.under("notebook output"), shown, "html")
+        for line, source in _one_program(code):
+            self.text(spot.under("notebook")._replace(line=line), source, "python")
         return True
 
-    def archive(self, path: str, data: bytes, what: str, via: tuple[str, ...], line: int, depth: int) -> None:
+    def archive(self, spot: Spot, data: bytes, what: str) -> None:
         """The members of an archive, as files of the package."""
-        if depth >= NESTED:
-            self.hit(path, "not-analysed", f"an archive inside {NESTED} others")
+        if spot.depth >= NESTED:
+            self.hit(Spot(spot.path), "not-analysed", f"an archive inside {NESTED} others")
             return
-        inside = containers.unpack(data, what, path, self.budget)
-        self.hits += [(path, hit._replace(line=line)) for hit in inside.hits]
-        self.sources |= {f"{path}!/{part.name}": len(part.data) for part in inside.parts if part.name.endswith(".py")}
+        inside = containers.unpack(data, what, spot.path, self.budget)
+        self.hits += [(spot.path, hit._replace(line=spot.line)) for hit in inside.hits]
+        programs = (part for part in inside.parts if part.name.endswith(".py"))
+        self.sources |= {f"{spot.path}!/{part.name}": len(part.data) for part in programs}
         office = any(part.name == "[Content_Types].xml" for part in inside.parts)
+        deeper = spot.depth + (what in ("zip", "tar"))
         for part in inside.parts:
-            name = f"{path}!/{part.name}"
+            within = Spot(f"{spot.path}!/{part.name}", (*spot.via, what), depth=max(deeper, 1))
             if part.name.lower().endswith("vbaproject.bin"):
-                self.hit(path, "office-macro", part.name, line=line)
-                self.words(name, part.data, (*via, what), 1)
+                self.hit(spot, "office-macro", part.name)
+                self.words(within, part.data)
             elif office and _OFFICE.fullmatch(part.name):
-                self.text(name, _without_tags(part.data), (*via, what), 1, "text")
+                self.text(within, _without_tags(part.data), "text")
             elif what in ("zip", "tar") and kinds.magic(part.data) in kinds.PROGRAMS - {"pyc"}:
-                self.program(path, part.data, kinds.magic(part.data), (*via, what), line, depth + 1, member=part.name)
+                where = spot.under(what)._replace(depth=deeper)
+                self.program(where, part.data, kinds.magic(part.data), member=part.name)
             else:
-                deeper = depth + (what in ("zip", "tar"))
-                self.file(name, part.data, executable=part.executable, via=(*via, what), depth=max(deeper, 1))
+                self.file(within, part.data, executable=part.executable)
 
-    def sealed(self, path: str, data: bytes, what: str) -> None:
+    def sealed(self, spot: Spot, data: bytes, what: str) -> None:
         """Containers that are not opened, and the office files of old."""
         if what != "ole":
-            self.hit(path, "unreadable-archive", f"{what} archives are not opened")
+            self.hit(spot, "unreadable-archive", f"{what} archives are not opened")
             return
         if "_VBA_PROJECT".encode("utf-16-le") in data:
-            self.hit(path, "office-macro", "a macro project")
+            self.hit(spot, "office-macro", "a macro project")
         if "EncryptedPackage".encode("utf-16-le") in data:
-            self.hit(path, "locked-archive", "an office file with a password", "warn")
-        elif kinds.extension(path) in ("msi", "msp"):
-            self.hit(path, "unreadable-archive", "installers are not opened")
-        self.words(path, data, (), 1)
+            self.hit(spot, "locked-archive", "an office file with a password", "warn")
+        elif kinds.extension(spot.path) in ("msi", "msp"):
+            self.hit(spot, "unreadable-archive", "installers are not opened")
+        self.words(Spot(spot.path), data)
 
-    def program(
-        self, path: str, data: bytes, what: str, via: tuple[str, ...], line: int, depth: int, member: str = ""
-    ) -> None:
+    def program(self, spot: Spot, data: bytes, what: str, member: str = "") -> None:
         """Native programs and libraries; of an archive of them one hit is enough."""
-        known = any(at == path and hit.rule == "native-executable" for at, hit in self.hits)
-        if not known:
-            self.hit(path, "native-executable", f"{what}: {member or path.rsplit('/', 1)[-1]}", line=line)
-        self.words(f"{path}!/{member}" if member else path, data, via, line)
+        path = spot.path
+        if not any(at == path and hit.rule == "native-executable" for at, hit in self.hits):
+            self.hit(spot, "native-executable", f"{what}: {member or path.rsplit('/', 1)[-1]}")
+        self.words(spot._replace(path=f"{path}!/{member}") if member else spot, data)
         start = containers.zip_at_end(data)
         if start > 0:
-            self.archive(path, data[start:], "zip", via, line, depth + 1)
+            self.archive(spot._replace(depth=spot.depth + 1), data[start:], "zip")
 
-    def compiled(self, path: str, data: bytes, via: tuple[str, ...], line: int) -> None:
+    def compiled(self, spot: Spot, data: bytes) -> None:
         """Compiled Python: what it says, and whether it can come from the source beside it."""
-        folder, _, name = path.rpartition("/")
+        folder, _, name = spot.path.rpartition("/")
         stem = name.split(".", 1)[0]
         homes = [folder, folder.rpartition("/")[0]] if folder.endswith("__pycache__") else [folder]
         places = [f"{home}/{stem}.py" if home else f"{stem}.py" for home in homes]
         size = next((self.sources[place] for place in places if place in self.sources), None)
         if size is None:
-            self.hit(path, "compiled-python", "no source of that name is beside it", line=line)
+            self.hit(spot, "compiled-python", "no source of that name is beside it")
         elif data[4:8] == b"\0\0\0\0" and int.from_bytes(data[12:16], "little") != size & 0xFFFFFFFF:
-            self.hit(path, "compiled-python", "it was not made from the source beside it", line=line)
+            self.hit(spot, "compiled-python", "it was not made from the source beside it")
         else:
-            self.hit(path, "compiled-python", "its source is beside it", "warn", line)
+            self.hit(spot, "compiled-python", "its source is beside it", "warn")
         said = "\n".join(encodings.strings(data[16:END]))
         if said:
-            self.add(Document(path, "text", said, line, (*via, "compiled python")))
+            self.add(spot.under("compiled python"), "text", said)
 
-    def media(self, path: str, data: bytes, what: str, via: tuple[str, ...], line: int, depth: int) -> None:
+    def media(self, spot: Spot, data: bytes, what: str) -> None:
         """Pictures and PDF: what follows their end, what their metadata say, what they do."""
         said = containers.words_of_image(data, what)
         if said:
-            self.text(path, said, (*via, "metadata"), line, "text", inner=True)
+            self.text(spot.under("metadata"), said, "text", inner=True)
         if what == "pdf" and (actions := containers.pdf_actions(data)):
-            self.hit(path, "pdf-active", ", ".join(actions), line=line)
+            self.hit(spot, "pdf-active", ", ".join(actions))
         start = containers.zip_at_end(data)
         rest = data[start:] if start > 0 else containers.rest_of_image(data, what)
         if what == "gif" and (decoded := encodings.decode(data)) is not None and 0 not in data[6:]:
-            self.text(path, decoded.text, (*via, what), line)
+            self.text(spot.under(what), decoded.text)
         if len(rest) >= 16:
-            self.trailing(path, rest, what, via, line, depth)
+            self.trailing(spot, rest, what)
 
-    def trailing(self, path: str, rest: bytes, what: str, via: tuple[str, ...], line: int, depth: int) -> None:
+    def trailing(self, spot: Spot, rest: bytes, what: str) -> None:
         trails = kinds.magic(rest)
         text = decoding.readable(rest) if not trails else ""
         if trails in ("jpeg", "media", "png") or b"SEFT" in rest[-8:] or (what == "pdf" and not trails and not text):
@@ -398,20 +388,16 @@ class _Reader:
         grave = trails in kinds.ARCHIVES | kinds.SEALED | kinds.PROGRAMS or (
             text and kind not in ("text", "markdown", "html", "json")
         )
-        self.hit(
-            path,
-            "trailing-data",
-            f"{trails or (kind if text else 'bytes')} after the end of a {what}",
-            "critical" if grave else None,
-            line,
-        )
+        evidence = f"{trails or (kind if text else 'bytes')} after the end of a {what}"
+        self.hit(spot, "trailing-data", evidence, "critical" if grave else None)
+        behind = spot.under(f"after {what}")
         if text:
-            self.text(path, text, (*via, f"after {what}"), line, kind, inner=True)
-            self.hidden(path, text, (*via, f"after {what}"), line)
+            self.text(behind, text, kind, inner=True)
+            self.hidden(behind, text)
         elif trails in kinds.ARCHIVES:
-            self.archive(path, rest, trails, (*via, f"after {what}"), line, depth)
+            self.archive(behind, rest, trails)
         else:
-            self.words(path, rest, (*via, f"after {what}"), line)
+            self.words(behind, rest)
 
 
 def _one_program(cells: list[tuple[int, str]]) -> list[tuple[int, str]]:
