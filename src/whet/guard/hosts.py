@@ -142,7 +142,7 @@ def _kind(name: str, url: str) -> Kind:
     for start in range(len(labels)):
         if (kind := kinds.get(".".join(labels[start:]))) is not None:
             return kind
-    return "other"
+    return "paste" if labels[0] in ("paste", "pastebin", "hastebin") else "other"
 
 
 @cache

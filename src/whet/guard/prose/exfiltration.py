@@ -38,9 +38,10 @@ _SECRET = expression(
 )
 _MANY = expression(
     r"\*_?[A-Z_]{0,20}(?:KEY|TOKEN|SECRET|PASSWORD)|\b(?:all|every)\s+(?:[\w'’]{1,20}\s+){0,4}(?:keys|tokens|secrets|credentials|passwords|variables)\b"
+    r"|\b(?:user|owner|developer|person)['’]s\s+(?:\w+\s+){0,2}(?:keys?|tokens?|secrets?|credentials?|passwords?|cookies)\b"
     r"|\b(?:ends?|ending|starts?|starting|contain(?:s|ing)?)\s+(?:(?:in|with)\s+)?[`\"'_*]{0,3}(?:KEY|TOKEN|SECRET|PASS)"
 )
-"""Secrets by the dozen: no service asks for those of others."""
+"""Secrets by the dozen, or of a person: no service asks for those of others."""
 _TAKE = shape("prose", "take", frame=r"\b(?:{})\b")
 _TAKEN = shape("prose", "taken", frame=r"\b(?:{})\b")
 _COLLECTS = shape("prose", "collects", frame=r"\b(?:{})\w*\b")

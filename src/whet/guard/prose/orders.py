@@ -61,7 +61,27 @@ def check_hidden(text: str) -> Seen:
     look.alone(_UNMISTAKABLE)
     look.conceals()
     look.foreign()
+    if _ADDRESSED.search(text) and (told := list(_comments(text))):
+        inside = _Look(told, _asked(), code=True)
+        inside.sends()
+        look.hits += inside.hits
     return Seen(tuple(dict.fromkeys(look.hits)))
+
+
+_ADDRESSED = expression(r"\b(?:assistant|agent|model|llm|claude|chatgpt|codex|gemini)s?\b", re.IGNORECASE)
+_COMMENT = expression(r"^[ \t]{0,40}(?:#|//|--|\*|;|%)[#/*!; \t-]{0,8}")
+
+
+def _comments(text: str) -> Iterator[Block]:
+    """The comments of a program or of data that speak to an agent, each as a paragraph."""
+    kept: list[str] = []
+    for number, row in enumerate((*text.split("\n"), ""), start=1):
+        if sign := _COMMENT.match(row):
+            kept.append(row[sign.end() :])
+        elif kept:
+            if _ADDRESSED.search(said := " ".join(kept)):
+                yield Block("paragraph", said, number - len(kept))
+            kept = []
 
 
 @lru_cache(maxsize=1)
@@ -98,6 +118,10 @@ class _Look:
         self.comments()
         self.name()
         self.hits.extend(prose_installers.hits(self.blocks, self.index))
+        self.sends()
+
+    def sends(self) -> None:
+        """Orders to read secrets, or to send something."""
         self.hits.extend(prose_sending.hits(self.blocks, self.rows, self.index))
         sent = list(prose_sending.posts(self.blocks, self.rows, self.index))
         self.hits.extend(sent)
@@ -180,8 +204,14 @@ class _Look:
         head = self.blocks[0].text if self.blocks and self.blocks[0].kind == "frontmatter" else ""
         purpose = _AGENT_FILE.search(head) is not None
         for pattern, number, match in self.index.search(ORDERS["memory"]):
-            after = "" if purpose else " ".join(row.text for row in self.rows[number + 1 : number + 4])
-            written = f"{self.rows[number].text[match.start() :]}\n{after[:400]}"
+            row = self.rows[number]
+            after = [] if purpose else self.rows[number + 1 : number + 16]
+            if row.text.endswith(":") or self.blocks[row.owner].kind == "fence":
+                after = [one for one in after if one.owner == after[0].owner]  # what is written is in one block
+            else:
+                after = after[:3]
+            text = " ".join(one.text for one in after)
+            written = f"{row.text[match.start() :]}\n{text[:900]}"
             if NEAR["poison"].search(written):
                 self.add(pattern.rule, number, match)
             elif _DAILY.search(match[0]) and NEAR["poison_light"].search(written):

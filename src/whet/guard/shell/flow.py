@@ -22,7 +22,7 @@ from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, printed, read_file
 from whet.guard.shell.words import Known, Word
-from whet.guard.shell.wrappers import inner, name_of, peel, texts_of
+from whet.guard.shell.wrappers import FINDERS, inner, name_of, peel, texts_of
 from whet.guard.tables import shape, words
 from whet.guard.taint.call import Call
 from whet.guard.taint.judges import Judges
@@ -364,10 +364,10 @@ class Scene(Judges):
         """The operands of a step with all texts that they may have."""
         for one in step.arguments:
             if not one.option:
-                text, *others = self._texts(step, step.spelled[one.at], 3)
+                text, *others = self.possible_texts(step, step.spelled[one.at], 3)
                 yield Value(text, choices=tuple(others))
 
-    def _texts(self, step: Step, word: Word, depth: int) -> Iterator[str]:
+    def possible_texts(self, step: Step, word: Word, depth: int) -> Iterator[str]:
         """The texts that a word may have: what a loop goes through, what is read, what its function is called with."""
         yield word.text
         alone = depth and word.source.strip('"') in (f"${one}" for one in word.names)
@@ -375,7 +375,7 @@ class Scene(Judges):
             yield from self.given(step, name, whole=False)
             for one in self.variables.get(name, ()):
                 for _, text in (pair for pair in one.command.assignments if pair[0] == name):
-                    yield from text.text.split() if one.loops else self._texts(one, text, depth - 1)
+                    yield from text.text.split() if one.loops else self.possible_texts(one, text, depth - 1)
                 if one.name == "read":
                     yield from (two.target.text for two in one.command.redirections if two.operator == "<<<")
                     yield from texts_of(_printed(one, self.script.known.files))
@@ -620,8 +620,8 @@ class Scene(Judges):
         return texts
 
     def _is_given(self, step: Step) -> bool:
-        """Does `find` give the step files to read or send?"""
-        given = step.name != "find" and name_of(step.command.argv) == "find"
+        """Does `find` or `fd` give the step files to read or send?"""
+        given = step.name not in FINDERS and name_of(step.command.argv) in FINDERS
         return given and (step.name in programs("readers") or step.name in programs("fetchers"))
 
     def _read(self, step: Step) -> None:
@@ -770,7 +770,9 @@ def _opened(mark: Mark) -> Mark:
 
 
 def _paths(text: str) -> Iterator[Mark]:
-    return (Mark("place", place.what, place.text, place.grave) for place in _secrets(text))
+    yield from (Mark("place", place.what, place.text, place.grave) for place in _secrets(text))
+    for word in text.split() if "*" in text else ():
+        yield from _globbed(word)
 
 
 def _joined(folder: str, path: str) -> str:
@@ -801,6 +803,17 @@ def _searched(texts: Sequence[str]) -> Iterator[Mark]:
             for what, names in table()["searches"].items():
                 if name.lower() in names:
                     yield Mark("place", what, name, grave=True)
+        elif option in ("-e", "--extension"):
+            yield from _globbed(f"~/*.{name}")
+
+
+def _globbed(text: str) -> Iterator[Mark]:
+    """The names of files with secrets in a pattern that goes through a home."""
+    name = text.rpartition("/")[2].lower()
+    if "*" in name and text.startswith(("~", "$HOME", "/")):
+        for what, names in table()["searches"].items():
+            if name in names:
+                yield Mark("place", what, text, grave=True)
 
 
 def _source_code(step: Step) -> Mark | None:
@@ -824,7 +837,7 @@ _NAMED_IN_CODE = expression(
 )
 """A variable of the environment, as the languages of one-line programs name it."""
 _ENVIRONMENT = shape("shell_signs", "environment", 0)
-_PRINTS = expression(r"\b(?:print\w?|puts|echo|write|log|say)\b")
+_PRINTS = expression(r"\b(?:p?print\w?|puts|echo|write|log|say|dump|pp?|dir|table)\b")
 _CALLS_OUT = shape("shell_signs", "calls_out", 0, frame=r"\b(?:{})\b[\w.:>-]{0,60}\s?\(")
 _STATEMENT = expression(r"[;\n]")
 _MAKES = expression(

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.hosts import host_of
+from whet.guard.hosts import host_of, is_placeholder
+from whet.guard.shell.send import remote_host
 from whet.guard.tables import shape, words
 from whet.guard.taint.mark import NO_MARKS, Mark
 from whet.guard.taint.persist import written_places
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _MOVERS = frozenset(("cp", "mv", "ln", "rsync", "install", "ditto"))
 _RUN_BY_GIT = shape("shell_signs", "run_by_git")
 _HOOKS = expression(r"core\.hookspath|init\.templatedir", re.IGNORECASE)
+_PUSHED = expression(r"remote\.\S{1,80}\.pushurl", re.IGNORECASE)
 _INSTEAD = expression(r"^url\.(\S{4,300})\.(?:push)?insteadof$", re.IGNORECASE)
 _RUN_BY_SHELLS = words("shell_signs", "run_by_shells")
 
@@ -61,7 +63,7 @@ def _run_later(scene: Scene, step: Step) -> None:
 
 def _edit(scene: Scene, step: Step) -> None:
     for word in step.texts if any(word.startswith(("-i", "--in-place")) for word in step.texts) else ():
-        if len(word) < 300 and _rules_agent(word):
+        if len(word) < 300 and (word.endswith("authorized_keys") or _rules_agent(word)):
             scene.judge_file(word, " ".join(step.texts), NO_MARKS)
 
 
@@ -80,6 +82,9 @@ def _configure(scene: Scene, step: Step) -> None:
         if not host.near and host.kind != "known":
             message = f"git downloads {value[:80]} from {host.name} instead"
             scene.hit("redirects-downloads", "critical" if wide else "warn", host.name, message)
+    elif _PUSHED.search(text) and (host := remote_host(value)).name and not host.near and host.kind != "known":
+        message = f"every push goes to {host.name}, too"
+        scene.hit("send-shady", "warn" if is_placeholder(host.name) else "critical", host.name, message)
     elif _HOOKS.search(text) and not step.has("--unset", "--get"):
         bad = any(scene.is_bad(scene.content(one)) for one in scene.written(value))
         scene.hit("persist-hook", "critical" if bad else "warn" if wide else "info")

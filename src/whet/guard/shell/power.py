@@ -42,6 +42,10 @@ def judge_harm(scene: Scene, step: Step) -> None:
     for target, _ in step.targets():
         if _DISK.match(target):
             scene.hit("wipe-disk", "critical" if step.name != "dd" else None)
+    if any(word in ("/dev/zero", "/dev/urandom", "/dev/random") for word in step.texts):
+        for one in step.command.redirections:
+            if ">" in one.operator and any(map(_is_some_disk, scene.possible_texts(step, one.target, 3))):
+                scene.hit("wipe-disk", "critical", one.target.text)
     for name, word in step.assignments:
         if (name == "HISTFILE" and word.text in ("/dev/null", "")) or (
             name in ("HISTSIZE", "HISTFILESIZE") and word.text == "0"
@@ -79,14 +83,18 @@ def _wiped(step: Step, *paths: str) -> str:
 
 def _disk(scene: Scene, step: Step) -> None:
     """A disk that is written to as a whole."""
-    blank = step.name in ("shred", "srm") or not _BLANK.isdisjoint(step.operands)
+    blank = step.name in ("shred", "srm", "blkdiscard", "sgdisk") or not _BLANK.isdisjoint(step.operands)
     made = blank or step.name.startswith("mkfs")
-    for target in step.operands:
+    for target in (text for one in step.args for text in one.texts):
         named = target.removeprefix("of=")
         if _DISK.match(named):
             scene.hit("wipe-disk", "critical" if blank else "warn", target)
-        elif made and _SOME_DISK.match(named) and ("/dev/" in named or "$(" in named):
+        elif made and _is_some_disk(named):
             scene.hit("wipe-disk", "critical", target)
+
+
+def _is_some_disk(path: str) -> bool:
+    return _SOME_DISK.match(path) is not None and ("/dev/" in path or "$(" in path)
 
 
 _BLANK = frozenset(("if=/dev/zero", "if=/dev/urandom", "if=/dev/random"))

@@ -11,7 +11,7 @@ from whet.guard.hosts import Host, host_of, is_placeholder
 from whet.guard.rules import every
 from whet.guard.shell.clients import fetches, host_in, programs, sends
 from whet.guard.shell.flow import CONTENT
-from whet.guard.shell.wrappers import name_of
+from whet.guard.shell.wrappers import FINDERS, name_of
 from whet.guard.tables import shape, words
 from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE
@@ -96,15 +96,21 @@ def _device(scene: Scene, step: Step) -> str:
     return ""
 
 
+def remote_host(word: str) -> Host:
+    """The host of the address of a repository; without a name for any other word."""
+    if "://" in word:
+        return host_at(word)
+    found = re.match(r"[\w.-]{1,40}@([\w.-]{1,100}):", word)
+    return host_of(found[1]) if found else Host("", "other")
+
+
 def _pushes(scene: Scene, step: Step) -> None:
     """What is put into a repository and pushed to a host that nobody knows."""
     earlier = [one for one in scene.steps if one.name == "git"]
-    urls = [
-        word for one in (step, *(two for two in earlier if two.has("remote"))) for word in one.texts if "://" in word
-    ]
-    host = next((host_at(url) for url in urls if not host_at(url).near and host_at(url).kind != "known"), None)
+    hosts = [remote_host(word) for one in (step, *(two for two in earlier if two.has("remote"))) for word in one.texts]
+    host = next((host for host in hosts if host.name and not host.near and host.kind != "known"), None)
     added = [one for one in earlier if one.has("add") and not one.has("remote")]
-    if host is None or not host.name:
+    if host is None:
         return
     what = next((mark.what for one in added for mark in one.fed if mark.kind != "place"), "")
     if what:
@@ -238,7 +244,7 @@ def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, W
     ):
         where = "head" if re.match(r"[\w-]{1,60}:(?!=|//)", text) else "url" if text.startswith("http") else "body"
     path = _path(part)
-    if where in ("body", "url") and name_of(step.command.argv) in ("find", "xargs", "parallel"):
+    if where in ("body", "url") and name_of(step.command.argv) in (*FINDERS, "xargs", "parallel"):
         yield from ((mark, where, text.partition("{}")[0]) for mark in step.fed)
     if part.place == "config":  # its options are read one by one; what is put there by a command is not
         marks = scene.stdin(step) if part.text == "-" else scene.in_file(step, part.text, word, part.at)

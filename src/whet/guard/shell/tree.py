@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.options import codes, read_arguments
+from whet.guard.shell.clients import programs
 from whet.guard.shell.command import Command, Redirection, Scope
 from whet.guard.shell.constant import printed
 from whet.guard.shell.words import Resolver, Word, substitutions
@@ -392,7 +393,9 @@ class Walk:
         """Remember what a command writes to a file, where that is constant; forget what it may write otherwise."""
         files, words = self._known.files, texts_of(command.argv)
         if files and words and name_of(command.argv) not in _READERS:
-            others = [one.text for one in read_arguments(name_of(command.argv), words[1:]) if one.place not in _READ]
+            name = name_of(command.argv)
+            others = [one.text for one in read_arguments(name, words[1:]) if one.place not in _READ]
+            others = others[-1:] if name in programs("movers") else others
             for path in [path for path in files if any(path.rpartition("/")[2] in word for word in others)]:
                 del files[path]
         for one in command.redirections:

@@ -76,8 +76,8 @@ def peel(argv: Sequence[Word]) -> tuple[tuple[Word, ...], list[tuple[str, Word]]
 
 def _peeled(words: tuple[Word, ...], variables: list[tuple[str, Word]]) -> tuple[Word, ...] | None:
     name = name_of(words)
-    if name == "find":
-        return _find_exec(words)
+    if name in FINDERS:
+        return _find_exec(words, FINDERS[name])
     rest = words[1:]
     if (
         INTERPRETERS.get(name) == "python"
@@ -103,9 +103,16 @@ def texts_of(words: Sequence[Word]) -> tuple[str, ...]:
     return tuple(word.text for word in words)
 
 
-def _find_exec(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
+FINDERS = {
+    "find": ("-exec", "-execdir", "-ok", "-okdir"),
+    **dict.fromkeys(("fd", "fdfind"), ("-x", "-X", "--exec", "--exec-batch")),
+}
+"""Programs that look for files, with the options before a command that they run for each."""
+
+
+def _find_exec(words: tuple[Word, ...], options: tuple[str, ...]) -> tuple[Word, ...] | None:
     for at, word in enumerate(words):
-        if word.text in ("-exec", "-execdir", "-ok", "-okdir"):
+        if word.text in options:
             rest = words[at + 1 :]
             end = next((n for n, one in enumerate(rest) if one.text in (";", "+")), len(rest))
             return rest[:end] or None
