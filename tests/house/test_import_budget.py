@@ -211,7 +211,7 @@ ASKED = "when are the tides in the harbour"
 HOOK = PROMPT.partition("assert")[0].replace("help me to write a skill", ASKED)
 COSTS = {
     "list": Cost(command("list"), 49, 10, 2, 115, 0),
-    "show": Cost(command("show", "skill-07"), 81, 44, 6, 145, 7),
+    "show": Cost(command("show", "skill-07"), 84, 44, 6, 152, 7),
     "find": Cost(command("find", ASKED), 82, 49, 4, 161, 20),
     "hook": Cost(HOOK, 87, 54, 8, 198, 54),
     "mcp": Cost(GREETING, 11, 44, 0, 0, 0),

@@ -94,6 +94,7 @@ def test_the_skill_of_a_decision_is_chosen_among_those_it_changes(machine: Machi
             code, lines = terminal.press(*name).until(f"filter: {name}").press(ENTER).end()
         assert (code, lines[0].split()[0]) == (0, name)
         assert machine.ask("skill", verb, code=2)["error"] == "NAME is missing."
+        assert machine.ask("show", "notes").get("pinned") == ("" if verb == "pin" else None)
     for verb, told in (("enable", "No skill is disabled."), ("unpin", "No skill is pinned.")):
         with Terminal(machine, verb) as terminal:
             assert terminal.end() == (1, [f"error: {told}", "hint: `whet list --all` shows every skill."])

@@ -15,6 +15,7 @@ from whet.library.state import Trusted
 from whet.library.visibility import PERSON
 from whet.notes import read_replacement
 from whet.skill.names import key as name_key
+from whet.sources.lock.pins import read_pin, read_pinned, write_pinned
 from whet.values import Json, Rows, answer_json
 
 if TYPE_CHECKING:
@@ -453,20 +454,13 @@ class SkillSettings:
         A reason replaces that of an earlier pin; without one, an earlier reason stays.
         """
         card, _ = self._workspace.find(name)
-        made = self._set_pin(card, reason or self._read_pin(card) or "")
+        made = self._set_pin(card, reason or read_pin(card, self._workspace) or "")
         return PinChange(card.name, True, bool(made.entries))
-
-    def _read_pin(self, card: Card) -> str | None:
-        """Why a skill is pinned, "" for no reason; None if it is not pinned."""
-        pins = self._decisions.pins()
-        if (key := next((key for key in card.known_as if key in pins), None)) is not None:
-            return pins[key]
-        return _read_pinned(self._sources().pins().get(os.path.realpath(card.directory), ""))
 
     def _set_pin(self, card: Card, reason: str | None, by: Provenance = USER) -> Commit:
         """Pin a skill, or with None unpin it, and enter that into the history with why it was pinned before."""
-        before = self._read_pin(card)
-        changed = self._sources().set_pin(card.directory, card.name, _write_pinned(reason)) or before != reason
+        before = read_pin(card, self._workspace)
+        changed = self._sources().set_pin(card.directory, card.name, write_pinned(reason)) or before != reason
         with self._workspace.state.write():
             if reason is None:
                 changed = self._decisions.unpin(*card.known_as) or changed
@@ -475,7 +469,7 @@ class SkillSettings:
             if not changed:
                 return Commit(())
             by, action = by._replace(reason=by.reason or reason or ""), "unpin" if reason is None else "pin"
-            return self._history().decide(action, card.name, card.place, _write_pinned(before), by=by)
+            return self._history().decide(action, card.name, card.place, write_pinned(before), by=by)
 
     def unpin(self, name: str) -> PinChange:
         """Unpin this skill, which may no longer exist."""
@@ -536,7 +530,7 @@ class SkillSettings:
             return Commit(())
         if entry.action == "list-as":
             return self._set_listing(card, before, project, by)
-        return self._set_pin(card, _read_pinned(entry.origin), by)
+        return self._set_pin(card, read_pinned(entry.origin), by)
 
     def _trust_again(self, entry: Entry, by: Provenance) -> Commit:
         """Trust again what was trusted before, wherever the working directory is; its skills are scanned first."""
@@ -653,16 +647,6 @@ class SkillSettings:
                 for shelf in self._workspace.snapshot().shelves
             ]
         )
-
-
-def _write_pinned(reason: str | None) -> str:
-    """How a lock and the history write that a skill is pinned: the reason, `yes` without one, "" if it is not."""
-    return "" if reason is None else reason or "yes"
-
-
-def _read_pinned(written: str) -> str | None:
-    """Why a skill is pinned; None if it is not."""
-    return "" if written == "yes" else written or None
 
 
 def _is_named(key: str, wanted: str) -> bool:

@@ -152,6 +152,8 @@ class SkillView(NamedTuple):
     """What each client used here does with it: `yes`, or `no` and the reason; empty unless requested."""
     listing: str = "normal"
     """How it is listed for a model (`whet.library.settings.LISTING`)."""
+    pin: str | None = None
+    """Why it is pinned, "" for no reason; None if it is not pinned, or unless requested."""
     find_trust: Callable[[], str] = str
     """What finds out about its trust, which takes a look at the lock and the history."""
 
@@ -211,6 +213,7 @@ class SkillView(NamedTuple):
             **_declared(skill),
             **({"hidden": self.hidden.to_reason()} if self.hidden else {}),
             **({"clients": dict(self.verdicts)} if self.verdicts else {}),
+            **({"pinned": self.pin} if self.pin is not None else {}),
             **({"listing": self.listing} if self.listing != "normal" else {}),
         }
 

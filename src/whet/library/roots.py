@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 
+LOCK_NAME = "whet-lock.json"
+"""The name of the lock, which lies beside a root."""
+
+
 class Place(NamedTuple):
     """Where Whet stands: everything it knows of the world around it, passed in and never looked up."""
 

@@ -13,15 +13,13 @@ import os
 import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from whet.errors import FailedError, InvalidError, UsageError
 from whet.library.files import inside, read_file
+from whet.library.roots import LOCK_NAME
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.paths import check, collides, shown
-from whet.sources.model import Ref
-from whet.sources.refs.parse import ref_text
 from whet.store.atomic import write_bytes
 from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failure, os_failures
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
     from whet.values import Json
 
-NAME = "whet-lock.json"
 VERSION = 1
 MAX_BYTES = 64 * 1024 * 1024
 _MAX_DEPTH = 32
@@ -114,7 +111,7 @@ _KNOWN = frozenset((*_TEXTS, *_OPTIONAL, "files"))
 
 def lock_file(root: str) -> str:
     """Where the lock of a root lies."""
-    return os.path.join(os.path.dirname(os.path.realpath(root)), NAME)
+    return os.path.join(os.path.dirname(os.path.realpath(root)), LOCK_NAME)
 
 
 def parse(text: str, path: str) -> Lock:
@@ -268,7 +265,7 @@ def stored_source(text: str, directory: str) -> str:
     hidden = os.path.basename(directory).startswith(".")
     if not inside(location, os.path.dirname(directory) if hidden else directory):
         return text
-    return ref_text(Ref(kind, os.path.relpath(location, directory).replace(os.sep, "/"))) + rest
+    return _ref_text(kind, os.path.relpath(location, directory).replace(os.sep, "/")) + rest
 
 
 def opened_source(text: str, directory: str) -> str:
@@ -276,13 +273,22 @@ def opened_source(text: str, directory: str) -> str:
     kind, location, rest = _parts(text)
     if kind not in _LOCAL or not location or "://" in location or os.path.isabs(location):
         return text
-    return ref_text(Ref(kind, os.path.normpath(os.path.join(directory, *location.split("/"))))) + rest
+    return _ref_text(kind, os.path.normpath(os.path.join(directory, *location.split("/")))) + rest
+
+
+def _ref_text(kind: str, location: str) -> str:
+    from whet.sources.model import Ref
+    from whet.sources.refs.parse import ref_text  # not before it is needed: reading a lock is quick
+
+    return ref_text(Ref(kind, location))
 
 
 def _parts(text: str) -> tuple[str, str, str]:
     """The kind of a ref, its location in words, and the rest from the `#` on."""
     kind, _, after = text.partition(":")
     location, mark, rest = after.partition("#")
+    from urllib.parse import unquote
+
     return kind, unquote(location, errors="surrogatepass") if kind in _LOCAL else location, mark + rest
 
 

@@ -26,6 +26,7 @@ from whet.authoring.history import INSTALL, find_reversals, is_lock_change
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
 from whet.guard.audit import plain
 from whet.library.files import inside
+from whet.library.roots import LOCK_NAME
 from whet.records import NamedTuple
 from whet.skill.paths import check, collides
 from whet.sources.lock import file as locks
@@ -532,7 +533,7 @@ def _ready(file: str, before: bytes | None, after: Lock | None) -> Iterator[str]
     real = os.path.realpath(file)
     make_directories(os.path.dirname(real))
     with staging(real) as staged:
-        ready = os.path.join(staged, locks.NAME)
+        ready = os.path.join(staged, LOCK_NAME)
         with os_failures(file):
             mode = None if before is None else stat.S_IMODE(os.stat(real).st_mode)
         write_bytes(ready, locks.dump(after).encode(), mode=mode)
@@ -553,7 +554,7 @@ def _replace(file: str, before: bytes | None, ready: str, new: Entries) -> None:
 def left_beside(file: str) -> list[str]:
     """What writers of a lock have in work, or left when they were killed."""
     found = leftovers(os.path.dirname(os.path.realpath(file)))
-    return [path for path in found if os.path.basename(path).startswith(f".{locks.NAME}.")]
+    return [path for path in found if os.path.basename(path).startswith(f".{LOCK_NAME}.")]
 
 
 def _clean(file: str) -> None:

@@ -313,10 +313,14 @@ def run_show(context: Context, options: Namespace) -> Answer:
             if "/" in name or os.path.lexists(name):
                 raise
             raise error from None
-    if file is None and (lists := context.library.clients(only=view.card)):
-        from whet.library.client_lists import judge_skills
+    if file is None:
+        from whet.sources.lock.pins import read_pin
 
-        view = view._replace(verdicts=judge_skills(lists)(view.card))
+        view = view._replace(pin=read_pin(view.card, context.library.workspace))
+        if lists := context.library.clients(only=view.card):
+            from whet.library.client_lists import judge_skills
+
+            view = view._replace(verdicts=judge_skills(lists)(view.card))
     return Answer(view, render_file if file is not None or page > 1 else render_show)
 
 
@@ -437,6 +441,8 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
         yield "hidden", screen.paint(screen.places(f"{clean(view.hidden.message)} {clean(view.hidden.hint)}"), "yellow")
     if listed := LISTED.get(view.listing):
         yield "listing", listed
+    if view.pin is not None:
+        yield "pinned", clean(view.pin) or "yes"
     ready = "no, it is a draft" if card.draft else "yes" if view.ready else "no, see below"
     yield "ready", screen.paint(ready, "green" if ready == "yes" else "yellow")
     for name, verdict in view.verdicts:
