@@ -171,40 +171,42 @@ def test_messages_in_memory_and_rounds_from_another_process(machine: Machine) ->
 
 
 @posix
-def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, tmp_path: Path) -> None:
+def test_one_screen_at_a_terminal_on_which_every_answer_can_be_changed(machine: Machine, tmp_path: Path) -> None:
     editor = tmp_path / "editor.py"
     editor.write_text("import sys\nopen(sys.argv[1], 'w').write('changelog\\nwhat is new\\n')\n", encoding="utf-8")
     machine.env["EDITOR"] = f"{shlex.quote(sys.executable)} {shlex.quote(str(editor))}"
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file) as terminal:
-        terminal.until("1/4  What was done").until("What it does:").until("> ").types("Write notes of a release.")
-        terminal.until("write-notes-release").until("> ").types("---")
-        terminal.until("cannot be a name").types("notes")
-        terminal.until("2. Check the links").until("4. git tag --list").types("-2").until("1. Write", times=2).types(
-            "3 Look at the tag"
-        )
-        terminal.until("3. Look at the tag").types("+Tell them").until("4. Tell them").types("4 Tell the team")
-        terminal.until("4. Tell the team").types("9 x")
+
+        def change(number: int) -> Terminal:
+            return terminal.until(ASKED).types(str(number))
+
+        terminal.until(" 3  Steps                       - Write /home/ida/cli/docs/releases/notes-4.2.0.md\r\n")
+        change(1).until("What it does:").types("Write notes of a release.")
+        terminal.until(" 2  Name                        write-notes-release")
+        change(2).until("Name:").types("---").until("cannot be a name").types("notes")
+        change(3).until("2. Check the links").until("4. git tag --list").types("-2").until("1. Write", times=2)
+        terminal.types("3 Look at the tag").until("3. Look at the tag").types("+Tell them").until("4. Tell them")
+        terminal.types("4 Tell the team").until("4. Tell the team").types("9 x")
         terminal.until("'9 x' is not an answer here.").types("-1, -2, -3, -4")
         terminal.until("'-1, -2, -3, -4' is not an answer here.").types("")
-        terminal.until("Not included, add with +: VERSION (4.2.0)").types("VERSION (4.2.0), 2 words")
+        change(4).until("Not included, add with +: VERSION (4.2.0)").types("VERSION (4.2.0), 2 words")
         terminal.until("cannot be the arguments").types("+VERSION (4.2.0)")
-        terminal.until("Argument hint, shown after its name:\r\n    [VERSION]").types("[version to release]")
-        terminal.until("2/4  When to use it").until("Words that trigger it:").types("e")
-        terminal.until("Description:").until('"changelog", "what is').types("b")
-        terminal.until("changelog, what is new").types("").types("")
-        terminal.until("When else to use it:\r\n    (none)").types("Before a tag is set.")
-        terminal.until("3/4  Which tools").types("-Write, +Read")
-        terminal.until("4/4  Where it runs").types("b")
-        terminal.until("Bash(git tag:*), Read").types("-Nothing")
+        change(5).until("Argument hint, shown after its name:\r\n    [VERSION]").types("[version to release]")
+        change(6).until("Words that trigger it:").types("e")
+        change(7).until('"changelog", "what is').types("b")
+        change(8).until("When else to use it:\r\n    (none)").types("Before a tag is set.")
+        change(9).until("Tools used: ").types("-Write, +Read")
+        change(9).until("Bash(git tag:*), Read").types("-Nothing")
         terminal.until("is not in the list").types("n").until("'n' is not an answer here.").types("y")
-        terminal.until("Run separately:").types("yes").until("Save it in this repository").types("y")
-        terminal.until("Write it? [Y/n/b/s] ").types("s").until("\r\n# Write notes of a release\r\n")
+        change(10).until("Run separately:").types("yes")
+        change(11).until("Save it in this repository:").types("y")
+        change(12).until("Press Enter, or type n, s or a number from 1 to 11.")
+        terminal.until(ASKED).types("s").until("\r\n# Write notes of a release\r\n")
         shown = terminal.now()
         assert max(map(len, shown[shown.index("---") :])) <= 100
-        terminal.until("Write it? [Y/n/b/s] ").types("b")
-        terminal.until("Save it in this repository:\r\n    yes").types("b")
-        terminal.until("Run separately:\r\n    yes").types("no").types("a").types("y")
+        change(10).until("Run separately:\r\n    yes").types("no")
+        terminal.until(ASKED).types("")
         code, lines = terminal.end()
     assert (code, lines[-1].startswith("Created notes, version 1.") or "Created notes, version 1." in lines) == (
         0,
@@ -229,6 +231,9 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
     assert waiting(machine) == []
 
 
+ASKED = "Write it? [Y/n/s/number] "
+
+
 def waiting(machine: Machine) -> list[str]:
     """The distillations that were interrupted."""
     with closing(sqlite3.connect(machine.state / "state.db")) as connection:
@@ -239,17 +244,13 @@ def waiting(machine: Machine) -> list[str]:
 def test_an_interrupt_keeps_the_answers(machine: Machine, tmp_path: Path) -> None:
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file) as terminal:
-        terminal.until("What it does:").types("").until("Name:").types("notes").until("Steps:").types("")
-        terminal.until("Arguments").types("").until("after its name:").types("").until("2/4").until("> ")
-        terminal.until("Words that trigger it:")
+        terminal.until(ASKED).types("2").until("Name:").types("notes").until(ASKED, times=2)
         code, lines = terminal.interrupt()
     assert (code, lines[-1]) == (130, "Your answers are kept; `whet distill --resume` continues.")
     assert machine.names() == []
     assert len(waiting(machine)) == 1 and (machine.state / "state.db").stat().st_mode & 0o077 == 0
     with Terminal(machine, "distill", "--resume") as terminal:
-        terminal.until("2/4  When to use it").types("b").until("1/4  What was done").until("after its name:").types("b")
-        terminal.until("Arguments").types("b").until("Steps:").types("b").until("Name:\r\n    notes").types("a")
-        terminal.until("Write it?").types("")
+        terminal.until("Name                        notes\r\n").until(ASKED).types("")
         assert terminal.end()[0] == 0
     assert (machine.names(), waiting(machine)) == (["notes"], [])
     assert machine.ask("distill", "--resume", code=1)["code"] == "nothing-to-resume"
@@ -259,14 +260,13 @@ def test_an_interrupt_keeps_the_answers(machine: Machine, tmp_path: Path) -> Non
 def test_a_wizard_that_was_killed_goes_on_where_it_was(machine: Machine, tmp_path: Path) -> None:
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file) as terminal:
-        terminal.until("What it does:").types("").until("Name:").types("notes").types("").types("").types("")
-        terminal.until("Words that trigger it:").types("changelog").until("Description:")
+        terminal.until(ASKED).types("2").until("Name:").types("notes").until(ASKED).types("6")
+        terminal.until("Words that trigger it:").types("changelog").until(ASKED).types("7").until("Description:")
         terminal.process.send_signal(signal.SIGKILL)
         assert terminal.process.wait() == -signal.SIGKILL
     assert machine.names() == []
     with Terminal(machine, "distill", "--resume") as terminal:
-        terminal.until("2/4  When to use it").until("Words that trigger it:\r\n    changelog")  # also within a round
-        terminal.types("a").types("")
+        terminal.until("Words that trigger it       changelog\r\n").until(ASKED).types("")
         assert terminal.end()[0] == 0
     assert (machine.names(), waiting(machine)) == (["notes"], [])
 
@@ -281,22 +281,20 @@ def test_two_terminals_at_once_do_not_get_into_each_others_way(machine: Machine,
         Terminal(machine, "distill", one) as third,
     ):
         for terminal in (first, second, third):  # nobody has answered yet
-            terminal.until("What it does:")
+            terminal.until(ASKED)
         for terminal, name in ((first, "notes"), (second, "rollback"), (third, "notes")):
-            terminal.types("").until("Name:").types(name).types("").types("").types("").until("2/4")
+            terminal.types("2").until("Name:").types(name).until(ASKED, times=2)
         for terminal in (second, first, third):
-            terminal.types("a").types("")
+            terminal.types("")
             assert terminal.end()[0] == 0
     assert (machine.names(), waiting(machine)) == (["notes", "rollback"], [])
     assert [machine.ask("show", name)["version"] for name in machine.names()] == ["1", "1"]
 
 
 def shown(machine: Machine, file: Path, **more: str) -> list[str]:
-    """The lines of a wizard whose every proposal is kept."""
+    """The lines of a distillation whose every proposal is kept."""
     with Terminal(machine, "distill", str(file), "--name", "notes", **more) as terminal:
-        for _ in range(12):
-            terminal.types("")
-        code, lines = terminal.end()
+        code, lines = terminal.until(ASKED).types("").end()
     assert (code, machine.names()) == (0, ["notes"])
     return lines
 
@@ -308,18 +306,26 @@ def shown(machine: Machine, file: Path, **more: str) -> list[str]:
 def test_the_wizard_is_plain_text_at_any_terminal(machine: Machine, tmp_path: Path, more: dict[str, str]) -> None:
     lines = shown(machine, claude_code(tmp_path / "a.jsonl", release_notes()), **more)
     assert [line for line in lines if "\x1b" in line] == []
-    assert [line for line in lines if line[:1].isdigit() and line[1:4] == "/4 "] == [
-        "1/4  What was done",
-        "2/4  When to use it",
-        "3/4  Which tools it may use",
-        "4/4  Where it runs",
+    labels = [line for line in lines if line[:2].strip().isdigit() and line[2:4] == "  "]
+    assert [line[:21].rstrip() for line in labels] == [
+        " 1  What it does",
+        " 2  Name",
+        " 3  Steps",
+        " 4  Arguments",
+        " 5  Argument hint",
+        " 6  Words that trigge",
+        " 7  Description",
+        " 8  When else to use",
+        " 9  Allowed tools",
+        "10  Run separately",
+        "11  Save it in this r",
     ]
 
 
 @posix
 def test_the_wizard_keeps_to_the_width_of_a_narrow_terminal(machine: Machine, tmp_path: Path) -> None:
     lines = shown(machine, claude_code(tmp_path / "a.jsonl", release_notes()), COLUMNS="40")
-    asked = lines[lines.index("1/4  What was done") : lines.index("4/4  Where it runs")]
+    asked = lines[lines.index(" 1  What it does") : lines.index("11  Save it in this repository")]
     assert [line for line in asked if len(line) > 40] == []
 
 
@@ -327,7 +333,7 @@ def test_the_wizard_keeps_to_the_width_of_a_narrow_terminal(machine: Machine, tm
 def test_a_no_writes_nothing_and_yes_goes_on_later(machine: Machine, tmp_path: Path) -> None:
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file, "--name", "notes") as terminal:
-        code, lines = terminal.types("a").until("Write it?").types("n").end()
+        code, lines = terminal.until(ASKED).types("n").end()
     assert (code, lines[-1:], machine.names()) == (
         3,
         ["Your answers are kept; `whet distill --resume` continues."],
@@ -353,7 +359,7 @@ def test_the_sessions_that_wait_are_offered(machine: Machine, tmp_path: Path) ->
             ["claude-code", "Hi!", "Please"],
             ["claude-code", "The", "checkout"],
         ]
-        terminal.press(DOWN, DOWN, ENTER).until("1/4").types("a").types("")
+        terminal.press(DOWN, DOWN, ENTER).until(ASKED).types("")
         assert terminal.end()[0] == 0
     assert machine.names() == ["find-roll-image"]
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library:
@@ -367,15 +373,14 @@ def test_of_two_that_were_interrupted_each_can_be_gone_on_with(machine: Machine,
     files = [str(claude_code(tmp_path / f"{one.session}.jsonl", one)) for one in (release_notes(), rollout())]
     for file, name in zip(files, ("notes", "rollback"), strict=True):
         with Terminal(machine, "distill", file) as terminal:
-            terminal.until("What it does:").types("").until("Name:").types(name).types("").types("").types("")
-            terminal.until("2/4").until("> ")
+            terminal.until(ASKED).types("2").until("Name:").types(name).until(ASKED, times=2)
             assert terminal.interrupt()[0] == 130
     with Terminal(machine, "distill", files[0]) as terminal:
-        terminal.until("You stopped halfway through this session.").types("n").until("1/4").until("> ")
+        terminal.until("You stopped halfway through this session.").types("n").until(ASKED)
         terminal.process.send_signal(signal.SIGKILL)
         assert terminal.process.wait() == -signal.SIGKILL
     with Terminal(machine, "distill", files[1]) as terminal:
-        terminal.until("You stopped halfway through this session.").types("y").until("2/4").until("> ")
+        terminal.until("You stopped halfway through this session.").types("y").until("rollback\r\n").until(ASKED)
         assert terminal.interrupt()[0] == 130
     assert machine.ask("distill", files[1], "--resume", "--yes")["skill"] == "rollback"
     assert machine.ask("distill", files[1], "--resume", "--yes", code=1)["code"] == "nothing-to-resume"

@@ -1,4 +1,4 @@
-"""The four rounds of a distillation at a terminal, and the place where one waits that was interrupted.
+"""A distillation at a terminal: one screen with all answers, and the place where one waits that was interrupted.
 
 Every answer is kept as soon as it is given, in Whet's state directory, readable by its owner only; what is kept is gone
 when the skill is written.
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.terminal import agree, ask, choose, leave, no_answer
+from whet.interfaces.cli.terminal import agree, ask, leave
 from whet.interfaces.cli.text import clean, clean_block, width, wrap, wrap_markdown
 from whet.learning.distill.operations import session_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.parser import Namespace
@@ -28,26 +28,29 @@ if TYPE_CHECKING:
 _WIDTH = 92
 """Columns of a line, where the terminal has as many."""
 _LEAST = 20
-_HELP = (
-    "Enter or `y` accepts the proposal, and `a` this one and all that follow; any other text replaces it. `e` opens "
-    "your editor, `b` goes back, and Ctrl-C stops and keeps your answers."
-)
+_HELP = "Enter writes the skill, a number changes that answer, `s` shows the whole text, and `n` leaves."
+_KEEP = "Enter keeps it; any other text replaces it; `e` opens your editor."
 _LIST = "Separate list items with commas; `+WORD` adds one and `-WORD` removes one."
-_LINES = "`-N` removes line N, `N TEXT` rewords it, `+TEXT` adds a line; `e` opens the lines in your editor."
+_LINES = "Enter keeps the lines; `-N` removes line N, `N TEXT` rewords it, `+TEXT` adds one; `e` opens your editor."
 KEPT = "Your answers are kept; `whet distill --resume` continues."
-_LINE_NUMBER = re.compile(r"\d+\. *")
+_LINE_NUMBER = re.compile(r"^\d+\. +")
 """Which step of the session a line is; people see where it stands in the list instead."""
 _YES, _NO = ("y", "yes", "ok"), ("n", "no")
 """Answers to a yes-or-no question. A proposal is accepted by one of them; none of them is a text."""
+_SHOWN_LINES = 8
+"""Steps that the screen shows; changing them shows all."""
+_NARROW = 24
+"""Columns that an answer needs beside its label; otherwise it stands below."""
 _UNANSWERED = "Nothing was changed. Use `--yes` to skip the question."
 
 
-class _BackError(Exception):
-    """The person wants to see the question before."""
+class _Answer(NamedTuple):
+    """One answer on the screen."""
 
-
-class _AcceptError(Exception):
-    """The person accepts all proposals that are left."""
+    round: int
+    about: str
+    """What is known about its round."""
+    field: Field
 
 
 def forget(context: Context, distillation: Distillation) -> None:
@@ -96,26 +99,80 @@ def _key(distillation: Distillation) -> str:
 
 
 def interview(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
-    """Ask what is left to ask, and whether to write it. Raises RefusedError `not-agreed`."""
+    """Show every proposed answer, change those that the person names, and ask whether to write the skill.
+
+    Raises RefusedError `not-agreed`.
+    """
     kept, key = _open_kept(context), _key(distillation)
-    back = False
-    _say(*_fold(context, _HELP), *_fold(context, _LIST))
+    distillation = distillation._replace(at=0)
     _say("", *_fold(context, f"{session_label(distillation)}: {distillation.draft().goal}"))
+    for line in _list_answers(distillation)[0].about.split("\n"):
+        _say(*_fold(context, line))
     kept.keep(distillation, key)
     try:
         while True:
-            try:
-                if distillation.done:
-                    _ask_agreement(context, distillation)
-                    return distillation
-                asked = _ask_round(context, options, distillation, lambda one: kept.keep(one, key), back=back)
-                distillation, back = asked, False
-            except _BackError:
-                back = distillation.at > 0
-                distillation = distillation.back()
+            answers = _list_answers(distillation)
+            done = distillation.answer_all({})
+            foreseen = context.library.learning.finish_distillation(done, dry_run=True)
+            _show_answers(context, answers, foreseen.warnings)
+            said = _ask_number(context, len(answers), foreseen.text)
+            if not said:
+                return done
+            distillation = _change_answer(context, options, distillation, said - 1)
             kept.keep(distillation, key)
     except KeyboardInterrupt:
         raise leave(KEPT) from None
+
+
+def _list_answers(distillation: Distillation) -> list[_Answer]:
+    """The answers of all rounds."""
+    from whet.learning.distill.rounds import ROUNDS
+
+    questions = [distillation._replace(at=number).question() for number in range(len(ROUNDS))]
+    return [_Answer(asked.round - 1, asked.text, field) for asked in questions for field in asked.fields]
+
+
+def _show_answers(context: Context, answers: Sequence[_Answer], warnings: Sequence[str]) -> None:
+    _say("")
+    labels = [one.field.label.partition(",")[0] for one in answers]
+    column = max(map(len, labels)) + 6
+    beside = _limit(context) - column >= _NARROW
+    for number, (label, one) in enumerate(zip(labels, answers, strict=True), 1):
+        rows = [row for line in _list_lines(one.field) for row in _fold(context, line, room=column if beside else 6)]
+        head = f"{number:>2}  {label}"
+        if beside:
+            _say(f"{head:<{column}}{rows[0]}", *(f"{' ' * column}{row}" for row in rows[1:]))
+        else:
+            _say(head, *(f"      {row}" for row in rows))
+    _say("")
+    for warning in warnings:
+        _say(*_fold(context, warning))
+    _say(*_fold(context, _HELP))
+
+
+def _list_lines(field: Field) -> list[str]:
+    """A value as the screen shows it."""
+    if field.kind != "lines" or not isinstance(field.value, tuple):
+        return [_format_value(field) or "(none)"]
+    lines = [f"- {_LINE_NUMBER.sub('', line)}" for line in field.value]
+    more = [f"and {len(lines) - _SHOWN_LINES} more"] if len(lines) > _SHOWN_LINES else []
+    return [*lines[:_SHOWN_LINES], *more] or ["(none)"]
+
+
+def _ask_number(context: Context, most: int, text: str) -> int:
+    """The number of the answer to change; 0 to write the skill. Raises RefusedError for a no."""
+    while True:
+        said = ask("Write it? [Y/n/s/number] ", _UNANSWERED).lower()
+        if not said or said in _YES:
+            return 0
+        if said in _NO:
+            raise RefusedError("not-agreed", "You did not confirm.", hint=KEPT)
+        if said.isdecimal() and 0 < int(said[:9]) <= most:
+            return int(said)
+        if said == "s":
+            _say("", *_wrap_document(text, screen_for(sys.stderr, context.env).columns), "")
+        else:
+            _say(f"Press Enter, or type n, s or a number from 1 to {most}.")
 
 
 def choose_session(context: Context) -> Transcript:
@@ -138,61 +195,40 @@ def choose_session(context: Context) -> Transcript:
     return read._replace(client=chosen.client, session=chosen.id or read.session)
 
 
-def _ask_round(
-    context: Context,
-    options: Namespace,
-    distillation: Distillation,
-    keep: Callable[[Distillation], object],
-    *,
-    back: bool = False,
-) -> Distillation:
-    """One round, field by field; what is proposed for a field follows what was said of the one before.
-
-    Every answer is kept at once. Whoever comes `back` sees the last question.
-    """
-    question = distillation.question()
-    _say("", f"{question.round}/{question.of}  {question.title}")
-    for line in question.text.split("\n"):
-        _say(*_fold(context, line, 2))
-    at = len(question.fields) - 1 if back else 0
-    while at < len(question.fields):
-        field = distillation.question().fields[at]
-        _say("", f"  {field.label}:", *_show_value(context, field))
+def _change_answer(context: Context, options: Namespace, distillation: Distillation, number: int) -> Distillation:
+    """Ask for one answer until it is one; what is proposed for the others follows."""
+    while True:
+        at, about, field = _list_answers(distillation)[number]
+        _say("", f"{field.label}:", *_show_value(context, field))
         if more := [one for one in field.options if isinstance(field.value, tuple) and one not in field.value]:
             _say(*_fold(context, f"Not included, add with +: {', '.join(more)}", 4))
+        for line in about.split("\n") if at else ():
+            _say(*_fold(context, line, 2))
+        if field.kind != "lines":  # which have their own
+            _say(*_fold(context, f"{_KEEP} {_LIST}" if field.kind == "list" else _KEEP, 2))
         try:
             said = _read_answer(context, options, field)
-            if said is not None:
-                distillation = distillation.answer({field.name: said}).back()
-                keep(distillation)
-                if field.name == "triggers" and "description" in distillation.edits:
-                    _say("  You wrote the description; it stays unchanged.")
-        except _AcceptError:
-            return distillation.answer_all({})
-        except _BackError:
-            if not at:
-                raise
-            at -= 1
+            if said is None:
+                return distillation
+            distillation = distillation._replace(at=at).answer({field.name: said})._replace(at=0)
         except (InvalidError, UsageError) as error:
             _say(*_fold(context, f"{error.message} {error.hint}", 2))
-        else:
-            at += said is None or field.kind != "lines"  # the lines are shown again as they are now
-    return distillation.answer()
+            continue
+        if field.name == "triggers" and "description" in distillation.edits:
+            _say("  You wrote the description; it stays unchanged.")
+        if field.kind != "lines":  # which are shown again as they are now
+            return distillation
 
 
 def _read_answer(context: Context, options: Namespace, field: Field) -> str | list[str] | None:
     """What the person says instead of the proposal; None for nothing. Raises what the answer would."""
     said = ask("  > ", _UNANSWERED)
-    if said == "b":
-        raise _BackError
-    if said == "a":
-        raise _AcceptError
     if said == "e":
         return _edit_answer(context, options, field)
-    if not said or (field.kind != "yes-no" and said.lower() in _YES):
+    if said in ("", "b") or (field.kind != "yes-no" and said.lower() in _YES):
         return None
     if field.kind != "yes-no" and said.lower() in _NO:
-        hint = "Type your answer, or press Enter to accept the proposal."
+        hint = "Type your answer, or press Enter to keep it."
         raise UsageError("bad-answer", f"{said!r} is not an answer here.", hint=hint)
     if field.kind == "lines":
         return _change_lines(field.value if isinstance(field.value, tuple) else (), said)
@@ -248,22 +284,6 @@ def _format_value(field: Field) -> str:
     return field.value if isinstance(field.value, str) else ", ".join(field.value)
 
 
-def _ask_agreement(context: Context, distillation: Distillation) -> None:
-    foreseen = context.library.learning.finish_distillation(distillation, dry_run=True)
-    _say("", *_fold(context, f"{foreseen.skill}: {foreseen.description}"))
-    for warning in foreseen.warnings:
-        _say(*_fold(context, warning))
-    _say("s shows the whole text.")
-    while (reply := choose("Write it? [Y/n/b/s] ", ("y", "n", "b", "s"))) == "s":
-        _say("", *_wrap_document(foreseen.text, screen_for(sys.stderr, context.env).columns), "")
-    if reply == "b":
-        raise _BackError
-    if reply is None:
-        raise no_answer(_UNANSWERED)
-    if reply == "n":
-        raise RefusedError("not-agreed", "You did not confirm.", hint=KEPT)
-
-
 def _wrap_document(text: str, columns: int) -> list[str]:
     """The lines of a SKILL.md, with long ones wrapped; those of the frontmatter each for itself."""
     head, mark, body = clean_block(text).rstrip("\n").partition("\n---\n")
@@ -274,11 +294,15 @@ def _wrap_document(text: str, columns: int) -> list[str]:
     return [*rows, *mark.strip("\n").split("\n"), *wrap_markdown(body, columns).split("\n")]
 
 
-def _fold(context: Context, text: str, indent: int = 0) -> list[str]:
-    """A text in lines that fit the terminal; what is longer than a line, such as a path, goes on in the next."""
-    limit = max(_LEAST, min(_WIDTH, screen_for(sys.stderr, context.env).columns - 6))
+def _fold(context: Context, text: str, indent: int = 0, room: int = 0) -> list[str]:
+    """A text in lines that fit the terminal beside `room` columns; what is longer than a line goes on in the next."""
+    limit = max(_LEAST, _limit(context) - room)
     lines = wrap(clean(text), limit)
     return [" " * indent + line[at : at + limit] for line in lines for at in range(0, len(line), limit)]
+
+
+def _limit(context: Context) -> int:
+    return max(_LEAST, min(_WIDTH, screen_for(sys.stderr, context.env).columns - 6))
 
 
 def _say(*rows: str) -> None:

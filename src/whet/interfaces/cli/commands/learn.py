@@ -137,9 +137,9 @@ def configure_distill(parser: Parser) -> None:
     parser.details = (
         "SESSION is CLIENT:ID or CLIENT:last, such as claude-code:last; `last` is the newest of all. A FILE is a "
         "session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, a list of "
-        "OpenAI or Anthropic messages, or Markdown; - is standard input. On a terminal, four rounds ask what was done, "
-        "when to use the skill, which tools it may use and where it runs, each with proposed answers; without SESSION, "
-        "you choose from a list of recent sessions. Otherwise, and with --yes, Whet uses the proposed answers. An "
+        "OpenAI or Anthropic messages, or Markdown; - is standard input. On a terminal, one screen shows what was "
+        "done, when to use the skill, which tools it may use and where it runs; Enter accepts, and a number changes an "
+        "answer. Without SESSION, you choose from a list of recent sessions. With --yes, Whet does not ask. An "
         "existing skill for the same job gets a new version, never a duplicate. With a model, from --model or the "
         "settings, Whet hides secrets and sends what the session shows to the model; the model writes the skill, and "
         "Whet checks it. Without a model, nothing is sent, and the skill is an outline of the session, marked as a "
