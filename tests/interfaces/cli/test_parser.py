@@ -119,6 +119,25 @@ def test_words_behind_two_hyphens_can_be_kept_apart() -> None:
     assert caught.value.message == "NAME is missing."
 
 
+def test_examples_come_first_and_take_two_lines_each_where_one_is_too_short() -> None:
+    made = Parser("try", "Try it")
+    made.example("whet try", "try everything")
+    made.example("whet try one --all", "try one thing, in every way there is")
+    wide, narrow = made.format_help(80), made.format_help(50)
+    assert wide.startswith(
+        "Usage: whet try [OPTIONS]\n\nTry it.\n\nExamples:\n"
+        "  whet try            try everything\n"
+        "  whet try one --all  try one thing, in every way there is\n\nEverywhere:\n"
+    )
+    assert (
+        "Examples:\n"
+        "  whet try\n"
+        "      try everything\n"
+        "  whet try one --all\n"
+        "      try one thing, in every way there is\n\n"
+    ) in narrow
+
+
 def test_the_help_is_the_same_everywhere() -> None:
     made = parser()
     made.details = "First paragraph.\n\nSecond one, " + "long " * 20 + "end."

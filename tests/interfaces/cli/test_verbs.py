@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from importlib import import_module
@@ -46,6 +47,16 @@ def test_every_command_has_help(verb: str, whet: Callable[..., CompletedProcess[
         assert (run.returncode, run.stdout, run.stderr) == expected
     for columns in (100, 80):
         assert max(len(line) for line in parser.format_help(columns).splitlines() if len(line.split()) > 1) <= columns
+
+
+def test_the_examples_of_a_help_page_are_commands_that_can_be_run() -> None:
+    lines = {line for verb in VERBS for line, _ in parser_of(verb)[0].examples}
+    assert len(lines) > 40
+    for line in lines:
+        program, *words = shlex.split(line)
+        name, rest, old = read_command(words)
+        parser_of(name)[0].read(rest)
+        assert (program, old) == ("whet", ""), line
 
 
 def test_every_command_is_in_the_table_and_in_one_file() -> None:

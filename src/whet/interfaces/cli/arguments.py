@@ -118,7 +118,7 @@ def here_option(parser: Parser) -> None:
 
 
 def age_option(parser: Parser) -> None:
-    text = "Hold back what a community source published less than DAYS ago (default: setting `min_age`; 0: nothing)."
+    text = "Skip what a community source published less than DAYS days ago (default: the setting `min_age`)."
     parser.option("--min-age", metavar="DAYS", read=_days, text=text)
 
 

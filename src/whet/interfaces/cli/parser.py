@@ -105,7 +105,9 @@ class Parser:
         self.command = f"whet {verb}".rstrip()
         self.summary = summary
         self.details = ""
-        """Further sentences for the help."""
+        """More sentences for the help."""
+        self.examples: list[tuple[str, str]] = []
+        """Command lines and what each does, the most common first."""
         self.positionals: list[Positional] = []
         self.behind: Positional | None = None
         """What stands behind `--`, where that is kept apart; otherwise it is arguments like all others."""
@@ -128,6 +130,10 @@ class Parser:
     ) -> None:
         """Take an argument; what comes after an optional one must be optional, and only the last one may be `many`."""
         self.positionals.append(Positional(name, metavar, text, many, optional, choices, read))
+
+    def example(self, line: str, text: str) -> None:
+        """Show a command line in the help, and what it does."""
+        self.examples.append((line, text))
 
     def words_behind(self, name: str, metavar: str, text: str) -> None:
         """Take the words behind `--` for themselves, whatever they look like."""
@@ -268,6 +274,8 @@ class Parser:
     def format_help(self, columns: int = WIDTH) -> str:
         """The whole help of the command, in lines of at most so many columns."""
         parts = [self.usage_line(), "", f"{self.summary}."]
+        if self.examples:
+            parts += ["", "Examples:", *_example_rows(self.examples, columns)]
         if self.details:
             parts += ["", *_wrapped(self.details, 0, columns)]
         if arguments := [*self.positionals, *filter(None, [self.behind])]:
@@ -284,6 +292,14 @@ def option_rows(options: Sequence[Option], columns: int = WIDTH) -> list[str]:
     """The lines that explain options."""
     rows = [(f"{', '.join(option.flags)} {option.metavar}".rstrip(), _choices(option)) for option in options]
     return _rows(rows, columns)
+
+
+def _example_rows(examples: list[tuple[str, str]], columns: int) -> list[str]:
+    """A line for each example, or two if one of them does not fit into a line."""
+    column = max(len(line) for line, _ in examples) + 4
+    if column + max(len(text) for _, text in examples) <= columns:
+        return [f"  {line:<{column - 2}}{text}" for line, text in examples]
+    return [part for line, text in examples for part in (f"  {line}", *_wrapped(text, 6, columns))]
 
 
 def _default(option: Option) -> Any:

@@ -137,7 +137,7 @@ VERBS: dict[str, Verb] = {
         old=("audit --all",),
         like=("safety", "security", "vet"),
     ),
-    "run": Verb("run", "Run a skill with exactly its tools, and see what it did", "Run", like=("exec", "execute")),
+    "run": Verb("run", "Run a skill with only its own tools, and see what it did", "Run", like=("exec", "execute")),
     "ui": Verb("ui", "Open your skills in a browser", "Run", like=("web", "gui", "dashboard", "open", "watch")),
     "undo": Verb(
         "history",

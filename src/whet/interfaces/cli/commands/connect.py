@@ -54,27 +54,30 @@ _HOOKS = (
 def configure_connect(parser: Parser) -> None:
     from whet.interfaces.clients.known import CONNECTIONS, connection_named
 
+    parser.example("whet connect", "choose a client from a list")
+    parser.example("whet connect claude-code", "show the change, ask, make it")
+    parser.example("whet disconnect claude-code", "undo it")
     parser.details = (
-        "Adds Whet's MCP server to the client's configuration and, where the client has hooks, hooks that offer "
-        "fitting skills at each prompt and record which are used. Whet shows the change before making it, leaves "
-        "everything else in the file untouched, and keeps the old file in connections/ in its state directory for "
-        "--undo. Without CLIENT, you choose from a list of all clients, or with --undo of those that are connected; "
-        "with --list or in a pipe, Whet only prints the list. With --here, it lists the clients of the project.\n\n"
-        "Without a terminal, Whet only shows the change; --yes makes it. Exits with 3 if you answer no or leave the "
+        "Whet adds its MCP server to the client's configuration. If the client has hooks, Whet also adds hooks, which "
+        "offer fitting skills at each prompt and record which skills are used. Whet shows the change first and leaves "
+        "everything else in the file as it is. It keeps the old file in connections/ in its state directory, for "
+        "--undo.\n\n"
+        "On a terminal, Whet asks before it makes the change, and without CLIENT you choose from a list. In a pipe, "
+        "Whet only shows the change or the list; --yes makes the change. Exits with 3 if you answer no or leave the "
         "list."
     )
     names = tuple(client.name for client in CONNECTIONS)
     parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names, read=connection_named)
-    parser.option("--here", text="Change the project's configuration instead of yours; adds only the MCP server.")
+    parser.option("--here", text="Change the project's configuration instead of yours; add only the MCP server.")
     parser.option("--hooks", text="Add hooks (default for a new connection).")
-    parser.option("--no-hooks", text="Add only the MCP server; removes existing hooks.")
+    parser.option("--no-hooks", text="Add only the MCP server, and remove existing hooks.")
     parser.option("--enforce", text="Refuse tool calls that the `allowed-tools` of the loaded skills do not cover.")
     parser.option("--no-enforce", text="Stop refusing tool calls.")
     text = "What the client's model may do to skills (default for a new connection: propose)."
     parser.option("--writes", metavar="W", choices=("propose", "allow"), text=text)
     text = "Undo the connection; with --here, the one in the project. `whet disconnect CLIENT` is the same."
     parser.option("--undo", text=text)
-    parser.option("--list", text="Only list the clients.")
+    parser.option("--list", text="Only list the clients; with --here, those of the project.")
     parser.option("--dry-run", text="Only show the change.")
     parser.option("-y", "--yes", text="Do not ask for confirmation.")
 
@@ -308,12 +311,13 @@ _HTTP_ONLY = ("host", "port", "allow_host", "allow_origin")
 
 def configure_mcp(parser: Parser) -> None:
     parser.details = (
-        "Clients start the server themselves; `whet connect CLIENT` sets that up. It provides the tools skills_list, "
-        "skill_view, skills_search, skill_manage, skill_feedback and skill_distill, every skill as a prompt (a slash "
-        "command of the client) and as resources, and the Skills extension (io.modelcontextprotocol/skills). A "
-        "model's changes wait as proposals (`whet proposals list`) unless you pass --allow-writes.\n\n"
-        "With --http one process serves many clients, on this machine unless you set --host. Clients need the token "
-        "from --print-token (or WHET_MCP_TOKEN). Add `/mcp?project=DIR` to the address to choose a project."
+        "You rarely run this yourself: `whet connect CLIENT` sets up a client so that it starts the server. The "
+        "server offers the tools skills_list, skill_view, skills_search, skill_manage, skill_feedback and "
+        "skill_distill; every skill as a prompt (a slash command of the client) and as resources; and the Skills "
+        "extension (io.modelcontextprotocol/skills). A model's changes wait as proposals (`whet proposals list`) "
+        "unless you pass --allow-writes.\n\n"
+        "With --http, one process serves many clients, on this machine unless you set --host. Clients need the token "
+        "from --print-token (or WHET_MCP_TOKEN). To choose a project, add `/mcp?project=DIR` to the address."
     )
     parser.option("--http", text="Serve over HTTP instead of the standard streams.")
     parser.option("--host", metavar="H", text="The address to listen on (default 127.0.0.1).")
@@ -388,11 +392,11 @@ class HookAnswer(NamedTuple):
 def configure_hook(parser: Parser) -> None:
     parser.details = (
         "Clients run this command; `whet connect` adds it to their settings. It reads an event from standard input "
-        "and prints the answer the client expects. At a prompt it offers the few skills that fit; when a tool reads "
-        "a skill, it records that; for every session it notes where the transcript is and whether the session was "
-        "hard.\n\n"
-        "A hook never disturbs its client: it exits with 0 and prints no errors, whatever happens. `whet doctor` "
-        "and --json report what failed. Set WHET_HOOKS=off to turn hooks off."
+        "and prints the answer that the client expects. At a prompt, it offers the few skills that fit. When a tool "
+        "reads a skill, it counts that. For every session, it notes where the transcript is and whether the session "
+        "was hard.\n\n"
+        "A hook never disturbs its client: whatever happens, it exits with 0 and prints no errors. `whet doctor` and "
+        "--json report what failed. To turn hooks off, set WHET_HOOKS=off."
     )
     parser.positional("event", "EVENT", "What happened in the session.", choices=KINDS)
     parser.option("--client", metavar="CLIENT", choices=tuple(CLIENTS), text="The client that sends the event.")

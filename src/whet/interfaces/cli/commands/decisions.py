@@ -38,13 +38,18 @@ if TYPE_CHECKING:
 
 
 def configure_trust(parser: Parser) -> None:
+    parser.example("whet guard trust --review", "only scan the skills of this repository")
+    parser.example("whet guard trust", "load them from now on")
+    parser.example("whet guard trust --list", "what you trust")
     parser.details = (
-        "A repository's skills tell your agents what to do, so Whet does not load them until you trust the repository. "
-        "It scans them first and asks you if it finds something. Skills that the policy blocks stay hidden. Trust "
-        "covers the repository around the working directory, with all of its worktrees. With DIR, it covers that "
-        "directory, or the one that a link leads to: links in the directories of your clients may then lead there."
+        "A repository's skills tell your agents what to do, so Whet does not load them until you trust the "
+        "repository. It scans them first, and asks you if it finds something. Skills that the policy blocks stay "
+        "hidden.\n\n"
+        "Without DIR, you trust the repository around the working directory, with all of its worktrees. With DIR, you "
+        "trust that directory (if DIR is a link, the directory it leads to), and Whet follows links from the "
+        "directories of your clients into it."
     )
-    parser.positional("path", "DIR", "A directory of skills that links lead to.", optional=True)
+    parser.positional("path", "DIR", "The repository or directory to trust (default: this repository).", optional=True)
     parser.option("--list", text="List what is trusted.")
     parser.option("--review", text="Only scan the skills; do not trust anything.")
     parser.option("-y", "--yes", text="Do not ask for confirmation.")
@@ -127,8 +132,8 @@ def render_untrust(trust: Trust, screen: Screen, _options: Namespace) -> None:
 def _configure_surface(parser: Parser) -> None:
     parser.details = (
         "A disabled skill stays on disk, but Whet does not offer it and removes the links that `whet sync` made for "
-        "it. Clients that read its directory directly still load it; Whet names them and says how to hide it there. "
-        "The history records both, and `whet undo` reverses them."
+        "it. Clients that read its directory directly still load it; Whet names them and says how to hide the skill "
+        "there. The history records both enabling and disabling, and `whet undo` reverses either."
     )
     chosen_skill_argument(parser)
     parser.option(
@@ -188,9 +193,9 @@ def _render_switch(switch: Switch, screen: Screen, verb: str, hint: str) -> None
 
 def configure_list_as(parser: Parser) -> None:
     parser.details = (
-        "`always` puts the skill first in the index, in full, whatever the budget; `name` lists it without its "
-        "description; `manual` keeps it from models, and people can still call it; `normal` is as before. This is "
-        "about the list only: `whet skill pin` protects a skill from updates."
+        "`always` lists the skill first and in full, whatever the budget. `name` lists it without its description. "
+        "`manual` does not list it: models do not find it, but you can still call it. `normal` is the default. This "
+        "affects only the list; to protect a skill from updates, use `whet skill pin`."
     )
     skill_argument(parser)
     parser.positional("mode", "MODE", "How to list it.", choices=LISTING)

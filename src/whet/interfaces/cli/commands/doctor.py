@@ -77,11 +77,11 @@ class Fixed(NamedTuple):
 
 def configure_doctor(parser: Parser) -> None:
     text = "Also compare installed skills with the lock, and verify the history and the guard's log; exit with 1"
-    parser.option("--deep", text=f"{text} when something differs.")
+    parser.option("--deep", text=f"{text} if something differs.")
     here_option(parser)
     parser.option(
         "--repair",
-        text="Repair what is safe to repair, then report. Exits as --check does, or with 4 if a repair failed.",
+        text="Repair what is safe to repair, then report. Exits with 1 if an error is left, with 4 if a repair fails.",
     )
     parser.option("--check", text="Exit with 1 if the report has an error.")
 
@@ -151,7 +151,7 @@ def render_doctor(diagnosis: Diagnosis, screen: Screen, options: Namespace) -> N
         for title, render in (
             ("Installed skills", partial(render_verify, proofs.installed)),
             ("History", partial(render_verify_history, proofs.history)),
-            ("Record of the guard", partial(render_audit_proof, proofs.record)),
+            ("Log of the guard", partial(render_audit_proof, proofs.record)),
         ):
             screen.line()
             screen.line(screen.paint(title, "bold"))
@@ -232,10 +232,13 @@ def _how(step: RecipeStep) -> str:
 
 
 def configure_validate(parser: Parser) -> None:
+    parser.example("whet skill validate pdf", "one of your skills")
+    parser.example("whet skill validate ./pdf --profile quality", "format and quality, in a directory")
+    parser.example("whet skill validate skills --recursive", "every skill below a directory")
     parser.details = (
-        "A path can be a skill's directory, its SKILL.md or a .skill file. An existing path wins over a name. With "
-        "--profile quality, the first finding of each kind shows an example of what to write; with -v, every one does. "
-        "The history records what --fix changes in your skills, and `whet undo` undoes it."
+        "A path can be a skill's directory, its SKILL.md or a .skill file. An existing path wins over a name.\n\n"
+        "With --profile quality, the first finding of each kind comes with an example of what to write; with -v, "
+        "every finding does. The history records what --fix changes in your skills, and `whet undo` reverses it."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True)
     parser.option("--profile", metavar="P", choices=PROFILES, default="spec", text="How strict to be (default spec).")
@@ -243,7 +246,7 @@ def configure_validate(parser: Parser) -> None:
     parser.option("--host", metavar="H=V", many=True, default=[], text=text)
     text = "A tool that the client has; can be repeated. Only with --profile package."
     parser.option("--tool", metavar="T", many=True, default=[], text=text)
-    text = "Also say what this client would drop, cut or rename, such as codex; can be repeated."
+    text = "Also say what a client, such as codex, would drop, cut or rename; can be repeated."
     parser.option("--client", metavar="NAME", many=True, default=[], text=text)
     parser.option("--recursive", text="Check every skill below the paths.")
     parser.option("--fix", text="Apply safe fixes: they change how a skill is written, never what it says.")

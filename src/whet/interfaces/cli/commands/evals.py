@@ -30,14 +30,6 @@ if TYPE_CHECKING:
 
 
 _AGAINST = ("none", "old")
-_DETAILS = (
-    "`whet learn eval NAME`: a skill's evals are tasks in evals/evals.json with expected results. A model does each "
-    "task with the skill and without it; checks and the model grade the results, and the difference shows what the "
-    "skill is worth. Exits with 1 if the skill does worse, if runs are missing, or below --min-pass-rate. In a pipe, "
-    "each line has eval, pass rate with and without the skill, flags and expectation, separated by tabs. "
-    "--optimise-description looks for a description that triggers the skill better, measured on held-out trigger "
-    "evals; without --model, it takes words from them. It is written only with --apply."
-)
 _SKILL_OPTIONS = (
     *("model", "grader", "runs", "out", "against", "min_pass_rate", "budget"),
     *("optimise_description", "apply"),
@@ -57,7 +49,7 @@ def _configure_skill(parser: Parser) -> None:
     parser.option(
         "--min-pass-rate", metavar="R", read=fraction, text="Exit with 1 if the pass rate is below this, 0 to 1."
     )
-    parser.option("--budget", metavar="TOKENS", read=amount, text="The most tokens to spend (default 1,000,000).")
+    parser.option("--budget", metavar="TOKENS", read=amount, text="Spend at most this many tokens (default 1,000,000).")
     parser.option("--optimise-description", text="Look for a better description instead.")
     parser.option("--apply", text="Write the better description.")
 
@@ -160,16 +152,25 @@ _NO_SKILL = "no skill"
 
 
 def configure_eval(parser: Parser) -> None:
+    parser.example("whet learn eval pdf --model openai:gpt-5", "does the skill help?")
+    parser.example("whet learn eval triggers", "do skills trigger when they should?")
+    parser.example("whet learn eval triggers pdf --suggest", "with words that would help")
     parser.details = (
-        f"{_DETAILS}\n\n"
-        "`whet learn eval triggers`: a skill's trigger evals are labelled messages in evals/triggers.json, a JSON list "
-        "of {query, should_trigger}; other common formats work too. MUST counts the messages for which a skill "
-        "triggers automatically, OFFERED those for which it is at least offered to the model. The minimums apply to "
-        "the precision of MUST and the recall of OFFERED, for each skill and for all together, except skills that "
-        "only a person may invoke. Exits with 1 if one is missed, or if a message is for a skill that does not "
-        "exist. In a pipe, each skill is a line with name, messages and the four numbers, separated by tabs; then "
-        "each wrong message is a line with name, what went wrong (missed, offered, false, stolen), confidence, the "
-        "skill that won or ranks first, and the message."
+        "`whet learn eval NAME` runs the tasks in the skill's evals/evals.json. A model does each task with the skill "
+        "and without it; checks and the model grade the results, and the difference shows what the skill is worth. "
+        "Exits with 1 if the skill does worse, if runs are missing, or if the pass rate is below --min-pass-rate. "
+        "--optimise-description looks for a description that triggers the skill better and measures it on held-out "
+        "trigger evals; without --model, it uses words from those evals. --apply writes the result.\n\n"
+        "`whet learn eval triggers` tries the labelled messages in evals/triggers.json of each skill, a JSON list of "
+        "{query, should_trigger}; other common formats work too. It needs no model. MUST counts the messages for "
+        "which a skill triggers automatically, OFFERED those for which it is at least offered to the model. "
+        "--min-precision is for the precision of MUST, --min-recall for the recall of OFFERED; both apply to each "
+        "skill and to all together, except skills that only a person may invoke. Exits with 1 if a value is too low, "
+        "or if a message is for a skill that does not exist.\n\n"
+        "In a pipe, fields are separated by tabs. `whet learn eval NAME` prints a line for each expectation: eval, "
+        "pass rate with and without the skill, flags and expectation. `whet learn eval triggers` prints a line for "
+        "each skill: name, messages and the four numbers; then a line for each wrong message: name, what went wrong "
+        "(missed, offered, false, stolen), confidence, the skill that won or ranks first, and the message."
     )
     parser.positional("kind", "NAME", "A skill to evaluate, or `triggers`.")
     parser.positional(
@@ -358,12 +359,12 @@ def configure_improve(parser: Parser) -> None:
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5 or recorded:FILE.")
     parser.option("--grader", metavar="SPEC", text="The model that grades (default: the same model).")
     parser.option("--rounds", metavar="N", read=amount, text="Try this many rounds (default 3).")
-    parser.option("--edits", metavar="N", read=amount, text="The most edits in one round (default 4).")
+    parser.option("--edits", metavar="N", read=amount, text="Make at most N edits in one round (default 4).")
     parser.option("--runs", metavar="N", read=amount, text="Run each eval this many times (default 1).")
     parser.option("--write", text="Write the next version instead of proposing it.")
     parser.option("--dry-run", text="Show what would be better; keep nothing.")
     parser.exclude(("--write", "--dry-run"))
-    parser.option("--budget", metavar="TOKENS", read=amount, text="The most tokens to spend (default 1,000,000).")
+    parser.option("--budget", metavar="TOKENS", read=amount, text="Spend at most this many tokens (default 1,000,000).")
 
 
 def run_improve(context: Context, options: Namespace) -> Answer:
@@ -474,10 +475,10 @@ def render_test(found: OwnTests, screen: Screen, _options: Namespace) -> None:
 
 def configure_triggers(parser: Parser) -> None:
     parser.details = (
-        "Writes 50 messages into the skill's evals/triggers.generated.json: 25 that it is for, from its description, "
-        "its triggers and its instructions, and 25 that it is not for: its exceptions, other kinds of work, everyday "
-        "talk. `whet learn eval triggers` uses them. They show whether a skill keeps what its own words promise; "
-        "replace them with messages from real users when you have some."
+        "Writes 50 messages into the skill's evals/triggers.generated.json. The skill is meant for 25 of them, which "
+        "come from its description, triggers and instructions. It is not meant for the other 25: its exceptions, "
+        "other kinds of work, everyday talk. `whet learn eval triggers` uses them to check whether the skill triggers "
+        "for its own words. Replace them with messages from real users when you have some."
     )
     skill_argument(parser)
     parser.option("--dry-run", text="Only show the messages.")

@@ -55,11 +55,16 @@ class Scanned(NamedTuple):
 
 
 def configure_scan(parser: Parser) -> None:
+    parser.example("whet scan ./downloaded-skill", "a directory, a file or an archive")
+    parser.example("whet scan ./downloaded-skill -v", "with the reason for each finding")
+    parser.example("whet scan --all", "every skill in your library")
     parser.details = (
-        "A path can be a skill's directory, its SKILL.md, a directory with skills in it (Whet scans each of them), any "
-        "other directory or file, or an archive, which Whet reads without unpacking it. Nothing in a skill can turn "
-        "off a finding, and Whet runs nothing in it. Exits with 1 if a verdict is at or above --fail-on. Without PATH, "
-        "you choose skills from a list on a terminal. In a pipe, each finding is a line that editors can jump to."
+        "A path can be a skill's directory, its SKILL.md, a directory with skills in it (Whet scans each of them), "
+        "any other directory or file, or an archive, which Whet reads without unpacking it. Without PATH, you choose "
+        "skills from a list on a terminal. Whet runs nothing in a skill, and nothing in a skill can turn off a "
+        "finding.\n\n"
+        "Exits with 1 if a verdict is at or above --fail-on. In a pipe, each finding is a line that editors can jump "
+        "to."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True, optional=True)
     text = "Scan the whole library and show each skill's verdict, the policy's decision and what is new."
@@ -360,10 +365,10 @@ def render_log(log: AuditLog, screen: Screen, _options: Namespace) -> None:
 
 
 def render_audit_proof(proof: AuditProof, screen: Screen, _options: Namespace) -> None:
-    hint = "Somebody or something changed it. Restore Whet's state directory from a backup."
+    hint = "It was changed outside Whet. Restore Whet's state directory from a backup."
     empty = "" if proof.records else "Nothing has been decided yet."
     count = plural(proof.records, "record")
-    render_proof(proof.problems, screen, "record", count, head=proof.head, hint=hint, empty=empty)
+    render_proof(proof.problems, screen, "log", count, head=proof.head, hint=hint, empty=empty)
 
 
 _POLICY_ACTIONS = ("show", "explain", "override", "revoke")
@@ -371,12 +376,16 @@ _VERDICT_COLUMNS = ("safe", "caution", "dangerous")
 
 
 def configure_policy(parser: Parser) -> None:
+    parser.example("whet guard policy", "the table")
+    parser.example("whet guard policy explain pdf", "the decision about a skill")
+    parser.example("whet guard policy override pdf --reason Reviewed", "allow it anyway")
     parser.details = (
-        "The table says what Whet does with a skill, by the trust in its source and the verdict of the scan. "
-        "Change it under [policy] in config.toml, such as policy.community.caution = 'ask'; a project's .whet.toml "
-        "can only make it stricter. An override allows one skill in exactly its current state; it needs a reason, "
-        "is recorded, and ends when the skill changes.\n\n`explain` without other arguments shows, line by line, the "
-        "policy that an administrator set for this machine; no setting and no override can loosen it."
+        "The table shows what Whet does with a skill: the row is the trust in its source, the column the verdict of "
+        "the scan. Change it under [policy] in config.toml, such as policy.community.caution = 'ask'; a project's "
+        ".whet.toml can only make it stricter. An override allows one skill with exactly its current content. It "
+        "needs a reason, is recorded, and ends when the skill changes.\n\n"
+        "An administrator can set a policy for the machine that no setting and no override can loosen; `explain` "
+        "without other arguments shows it line by line."
     )
     parser.positional("action", "ACTION", "What to do (default: show).", optional=True, choices=_POLICY_ACTIONS)
     parser.positional("name", "NAME", "The skill.", optional=True)

@@ -31,11 +31,15 @@ if TYPE_CHECKING:
 
 
 def configure_history(parser: Parser) -> None:
+    parser.example("whet history", "all changes, newest first")
+    parser.example("whet history pdf", "the changes of one skill")
+    parser.example("whet history diff pdf", "what the last one changed")
     parser.details = (
-        "Lists the newest change first, and with --json the oldest. A removed skill keeps its history. In a pipe, each "
-        "line has number, time, actor, action, skill (with NAME: state) and reason, separated by tabs.\n\nSTATE "
-        "numbers the recorded contents of one skill, for `whet undo NAME --to` and `whet history diff`. The version is "
-        "something else: its author writes it into SKILL.md, and `whet show` prints it."
+        "The newest change comes first; with --json, the oldest. A removed skill keeps its history.\n\n"
+        "STATE numbers the recorded contents of one skill, for `whet undo NAME --to` and `whet history diff`. It is "
+        "not the skill's version, which the author writes into SKILL.md and `whet show` prints.\n\n"
+        "In a pipe, each line has number, time, actor, action, skill (with NAME: state) and reason, separated by "
+        "tabs."
     )
     parser.positional("name", "NAME", "Only this skill.", optional=True)
     parser.option("--last", metavar="N", read=amount, text="Show only the last N entries.")
@@ -127,20 +131,24 @@ def configure_rollback(parser: Parser) -> None:
 
 
 def configure_undo(parser: Parser) -> None:
+    parser.example("whet undo", "choose a change, or undo the last one")
+    parser.example("whet undo pdf", "the last change to a skill")
+    parser.example("whet undo pdf --to 2", "return a skill to an earlier state")
+    parser.example("whet redo", "make the last undone change again")
     parser.details = (
-        "Without an argument, you choose from a list on a terminal, newest first. In a pipe and with --no-input, Whet "
-        "undoes the last change, and the next run undoes the one before. With NAME, undoes the last change to that "
-        "skill, and to no other that changed with it; this also restores a removed skill and enables a disabled one. "
-        "Later changes stay, unless they touch the same files.\n\n"
-        "An undo is a change like any other, so it can be undone: `whet redo`, which is `whet undo --redo`, undoes the "
-        "last undo, or that of ID or NAME, and so makes the change again."
+        "Without an argument, you choose from a list on a terminal. In a pipe and with --no-input, Whet undoes the "
+        "last change; run it again to undo the one before. With NAME, Whet undoes the last change to that skill only; "
+        "this also restores a removed skill and enables a disabled one. Later changes stay, unless they touch the "
+        "same files.\n\n"
+        "An undo is itself a change. `whet redo`, short for `whet undo --redo`, reverses the last undo, or the undo "
+        "of ID or NAME."
     )
     text = "The number of a change (`whet history` shows it), the id of a run or its start, or the name of a skill."
     parser.positional("id", "ID|NAME", text, optional=True)
     text = "Return the skill NAME to this state (`whet history NAME` lists them)."
     parser.option("--to", metavar="N", read=amount, text=text)
-    parser.option("--redo", text="Make an undone change again (default: the one that was undone last).")
-    parser.option("--dry-run", text="Show what would change, and change nothing.")
+    parser.option("--redo", text="Make an undone change again (default: the last one that you undid).")
+    parser.option("--dry-run", text="Only show what would change.")
     reason_option(parser)
     parser.exclude(("--redo", "--to"))
 

@@ -38,18 +38,22 @@ if TYPE_CHECKING:
 
 
 def configure_install(parser: Parser) -> None:
+    parser.example("whet install anthropics/skills", "choose from a repository on GitHub")
+    parser.example("whet install anthropics/skills --skill pdf", "install one of its skills")
+    parser.example("whet install ./my-skill", "a directory or an archive")
+    parser.example("whet install", "restore everything in the lock")
     parser.details = (
-        "SOURCE is the name of a skill, which Whet looks up in every tap; owner/repo[/path][@ref] on GitHub; any git "
-        "address; a directory or archive (./...); the address of a SKILL.md, an archive or a site with a skill index; "
-        "clawhub:owner/slug; hub:ADDRESS; oci:HOST/REPOSITORY:TAG; marketplace:SOURCE; or tap:skill. A name after "
-        "another source is a skill of that source, as with --skill. A version or a range of versions follows after @, "
-        "such as pdf@1.2 or 'pdf@^1.2'; updates stay in the range.\n\n"
-        "Whet fetches, checks and scans everything before it writes anything; then it installs all of it in one "
-        "step and records it in the lock. On a terminal, it shows what it will do and asks. Without one, it installs "
-        "what the policy allows and says so; if one of the skills needs your approval, it installs none of them and "
-        "exits with 3. --yes installs the others, --override that one, too.\n\n"
-        "Without SOURCE, restores everything in the lock that is missing, exactly as it was installed, from this "
-        "machine's history or from its source at the recorded revision."
+        "Whet fetches, checks and scans everything before it writes anything. Then it installs all of it in one step "
+        "and records it in the lock. On a terminal, Whet shows the plan and asks. In a pipe, it installs what the "
+        "policy allows; if a skill needs your approval, it installs nothing and exits with 3. Then --yes installs the "
+        "skills that need no approval, and --override installs all of them.\n\n"
+        "On GitHub, owner/repo/path@ref names a directory and a revision. SOURCE can also be the name of a skill, "
+        "which Whet looks up in every tap; any git address; the address of a SKILL.md, an archive or a site with a "
+        "skill index; clawhub:owner/slug; hub:ADDRESS; oci:HOST/REPOSITORY:TAG; marketplace:SOURCE; or tap:skill. A "
+        "name after another source is a skill of that source, as with --skill. Add a version or a range of versions "
+        "after @, such as pdf@1.2 or 'pdf@^1.2'; updates stay in the range.\n\n"
+        "Without SOURCE, Whet restores everything in the lock that is missing, exactly as it was installed: from this "
+        "machine's history, or from the source at the recorded revision."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
     skill_option(parser)
@@ -143,14 +147,18 @@ def configure_update(parser: Parser) -> None:
 
 
 def configure_adopt(parser: Parser) -> None:
+    parser.example("whet sources adopt --dry-run", "what Whet would manage")
+    parser.example("whet sources adopt pdf --from anthropics/skills", "name the source of a skill")
     parser.details = (
-        "Whet looks into every directory of skills: .agents/skills, .claude/skills, .codex/skills and so on, yours or, "
-        "with --here, the project's. If another tool installed a skill (skills-lock.json, .skill-lock.json, "
-        ".openskills.json, .clawhub/lock.json, .hub/lock.json, gh), Whet takes its source from there. No skill is "
-        "changed, and `whet undo` reverses it."
+        "Whet looks into every directory of skills, such as .agents/skills, .claude/skills and .codex/skills: yours "
+        "or, with --here, the project's. If another tool installed a skill, Whet reads the source from that tool's "
+        "records (skills-lock.json, .skill-lock.json, .openskills.json, .clawhub/lock.json, .hub/lock.json, or what "
+        "gh wrote), so that `whet update` follows it. Adopting changes no skill, and `whet undo` reverses it."
     )
     names_argument(parser, "every skill that is not installed")
-    parser.option("--from", metavar="SOURCE", dest="source", default="", text="The source of one skill.")
+    parser.option(
+        "--from", metavar="SOURCE", dest="source", default="", text="The source of the skill; only with one NAME."
+    )
     plan_options(parser, override=False)
 
 

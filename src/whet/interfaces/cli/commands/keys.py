@@ -75,12 +75,12 @@ def configure_trust(parser: Parser) -> None:
         "signed them. Accept a key only from a source that you would trust for the skill itself."
     )
     parser.positional("key", "KEY", "The public key, ed25519:BASE64, or an identity, sigstore:ISSUER#IDENTITY.")
-    parser.positional("name", "NAME", "Whose it is.")
+    parser.positional("name", "NAME", "A name for its owner.")
 
 
 def run_trust(context: Context, options: Namespace) -> Answer:
     done = context.library.sources.trust_key(options.key, nonempty(options.name))
-    said = f"Signatures of {clean(options.name)} count from now on." if done else "They already did."
+    said = f"Whet trusts the signatures of {clean(options.name)} from now on." if done else "Whet already trusts them."
     return Answer(done, lambda _, screen, __: screen.say(said), key="changed")
 
 
@@ -92,7 +92,7 @@ def run_untrust(context: Context, options: Namespace) -> Answer:
     if not context.library.sources.untrust_key(options.key):
         hint = "`whet keys list` shows the keys you trust."
         raise NotFoundError("no-such-key", f"You do not trust a key {options.key}.", hint=hint)
-    said = f"Signatures of {clean(options.key)} no longer count."
+    said = f"Whet no longer trusts the signatures of {clean(options.key)}."
     return Answer(True, lambda _, screen, __: screen.say(said), key="changed")
 
 

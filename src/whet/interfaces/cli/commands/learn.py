@@ -44,14 +44,14 @@ def read_stdin_session(context: Context) -> Transcript:
 
 def configure_learn(parser: Parser) -> None:
     parser.details = (
-        "Without SESSION, looks at all waiting sessions, newest first, within the daily limit. A session is worth "
-        "learning from if it took five or more tool calls, if it overcame an error, or if you corrected it; Whet "
-        "skips sessions that were easy, failed, were hard only because of this machine, or wrote secrets. Results "
-        "wait as proposals: `whet proposals list` shows them, and `whet proposals approve` applies them. A model, from "
-        "--model or the settings, can write the text, but you do not need one. In a pipe, each line has session, "
-        "verdict, skill, proposal and reason, "
-        "separated by tabs.\n\nWith a connected client this happens automatically, as the setting `learn` allows; "
-        "--waiting does the same from a terminal or a timer."
+        "Without SESSION, Whet looks at all waiting sessions, newest first, within the daily limit. A session is "
+        "worth learning from if it took five or more tool calls, if it overcame an error, or if you corrected it. "
+        "Whet skips sessions that were easy, that failed, that were hard only because of a problem with this machine, "
+        "or that wrote secrets. The results wait as proposals: `whet proposals list` shows them, and `whet proposals "
+        "approve` applies them. A model, from --model or the settings, can write the text, but you do not need one.\n\n"
+        "With a connected client, this happens automatically, as far as the setting `learn` allows; --waiting does "
+        "the same from a terminal or a timer.\n\n"
+        "In a pipe, each line has session, verdict, skill, proposal and reason, separated by tabs."
     )
     parser.positional(
         "sessions", "SESSION", "CLIENT:ID, CLIENT:last, or the FILE of a transcript.", many=True, optional=True
@@ -134,16 +134,20 @@ def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
 
 
 def configure_distill(parser: Parser) -> None:
+    parser.example("whet distill", "choose from your recent sessions")
+    parser.example("whet distill last", "your newest session")
+    parser.example("whet distill claude-code:last", "the newest one of a client")
+    parser.example("whet distill session.jsonl --dry-run", "a file; only show the skill")
     parser.details = (
-        "SESSION is CLIENT:ID or CLIENT:last, such as claude-code:last; `last` is the newest of all. A FILE is a "
-        "session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, a list of "
-        "OpenAI or Anthropic messages, or Markdown; - is standard input. On a terminal, one screen shows what was "
-        "done, when to use the skill, which tools it may use and where it runs; Enter accepts, and a number changes an "
-        "answer. Without SESSION, you choose from a list of recent sessions. With --yes, Whet does not ask. An "
-        "existing skill for the same job gets a new version, never a duplicate. With a model, from --model or the "
-        "settings, Whet hides secrets and sends what the session shows to the model; the model writes the skill, and "
-        "Whet checks it. Without a model, nothing is sent, and the skill is an outline of the session, marked as a "
-        "draft: Whet does not offer it to models and does not link it until you edit it and remove its note."
+        "On a terminal, one screen shows the proposed answers: what was done, when to use the skill, which tools it "
+        "may use, and where it runs. Enter accepts them, and a number changes one. In a pipe, and with --yes, Whet "
+        "does not ask. If you already have a skill for the same job, that skill gets a new version.\n\n"
+        "With a model, from --model or the settings, Whet hides secrets and sends the model what the session shows; "
+        "the model writes the skill, and Whet checks it. Without a model, Whet sends nothing, and the skill is an "
+        "outline of the session, marked as a draft: Whet does not offer it to models and does not link it until you "
+        "edit it and remove its note.\n\n"
+        "A FILE can be a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or "
+        "Hermes, a list of OpenAI or Anthropic messages, or Markdown; - is standard input."
     )
     parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, last, or the FILE of a transcript.", optional=True)
     parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
@@ -154,16 +158,18 @@ def configure_distill(parser: Parser) -> None:
     parser.option("--trigger", metavar="W", many=True, text=f"A word or phrase that triggers it; {several}")
     parser.option("--allow", metavar="G", many=True, text=f"A tool to allow, such as Bash(git commit:*); {several}")
     parser.option("--no-tools", text="Allow no tools.")
-    parser.option("--step", metavar="T", many=True, text=f"A step to keep, by number, or to add, in order; {several}")
+    parser.option(
+        "--step", metavar="T", many=True, text=f"A step: the number of one to keep, or the text of a new one; {several}"
+    )
     parser.option("--argument", metavar="A", many=True, text=f"An argument, such as 'VERSION (1.4.0)'; {several}")
     parser.option("--argument-hint", metavar="H", text="What to type after the skill's name.")
-    parser.option("--when-to-use", metavar="TEXT", text="When else to use it.")
-    parser.option("--here", text="Save it in the project's .agents/skills.")
-    parser.option("--fork", text="Run it separately from the conversation.")
+    parser.option("--when-to-use", metavar="TEXT", text="Other situations in which to use it.")
+    parser.option("--here", text="Write it to the project's .agents/skills.")
+    parser.option("--fork", text="Run it in a separate agent.")
     parser.option("--inline", text="Run it in the conversation.")
     parser.option("--model", metavar="M", text="Let this model write the skill, such as openai:gpt-5.")
     parser.option("--no-model", text="Use no model, whatever the settings say.")
-    parser.option("--resume", text="Continue where you stopped last, or where you stopped with SESSION.")
+    parser.option("--resume", text="Continue the distillation that you stopped last, or that of SESSION.")
     parser.option("--dry-run", text="Write nothing; show what would be written.")
     parser.exclude(("--fork", "--inline"), ("--allow", "--no-tools"), ("--model", "--no-model"))
     parser.exclude(("--resume", "--model"), ("--resume", "--no-model"))
@@ -261,8 +267,8 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
         screen.say(f"{model.name} wrote it, for {model.tokens:,} tokens{refused}.")
     elif made.draft:
         screen.say(
-            "It is an outline, marked as a draft: agents get it when you have edited it and removed its note. With "
-            "--model, a model writes the skill."
+            "It is an outline, marked as a draft: Whet does not offer it to agents until you edit it and remove its "
+            "note. With --model, a model writes the skill."
         )
     known = "leftover-marker" if made.draft else ""
     if found := sum(finding.severity != "info" and finding.code != known for finding in made.findings):
@@ -338,11 +344,12 @@ def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, str, str]]:
 
 def configure_curate(parser: Parser) -> None:
     parser.details = (
-        "Without --apply, nothing changes. The plan includes only skills that an agent created, never pinned, new "
-        "or referenced ones. You can restore archived skills, and `whet undo RUN` undoes a whole run."
+        "Without --apply, nothing changes. The plan includes only skills that an agent created, and none that are "
+        "pinned, new, or mentioned by a bundle or another skill. `whet undo` brings back an archived skill, and `whet "
+        "undo RUN` undoes a whole run."
     )
     parser.option("--apply", text="Apply the plan.")
-    parser.option("--if-due", text="Apply the plan only if the last run was at least a week ago; for schedules.")
+    parser.option("--if-due", text="Apply the plan only if the last run was at least a week ago; for scheduled jobs.")
     parser.exclude(("--apply", "--if-due"))
 
 

@@ -36,20 +36,22 @@ _FAINT = 0.05
 
 
 def configure_find(parser: Parser) -> None:
+    parser.example('whet find "why does this test fail"', "the best five of your skills")
+    parser.example('whet find "fill in a form" --everywhere', "also skills that you can install")
+    parser.example('whet find --decide "commit this"', "should a skill trigger?")
     parser.details = (
-        "Looks at names, triggers, descriptions and instructions. FIT is the probability, from 0 to 100 %, that the "
-        "skill is the right one for the message; WHY gives the evidence. Skills that the message names (/name, $name) "
-        "come first; a fit below 5 % is not shown. In a pipe, each line has name, fit from 0 to 1 and "
-        "evidence, separated by tabs; --json lists every skill with any evidence.\n\n"
-        "--decide says whether a skill should trigger automatically, by the same FIT. must (75 % or more): load the "
-        "skill. may (28 % or more): offer it to the model, which decides. none: do nothing. Skills that only a person "
-        "may invoke trigger only when the message names them; --decide leaves them out, so the next best skill can "
-        "get a higher FIT than without --decide. In a pipe, the first line has the decision, name, fit from 0 to 1 and "
-        "evidence; each following line is another skill that may fit, and a line that starts with `about` is the skill "
-        "from --skill.\n\n"
-        "--everywhere adds skills that you can install.\n\n"
-        "Use `whet learn feedback` to report right and wrong answers, and `whet learn eval triggers` to measure many "
-        "messages at once."
+        "Whet compares the message with names, triggers, descriptions and instructions. FIT is the probability, from "
+        "0 to 100 %, that the skill is the right one; WHY gives the evidence. Skills that the message names (/name, "
+        "$name) come first. Skills with a fit below 5 % are not shown.\n\n"
+        "--decide turns FIT into a decision. must (75 % or more): load the skill. may (28 % or more): offer it to the "
+        "model, which decides. none: do nothing. Skills that only a person may invoke trigger only if the message "
+        "names them; otherwise --decide leaves them out, so the next best skill can have a higher FIT than without "
+        "--decide.\n\n"
+        "Report right and wrong answers with `whet learn feedback`. `whet learn eval triggers` measures many messages "
+        "at once.\n\n"
+        "In a pipe, each line has name, fit from 0 to 1 and evidence, separated by tabs. With --decide, the first "
+        "line starts with the decision; the following lines are other skills that may fit, and a line that starts "
+        "with `about` is the skill from --skill. --json lists every skill with any evidence."
     )
     message_argument(parser)
     parser.option("-k", metavar="N", read=amount, text="Show at most N (default 5).")
@@ -57,13 +59,13 @@ def configure_find(parser: Parser) -> None:
         "--everywhere", text="Also search the named sources (`whet sources list`) for skills you do not have."
     )
     parser.option("--decide", text="Decide whether a skill should trigger for the message.")
-    text = "With --decide: explain why this skill triggers or not."
+    text = "With --decide: explain why this skill does or does not trigger."
     parser.option("--skill", metavar="NAME", text=text)
     text = "A file being worked on; with --decide, skills for other files are left out. Can be repeated."
     parser.option("--file", metavar="PATH", many=True, default=[], text=text)
-    text = "What was said before the message; can be repeated, the latest last."
+    text = "An earlier message of the conversation; can be repeated, the latest last."
     parser.option("--after", metavar="MESSAGE", many=True, default=[], text=text)
-    text = "A skill that the conversation has already; it does not come up again. Can be repeated."
+    text = "A skill that is already loaded, so Whet does not suggest it again. Can be repeated."
     parser.option("--loaded", metavar="NAME", many=True, default=[], text=text)
     parser.exclude(("--everywhere", "--decide"))
 
@@ -252,12 +254,14 @@ _NO_SKILL = "(none)"
 
 
 def configure_feedback(parser: Parser) -> None:
+    parser.example('whet learn feedback pdf "fill in this form" --fits', "it is for pdf")
+    parser.example('whet learn feedback pdf "print it" --does-not-fit', "it is not for pdf")
+    parser.example('whet learn feedback --none "good morning"', "no skill is for it")
+    parser.example("whet learn feedback pdf --list", "all feedback on pdf")
     parser.details = (
-        "`whet learn feedback NAME MESSAGE --fits` makes the message an example of the skill, --does-not-fit a "
-        "counterexample; the latest feedback on a message applies. `whet learn feedback --none MESSAGE` marks "
-        "messages that need no skill. --forget removes feedback, on all messages if MESSAGE is left out. `whet "
-        "learn feedback [NAME] --list` lists it; in a pipe, each line has time, skill, fits or does not fit, origin "
-        "and message, separated by tabs. Secrets in messages are hidden."
+        "The latest feedback on a message counts. --forget removes the feedback on a message or, without MESSAGE, all "
+        "feedback on the skill. Whet hides secrets in messages before it stores them.\n\n"
+        "In a pipe, each line of --list has time, skill, fits or does not fit, origin and message, separated by tabs."
     )
     parser.positional("name", "NAME", "The skill; leave it out with --none.", optional=True)
     parser.positional(
@@ -265,7 +269,7 @@ def configure_feedback(parser: Parser) -> None:
     )
     parser.option("--fits", text="The message is for this skill.")
     parser.option("--does-not-fit", text="The message is not for this skill.")
-    parser.option("--none", text="The message is for no skill; with --forget or --list: such messages.")
+    parser.option("--none", text="The message is for no skill. With --forget or --list: only such feedback.")
     parser.option("--forget", text="Remove feedback.")
     parser.option("--list", text="List feedback.")
 
@@ -335,13 +339,13 @@ def _count_examples(known: Noted | Forgotten) -> str:
 
 def configure_duplicates(parser: Parser) -> None:
     parser.details = (
-        "Compares instructions, names and descriptions, so it finds skills for the same job whatever their names. "
-        "With NAME, only skills similar to that one. In a pipe, each line has score, both names and the shared "
-        "words, separated by tabs. Nothing is changed."
+        "Whet compares instructions, names and descriptions, so it finds skills for the same job even if their names "
+        "differ. It changes nothing. In a pipe, each line has score, both names and the shared words, separated by "
+        "tabs."
     )
     parser.positional("name", "NAME", "Only skills similar to this one.", optional=True)
     parser.option(
-        "--threshold", metavar="T", read=likeness, text="The least similarity, above 0 and up to 1 (default: 0.5)."
+        "--threshold", metavar="T", read=likeness, text="The minimum similarity, above 0 and up to 1 (default: 0.5)."
     )
     parser.option("--limit", metavar="N", read=amount, default=50, text="Show at most this many pairs (default: 50).")
 

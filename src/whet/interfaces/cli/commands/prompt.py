@@ -46,7 +46,7 @@ def configure_index(parser: Parser) -> None:
         "--for",
         metavar="MESSAGE",
         dest="message",
-        text="What the user said; skills that fit come first and keep full descriptions.",
+        text="What the user said; skills that fit it come first and keep their full descriptions.",
     )
 
 
@@ -215,7 +215,7 @@ def run_bundle(context: Context, options: Namespace) -> Answer:
         return Answer(settings.bundle(name), render_bundle)
     if options.action == "delete":
         return Answer(settings.remove_bundle(name, project=options.here), render_removed_bundle)
-    skills = [skill for given in options.skills for skill in given.split(",") if skill.strip()]
+    skills = [skill for given in options.skills for skill in given.split(",")]
     about = {"description": options.description, "instruction": options.instruction}
     saved = settings.save_bundle(name, skills, project=options.here, overwrite=options.force, **about)
     return Answer(saved, render_saved_bundle)
@@ -283,10 +283,10 @@ def render_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None
 def configure_use(parser: Parser) -> None:
     parser.details = (
         "While a project uses a bundle, all other skills are hidden there, from you and from models; `whet list "
-        "--all` shows them. A team shares bundles in the project's .agents/bundles (`whet prompt bundle create "
-        "NAME --here`); they count once you trust the project. `use = 'backend'` in its .whet.toml sets the "
-        "default for everyone; your choice here takes precedence. Without NAME, lists the bundles and says which "
-        "one is in use."
+        "--all` shows them. Without NAME, Whet lists the bundles and says which one is in use.\n\n"
+        "A team can share bundles in the project's .agents/bundles (`whet prompt bundle create NAME --here`); Whet "
+        "uses them once you trust the project. `use = 'backend'` in the project's .whet.toml sets the default for "
+        "everyone; your choice here takes precedence."
     )
     parser.positional("name", "NAME", "The bundle to use.", optional=True)
     parser.option("--none", text="Offer every skill again.")

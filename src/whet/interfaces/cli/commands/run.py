@@ -28,12 +28,15 @@ _LONGEST = 200
 
 
 def configure_run(parser: Parser) -> None:
+    parser.example("whet run pdf -- fill form.pdf", "run a skill")
+    parser.example("whet run pdf --script scripts/check.py", "run one of its scripts, without a model")
+    parser.example("whet run --list", "earlier runs")
     parser.details = (
-        "The skill runs in a separate agent with only the tools of its `allowed-tools`, in a sandbox, on a copy of "
-        "the project. On a terminal, Whet asks about calls that need approval; elsewhere the run stops, and "
-        "`--resume ID --approve N` continues it. The report says what Whet saw, not what the model says. The "
-        "changes are a diff: nothing in the project changes until you apply it. If a model, a sandbox or a tool "
-        "that the skill needs is missing, the run does not start. Exits with 1 if the run does not finish."
+        "The skill runs in a separate agent, in a sandbox, on a copy of the project. It has only the tools of its "
+        "`allowed-tools`. If a model, a sandbox or a tool that it needs is missing, the run does not start.\n\n"
+        "On a terminal, Whet asks about calls that need approval. In a pipe, the run stops, and `--resume ID "
+        "--approve N` continues it. At the end, the report says what Whet saw, not what the model claims. The changes "
+        "are a diff: nothing in the project changes until you apply it. Exits with 1 if the run does not finish."
     )
     parser.positional("name", "NAME", "The skill.", optional=True)
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5, or a name from [models].")
@@ -42,17 +45,21 @@ def configure_run(parser: Parser) -> None:
     parser.option("--apply", text="Apply the changes to the project without asking.")
     parser.option("--resume", metavar="ID", text="Continue a run; with --apply, apply its changes.")
     parser.option("--approve", metavar="N", read=amount, many=True, text="Allow this call; can be repeated.")
-    parser.option("--reject", metavar="N", read=amount, many=True, text="Refuse this call; can be repeated.")
+    parser.option("--reject", metavar="N", read=amount, many=True, text="Reject this call; can be repeated.")
     parser.option("--without", metavar="TOOL", many=True, text="Run without this tool; can be repeated.")
-    parser.option("--max-requests", metavar="N", read=amount, text="The most requests to the model (default 100).")
-    parser.option("--max-calls", metavar="N", read=amount, text="The most tool calls (default 300).")
-    parser.option("--max-tokens", metavar="N", read=amount, text="The most tokens (default 1,000,000).")
-    parser.option("--max-cost", metavar="USD", read=dollars, text="The most dollars (default: no limit).")
-    parser.option("--max-seconds", metavar="N", read=amount, text="The most seconds (default 1,800; for a script 600).")
+    parser.option("--max-requests", metavar="N", read=amount, text="Stop after N requests to the model (default 100).")
+    parser.option("--max-calls", metavar="N", read=amount, text="Stop after N tool calls (default 300).")
+    parser.option("--max-tokens", metavar="N", read=amount, text="Stop after N tokens (default 1,000,000).")
+    parser.option(
+        "--max-cost", metavar="USD", read=dollars, text="Stop when the run costs this much (default: no limit)."
+    )
+    parser.option(
+        "--max-seconds", metavar="N", read=amount, text="Stop after N seconds (default 1,800; for a script 600)."
+    )
     parser.option("--list", text="List the runs.")
     parser.option("--show", metavar="ID", text="Show a run.")
     parser.option("--discard", metavar="ID", text="Delete a run and its copy of the project.")
-    parser.words_behind("arguments", "ARGS", "What the user types after the name, or the arguments of the script.")
+    parser.words_behind("arguments", "ARGS", "The task for the skill, or the arguments of the script.")
 
 
 def dollars(text: str) -> float:

@@ -30,18 +30,21 @@ _SYNC_DONE = {"refresh": "refreshed", "replace": "replaced", "remove": "removed"
 
 
 def configure_sync(parser: Parser) -> None:
+    parser.example("whet sync", "all installed clients")
+    parser.example("whet sync claude-code --here", "the project's skills, for one client")
+    parser.example("whet sync --undo", "remove what sync made")
     parser.details = (
-        "Your skills are in ~/.agents/skills (a project's are in .agents/skills). A client that looks elsewhere gets a "
-        "link to each skill, or a copy. From then on, links and copies follow when you add, change, rename or remove a "
-        "skill; with --skill, only those skills do. Sync leaves out skills that still have template text or TODO. It "
-        "never changes anything that it did not make, and --undo removes exactly what it made."
+        "Your skills are in ~/.agents/skills, and a project's are in .agents/skills. For a client that looks "
+        "elsewhere, sync makes a link to each skill, or a copy. From then on, the links and copies follow when you "
+        "add, change, rename or remove a skill; with --skill, only those skills do. Sync leaves out skills that still "
+        "have template text or TODO. It changes only what it made itself, and --undo removes exactly that."
     )
     text = "The clients, such as claude-code, codex, cursor, gemini (default: all installed clients)."
     parser.positional("clients", "CLIENT", text, many=True, optional=True)
     skill_option(parser)
     parser.option("--copy", text="Make copies instead of links.")
     parser.option("--force", text="Include clients that read .agents/skills themselves.")
-    parser.option("--dry-run", text="Only show what would be done.")
+    parser.option("--dry-run", text="Only show what sync would do.")
     parser.option("--undo", text="Remove what sync made.")
     parser.option("--list", text="List what sync made, with its current state.")
     here_option(parser)
@@ -118,14 +121,17 @@ def _sync_word(done: Done) -> str:
 
 
 def configure_publish(parser: Parser) -> None:
+    parser.example("whet sources publish pdf --git git@host:team/skills.git", "a git repository")
+    parser.example("whet sources publish pdf --index ./site", "a web directory")
+    parser.example("whet sources publish pdf --hub https://skills.example.com", "a hub")
     parser.details = (
-        "Validates the skills strictly and scans them first. It runs their tests, and refuses a skill with failing "
-        "tests, with failing evals, or with evals that have not been run on its current content. --git "
-        "commits them to a repository: Whet pushes to an address, or commits in a working copy. --index writes a "
-        "directory for any web server, with the index that "
-        "clients look for under .well-known. --hub uploads a version to a Whet hub; WHET_HUB and WHET_HUB_TOKEN "
-        "hold your credentials. --oci pushes a skill to a repository of an OCI registry, tagged with its version, or "
-        "several as a collection under the tag you name; credentials come from `docker login`, or from WHET_OCI (the "
+        "Whet first validates the skills strictly, scans them and runs their tests. It refuses a skill if its tests "
+        "or evals fail, or if its evals have not been run on its current content.\n\n"
+        "--git commits the skills to a repository: in a working copy, or to an address, to which Whet also pushes. "
+        "--index writes a directory for any web server, with the index that clients look for under .well-known. --hub "
+        "uploads a version to a Whet hub; log in with `whet hub login`, or set WHET_HUB and WHET_HUB_TOKEN. --oci "
+        "pushes a skill to a repository of an OCI registry, tagged with its version, or several skills as a "
+        "collection under the tag that you name; credentials come from `docker login`, or from WHET_OCI (the "
         "registry), WHET_OCI_USER and WHET_OCI_PASSWORD."
     )
     parser.positional("names", "NAME", "The skills, or their directories.", many=True)
@@ -133,7 +139,7 @@ def configure_publish(parser: Parser) -> None:
     parser.option("--index", metavar="DIR", default="", text="A directory served by a web server.")
     parser.option("--hub", metavar="ADDRESS", default="", text="A hub.")
     parser.option("--evals", text="With --hub: run the skill's trigger evals and publish the results with it.")
-    text = "Eval results written by `whet learn eval --out`; a hub shows them."
+    text = "The results that `whet learn eval --out` wrote; a hub shows them."
     parser.option("--eval-results", metavar="DIR", default="", text=text)
     text = "Publish although tests or evals fail, or evals were not run. The reason is recorded."
     parser.option("--allow-failing", metavar="REASON", text=text)
@@ -277,7 +283,7 @@ class Digest(NamedTuple):
 
 
 def configure_digest(parser: Parser) -> None:
-    parser.details = "The digest of a .skill file is that of the skill in it. An existing path wins over a name."
+    parser.details = "For a .skill file, this is the digest of the skill in it. An existing path wins over a name."
     parser.positional("path", "PATH|NAME", "The skill, by path or by name.", optional=True)
     parser.option("--library", text="The digest of all skills together.")
 

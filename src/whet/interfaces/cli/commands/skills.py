@@ -37,8 +37,8 @@ _NAME_SHARE = 0.4
 
 def configure_list(parser: Parser) -> None:
     parser.details = (
-        "On a terminal, skills are grouped by directory. In a pipe, each line has name and description, "
-        "separated by a tab; with --all also where the skill is, the clients that load it, and why it is hidden."
+        "On a terminal, Whet groups skills by directory. In a pipe, each line has name and description, separated by a "
+        "tab; with --all, also the path, the clients that load the skill, and why it is hidden."
     )
     parser.option("--category", metavar="C", text="Only this category and those below it.")
     parser.option("--query", metavar="Q", text="Only skills that match these words, best match first.")
@@ -49,7 +49,7 @@ def configure_list(parser: Parser) -> None:
     parser.option(
         "-a", "--all", text="Include hidden and shadowed skills, with the reason, and say which clients load each."
     )
-    text = "Show what this client lists here, such as claude-code: its names, descriptions and order."
+    text = "Show the list that a client, such as claude-code, gives its model here."
     parser.option(
         "--client",
         metavar="NAME",
@@ -97,7 +97,7 @@ def render_client_list(found: ClientList, screen: Screen, options: Namespace) ->
     if found.window > _SMALL_WINDOW:
         screen.say(f"With a context window below about {found.window:,} tokens, it {found.over}.")
     elif not found.over and screen.verbose:
-        screen.say(f"Whether {found.title} shortens a long list is not known.")
+        screen.say(f"It is not known whether {found.title} shortens a long list.")
     if found.left_out and not (options.all or screen.verbose):
         screen.hint(f"It leaves out {len(found.left_out):,}; see why with `whet list --client {found.client} --all`.")
     elif found.left_out:
@@ -276,10 +276,14 @@ _LABEL = 15
 
 
 def configure_show(parser: Parser) -> None:
+    parser.example("whet show pdf", "one of your skills")
+    parser.example("whet show pdf --file references/forms.md", "one of its files")
+    parser.example("whet show anthropics/skills", "the skills of a source")
+    parser.example("whet show anthropics/skills --skill pdf", "one skill of a source")
     parser.details = (
-        "A name can be qualified, such as user:deploy, or be the path of a skill in the library. For anything else "
-        "that `whet install` accepts, shows what that source has: its skills, or with --skill (or if there is only "
-        "one) its files, findings and the policy's decision. Nothing is written."
+        "NAME can also be a qualified name, such as user:deploy, or the path of a skill in the library. Anything else "
+        "that `whet install` accepts is a SOURCE: Whet lists its skills or, for one skill, shows the files, the "
+        "findings and what the policy decides. It writes nothing."
     )
     text = "The skill, or a source such as owner/repository; without it, you choose from a list of skills."
     parser.positional("name", "NAME|SOURCE", text, optional=True)

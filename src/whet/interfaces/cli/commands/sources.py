@@ -52,7 +52,9 @@ def render_search(found: SearchResult, screen: Screen, _options: Namespace) -> N
 
 
 def configure_add(parser: Parser) -> None:
-    parser.details = "`whet search` then searches the source, and `whet install NAME:SKILL` installs from it."
+    parser.details = (
+        "From then on, `whet search` also searches this source, and `whet install NAME:SKILL` installs from it."
+    )
     parser.positional("name", "NAME", "A name for the source.")
     parser.positional("source", "SOURCE", "A source, as for `whet install`.")
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 def configure_ui(parser: Parser) -> None:
     parser.details = (
-        "The pages are only for this machine: the server listens on 127.0.0.1, and the printed address signs in "
-        "one browser, once. Then the command prints another address. Stop it with Ctrl-C."
+        "Only this machine can open the pages: the server listens on 127.0.0.1. The printed address signs in one "
+        "browser; after that, the command prints a new address for the next one. Stop the server with Ctrl-C."
     )
     parser.option("--port", metavar="N", read=number, default=0, text="The port (default: any free one).")
     parser.option("--no-browser", text="Print the address, but do not open a browser.")
-    parser.option("--read-only", text="Allow no changes from the pages.")
+    parser.option("--read-only", text="Do not allow changes from the pages.")
     parser.option("--check", text="Only check that Whet can serve the pages.")
 
 

@@ -25,12 +25,13 @@ _OUTCOMES = ("helped", "failed", "corrected")
 
 def configure_usage(parser: Parser) -> None:
     parser.details = (
+        "After the table, Whet names skills that cost tokens in every prompt and do nothing: skills that were never "
+        "loaded in 14 days or more, and skills that failed and never helped. It says how many tokens each costs, and "
+        "which command removes it from prompts.\n\n"
         "In a pipe, each line has a skill (with NAME: a version), its counts and the time of the last event, "
-        "separated by tabs. Skills that are listed in every prompt "
-        "and were never loaded, although known for 14 days or more, or that failed and never helped, are named after "
-        "the table, with what they cost in tokens and the command that removes them from prompts."
+        "separated by tabs."
     )
-    parser.positional("name", "NAME", "Only this skill, per version.", optional=True)
+    parser.positional("name", "NAME", "Only this skill, version by version.", optional=True)
     parser.option("--outcome", metavar="O", choices=_OUTCOMES, text="Record how NAME did.")
 
 

@@ -36,25 +36,29 @@ if TYPE_CHECKING:
 
 
 def configure_new(parser: Parser) -> None:
+    parser.example("whet new release-notes", "a template to fill in")
+    parser.example("whet new release-notes --body-file notes.md", "a skill with this text")
+    parser.example("whet new release-notes --here", "in the project's .agents/skills")
     parser.details = (
-        "Without a text, writes a template to fill in. It is a draft: Whet does not offer it to models and does not "
-        "link it while any part of the template is left, but clients that read its directory load it. With --body or "
-        "--body-file the skill is complete; the text can be a whole document with its own frontmatter. An existing "
-        "skill is never overwritten: `whet edit` changes one. Without NAME, Whet asks for it on a terminal.\n\n"
+        "Without --body and --body-file, Whet writes a template for you to fill in. It is a draft: as long as a part "
+        "of the template is left, Whet does not offer it to models and does not link it. Clients that read its "
+        "directory load it anyway. With --body or --body-file, the skill is complete; the text can be a whole "
+        "document with its own frontmatter.\n\n"
         "The skill goes to ~/.agents/skills, or to the first --root. Codex and many other clients read "
-        "~/.agents/skills; `whet sync` links the skill for those that do not, such as Claude Code. To keep a draft "
+        "~/.agents/skills; for clients that do not, such as Claude Code, `whet sync` links the skill. To keep a draft "
         "away from all clients, write it with --dir and run `whet install DIR/NAME` when it is finished.\n\n"
-        "A new skill with a description has 50 generated messages in evals/triggers.generated.json; `whet learn eval "
-        "triggers` tries them."
+        "`whet new` never overwrites a skill; `whet edit` changes one. If you pass a description, Whet also writes 50 "
+        "messages that `whet learn eval triggers` uses to check when the skill triggers. Without NAME, Whet asks for "
+        "it on a terminal."
     )
-    text = "Lowercase letters, digits and single hyphens; also the directory's name."
+    text = "The name: lowercase letters, digits and single hyphens. The directory gets it, too."
     parser.positional("name", "NAME", text, optional=True)
     parser.option("--description", metavar="D", text="What the skill does and when to use it.")
     parser.option("--body", metavar="TEXT", text="The instructions.")
     parser.option("--body-file", metavar="F", text="Read the instructions from this file; - is standard input.")
     parser.option("--dir", metavar="DIR", text="Write the skill to this directory, outside the history.")
     parser.option("--here", text="Write the skill to the project's .agents/skills.")
-    parser.option("--category", metavar="C", text="The category for a new skill with a text.")
+    parser.option("--category", metavar="C", text="The category; only with --body or --body-file.")
     parser.option("--no-triggers", text="Leave out the generated trigger evals.")
     change_options(parser, version=True)
 
@@ -199,9 +203,9 @@ def _tell_created(change: Change) -> str:
 
 def configure_edit(parser: Parser) -> None:
     parser.details = (
-        "Without --body and --body-file, opens a copy of SKILL.md in your editor (VISUAL or EDITOR). A text that "
-        "Whet cannot accept is never lost: you can edit it again, or Whet keeps it and prints its path. A text with "
-        "frontmatter replaces the whole file; one without replaces only the instructions."
+        "Without --body and --body-file, Whet opens a copy of SKILL.md in your editor (VISUAL or EDITOR). If Whet "
+        "cannot accept the text, you can edit it again; otherwise Whet keeps it and prints its path. A text with "
+        "frontmatter replaces the whole file; a text without replaces only the instructions."
     )
     chosen_skill_argument(parser)
     parser.option("--body", metavar="TEXT", text="The new text.")
@@ -230,12 +234,12 @@ def run_edit(context: Context, options: Namespace) -> Answer:
 
 def configure_patch(parser: Parser) -> None:
     parser.details = (
-        "The text to find must occur exactly once; otherwise nothing changes, and Whet shows the closest lines. "
+        "The text to find must occur exactly once; otherwise Whet changes nothing and shows the closest lines. "
         "Write a text that starts with a hyphen as --find=TEXT."
     )
     skill_argument(parser)
     parser.option("--find", metavar="A", text="The text to find.")
-    parser.option("--replace", metavar="B", text="The text to put in its place; may be empty.")
+    parser.option("--replace", metavar="B", text="The text to replace it with; may be empty.")
     parser.option("--file", metavar="P", text="The file of the skill to change instead of SKILL.md.")
     parser.option("--all", text="Replace every occurrence in the file.")
     parser.option("--tolerant", text="Ignore differences in whitespace, quotes and dashes if there is no exact match.")
@@ -251,7 +255,8 @@ def run_patch(context: Context, options: Namespace) -> Answer:
 
 def configure_rename(parser: Parser) -> None:
     parser.details = (
-        "Renames the skill's directory, too. Your bundles and synced links follow; other skills that mention it do not."
+        "Also renames the skill's directory, and updates your bundles and synced links. It does not update other "
+        "skills that mention the old name."
     )
     skill_argument(parser)
     parser.positional("new", "NEW", "Its new name.")
@@ -464,7 +469,7 @@ def render_removed(removed: Removed, screen: Screen, options: Namespace) -> None
 
 
 def configure_write_file(parser: Parser) -> None:
-    parser.details = "Content from a file or standard input is written byte for byte."
+    parser.details = "Whet writes content from a file or standard input byte for byte."
     skill_argument(parser)
     parser.positional("path", "PATH", "The file's path in the skill, such as references/guide.md.")
     parser.option("--content", metavar="TEXT", text="The file's content.")
@@ -533,8 +538,8 @@ def run_restore(context: Context, options: Namespace) -> Answer:
 
 def configure_restore_backup(parser: Parser) -> None:
     parser.details = (
-        "Replaces the state directory with the one from the backup, and keeps the current one next to it. Missing "
-        "skills are written; no skill is overwritten. Close agents that use Whet first."
+        "Replaces the state directory with the one from the backup, and keeps the current one next to it. Whet "
+        "writes the skills that are missing and overwrites none. Before you start, close agents that use Whet."
     )
     parser.positional("file", "FILE", "A file from `whet history backup`.")
 
