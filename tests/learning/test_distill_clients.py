@@ -33,7 +33,7 @@ def test_a_session_of_each_client_becomes_the_same_skill(tmp_path: Path, name: s
     assert WORKING in made.body
     error = "pricelist.py: error: the following arguments are required: --currency"
     assert f"failed: `{error}`. This worked: `{WORKING}`." in made.body
-    assert "- The session loaded these skills, which may not be needed: price-rules.\n" in made.body
+    assert "- The session also loaded these skills; check whether the steps need them: price-rules.\n" in made.body
     assert made == drafted(tmp_path / "other", "claude-code")
 
 

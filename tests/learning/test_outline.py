@@ -43,7 +43,7 @@ def test_the_whole_outline_of_a_session() -> None:
 
 ## Inputs
 
-Values of this case; ask for those of the next one:
+The steps use these values of the session. Ask for those of the new task, and use them instead:
 
 - version: `2.4`
 
@@ -53,7 +53,7 @@ Values of this case; ask for those of the next one:
 
 ## Steps
 
-What ran without an error, in this order:
+These steps worked in the session, in this order:
 
 1. Run:
 
@@ -71,7 +71,7 @@ What ran without an error, in this order:
 
 ## Files
 
-Made or changed in this session:
+The session wrote or changed these:
 
 - `docs/index.md`:
 
@@ -94,6 +94,27 @@ What the agent said at the end:
 
 - Commands: `make`, `lychee`.
 """
+    )
+
+
+def test_a_command_that_failed_twice_before_it_worked_is_one_pitfall() -> None:
+    made = draft(
+        evidence_of(
+            session(
+                user("Fix the flaky test of the queue."),
+                bash("pytest tests/test_queue.py", "error: 3 failed, 47 passed.", failed=True),
+                edit("src/queue.py", "old", "new"),
+                bash("pytest tests/test_queue.py", "error: 1 failed, 49 passed.", failed=True),
+                edit("src/lock.py", "old", "new"),
+                bash("pytest tests/test_queue.py", "50 passed"),
+                says("All tests pass."),
+            )
+        )
+    )
+    pitfalls = made.body.partition("## Pitfalls\n\n")[2].partition("\n\n")[0]
+    assert pitfalls == (
+        "- `pytest tests/test_queue.py` failed: `error: 3 failed, 47 passed`. Then: `Edit src/queue.py`. "
+        "It failed again: `error: 1 failed, 49 passed`. Then: `Edit src/lock.py`. After that it worked."
     )
 
 

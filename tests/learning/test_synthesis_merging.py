@@ -98,6 +98,14 @@ def test_of_a_distilled_skill_the_steps_stay_where_new_ones_were_refused() -> No
     )
 
 
+def test_of_two_pitfalls_about_one_failure_the_newer_one_stays() -> None:
+    item = "- `mkdocs build` failed: `no site_url`. This worked: `SITE_URL=https://{} mkdocs build`.\n"
+    body, other = "# Publish\n\n## Pitfalls\n\n", "- `rclone` failed: `denied`. After that it worked.\n"
+    old, new = body + item.format("2.4") + other, body + item.format("2.5")
+    assert merged(old, new, own=True) == body + item.format("2.5") + other
+    assert merged(old, new, own=False) == old
+
+
 def test_a_body_without_sections_gets_them() -> None:
     assert merged("Do it well.\n", "## Rules\n\n- Never on Fridays.\n", own=False) == (
         "Do it well.\n\n## Rules\n\n- Never on Fridays.\n"

@@ -41,6 +41,7 @@ _FURTHER_MOST = 4
 _MOST = 40
 """Items of one section."""
 _INPUT = re.compile(r"- `([A-Z][A-Z0-9_]*)`:")
+_PITFALL = re.compile(r"- (`.+?` failed: `.+?`)\. (?:Then|It failed again|This worked|After that)\b")
 _PLAIN = re.compile(r"\W+")
 _NUMBER = re.compile(r"\A\d+[.)] ")
 _EDGES = re.compile(r"\A(?:[ \t]*\n)+|(?:\n[ \t]*)+\Z")
@@ -182,8 +183,8 @@ def _is_point(item: str) -> bool:
 
 
 def _plain(item: str) -> str:
-    """What two items that say the same have in common: of an input its name; the number of a step is none of it."""
-    if named := _INPUT.match(item):
+    """What two items that say the same have in common: an input's name, a pitfall's failure; not a step's number."""
+    if named := _INPUT.match(item) or _PITFALL.match(item):
         return named[1]
     return _PLAIN.sub(" ", _NUMBER.sub("", item)).strip().lower()
 

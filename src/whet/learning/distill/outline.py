@@ -28,7 +28,7 @@ TOKENS = 4_700
 CHARACTERS = 18_800
 LINES = 480
 NOTE = (
-    f"> **Draft.** {OUTLINE} The commands are those of a session, with its values. "
+    f"> **Draft.** {OUTLINE} The commands are those of the latest session, with its values. "
     "TODO: read it, make it general, and remove this note."
 )
 """Makes the skill a draft, as what is left of a template does."""
@@ -83,12 +83,16 @@ def rules(said: Sequence[str]) -> list[str]:
 
 
 def pitfalls(found: Sequence[Recovery]) -> list[str]:
-    """Errors, each with what resolved it."""
+    """Errors, each with what resolved it. What failed several times before it worked is one item."""
     lines = []
-    for one in found:
-        changed = "".join(f" Then: {span(text)}." for text in one.changed)
-        worked = f" This worked: {span(one.worked)}." if one.worked else " After that it worked."
-        lines.append(f"- {span(one.tried)} failed: {span(one.said)}.{changed}{worked}")
+    for tried in dict.fromkeys(one.tried for one in found):
+        same = [one for one in found if one.tried == tried]
+        last, told = same[-1], f"- {span(tried)}"
+        for one in same:
+            changed = [text for text in one.changed if one is last or text not in last.changed]
+            told += f" {'failed' if one is same[0] else 'It failed again'}: {span(one.said.rstrip('.'))}."
+            told += "".join(f" Then: {span(text)}." for text in changed)
+        lines.append(told + (f" This worked: {span(last.worked)}." if last.worked else " After that it worked."))
     return ["", "## Pitfalls", "", *lines] if lines else []
 
 
@@ -104,7 +108,9 @@ def needs(evidence: Evidence, asked: Sequence[str] = ()) -> list[str]:
         named = [one.removeprefix("Bash(").removesuffix(":*)") for one in asked]
         lines.append(f"- The client asks before it runs {', '.join(f'`{name}`' for name in named)}.")
     if evidence.skills:
-        lines.append(f"- The session loaded these skills, which may not be needed: {', '.join(evidence.skills)}.")
+        lines.append(
+            f"- The session also loaded these skills; check whether the steps need them: {', '.join(evidence.skills)}."
+        )
     return ["", "## Requirements", "", *lines] if lines else []
 
 
@@ -130,7 +136,18 @@ def _inputs(evidence: Evidence, arguments: Sequence[Input]) -> list[str]:
     items += [
         f"- {_KINDS.get(one.kind, one.kind)}: {span(one.text)}" for one in evidence.inputs if one.text not in named
     ]
-    return ["", "## Inputs", "", "Values of this case; ask for those of the next one:", "", *items] if items else []
+    return (
+        [
+            "",
+            "## Inputs",
+            "",
+            "The steps use these values of the session. Ask for those of the new task, and use them instead:",
+            "",
+            *items,
+        ]
+        if items
+        else []
+    )
 
 
 def _steps(evidence: Evidence, room: int, files: dict[str, str]) -> tuple[list[str], dict[str, str]]:
@@ -145,7 +162,7 @@ def _steps(evidence: Evidence, room: int, files: dict[str, str]) -> tuple[list[s
         if costs[at] <= min(left, max(_ACTION, room // 3)):
             shown.add(at)
             left -= costs[at]
-    lines = ["", "## Steps", "", "What ran without an error, in this order:", ""]
+    lines = ["", "## Steps", "", "These steps worked in the session, in this order:", ""]
     number = 0
     for at, step in enumerate(steps):
         path = "" if at in shown or step.tool != "Bash" else _beside(f"step-{at + 1}", "sh", step.action, files)
@@ -193,7 +210,7 @@ def _files(made: Sequence[File], room: int, files: dict[str, str]) -> tuple[list
             room -= cost
     while lines and not lines[-1]:
         lines.pop()
-    return (["", "## Files", "", "Made or changed in this session:", "", *lines] if lines else []), files
+    return (["", "## Files", "", "The session wrote or changed these:", "", *lines] if lines else []), files
 
 
 def _difference(file: File) -> Iterator[str]:
