@@ -170,7 +170,8 @@ def test_everything_that_can_be_reported_is_reported(
     (tmp_path / "locked" / "locks" / "skill-0.lock").chmod(0)
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "locked")).doctor()}
     write(tmp_path / "file")
-    blocked = opened(str(tmp_path / "file"), home=str(tmp_path / "file"))
+    os.mkfifo(tmp_path / "pipe")
+    blocked = opened(str(tmp_path / "pipe"), home=str(tmp_path / "file"))
     said |= {entry.code for entry in (*blocked.workspace.report(), *blocked.doctor())}
     said |= set(
         unprivileged("""

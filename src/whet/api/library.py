@@ -105,7 +105,7 @@ class Library:
         """Where its skills are: the configuration, the catalogue, the clock."""
         self._ranking: LastRanking | None = None
         self.progress: Callable[[Progress], None] = lambda _: None
-        """Set it to receive the progress of whatever takes its time. It is called from several threads."""
+        """Set it to receive the progress of long operations. It is called from several threads."""
         self._check = check
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
@@ -146,8 +146,12 @@ class Library:
         if not os.path.isdir(directory):
             raise UsageError("no-such-project", f"There is no directory {directory}.", hint="Check --project.")
         named = None if roots is None else [os.fspath(root) for root in roots]
-        if any("\0" in root for root in named or ()):
-            raise UsageError("bad-root", "The path of a root contains a NUL character.", hint="Check --root.")
+        for root in named or ():
+            if "\0" in root:
+                raise UsageError("bad-root", "The path of a root contains a NUL character.", hint="Check --root.")
+            if os.path.isfile(root):
+                hint = "A root is a directory that holds skills. Pass its path."
+                raise UsageError("bad-root", f"The root {root} is a file, not a directory.", hint=hint)
         person = (
             state if named is not None and not env.get("HOME") and platform != "win32" else user_home(env, platform)
         )
@@ -418,7 +422,7 @@ class Library:
         return found
 
     def clients(self, *names: str, only: Card | None = None) -> tuple[ClientList, ...]:
-        """What these clients list when they are started here; without names, the clients that have been used here.
+        """What these clients, or without names the clients used here, list when you start them here.
 
         With `only`, as if there were no skills but this one and those of the same name.
 

@@ -116,11 +116,12 @@ def save_bundle(
             hint="Choose a name with letters or digits.",
         )
     paths.check(f"{slug}.yaml.removed")
-    listed = unique(skill.strip() for skill in ([skills] if isinstance(skills, str) else skills))
-    if not listed:
-        raise UsageError(
-            "bundle-empty", f"The bundle {paths.shown(name)} names no skill.", hint="Name at least one skill."
-        )
+    given = [skill.strip() for skill in ([skills] if isinstance(skills, str) else skills)]
+    listed = unique(given)
+    if not all(given) or not given:
+        problem = "has an empty name in its list of skills" if any(given) else "names no skill"
+        hint = "Separate the names with single commas." if any(given) else "Name at least one skill."
+        raise UsageError("bundle-empty", f"The bundle {paths.shown(name)} {problem}.", hint=hint)
     text = _spelled({"name": name, "description": description, "skills": list(listed), "instruction": instruction})
     size = len(text.encode())
     if len(listed) > MAX_SKILLS or size > MAX_SIZE:

@@ -219,6 +219,8 @@ def list_skills(
     else:
         chosen = among
         rest = [card for card in chosen if card.key > cursor] if cursor else chosen
+        if cursor and not rest and chosen and cursor != chosen[-1].key:
+            raise _bad_cursor(cursor)
         page = rest[: _whole_names(rest, limit)] if limit else rest
         further = page[-1].key if len(page) < len(rest) else None
     plain = disabled.none and not reasons
@@ -306,9 +308,13 @@ def _matching(
 def _read_cursor(cursor: str) -> tuple[int, str]:
     place, _, key = cursor.partition(".")
     if not (place.isdecimal() and len(place) < _MOST_DIGITS and key):
-        hint = "Pass the `next` value of the previous page, with the same query."
-        raise UsageError("bad-cursor", f"{cursor!r} is not a cursor for this query.", hint=hint)
+        raise _bad_cursor(cursor)
     return int(place), key
+
+
+def _bad_cursor(cursor: str) -> UsageError:
+    hint = "Pass the `next` value of the previous page, with the same query; leave it out to start again."
+    return UsageError("bad-cursor", f"{cursor!r:.80} is not a cursor of this list.", hint=hint)
 
 
 def _list_hint(total: int, shown: int, further: str | None, category: str | None, query: str | None) -> str:

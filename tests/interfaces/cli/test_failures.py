@@ -150,6 +150,8 @@ BAD: dict[str, list[list[str]]] = {
         ["--limit", "x"],
         ["extra"],
         ["--project", "/no/such/place"],
+        ["--root", "plain.txt"],
+        ["--cursor", "zzz"],
     ],
     "show": [[], ["no-such"], ["thing", "--file", "../x"], ["thing", "--file", "no.md"], ["thing", "--page", "9"]],
     "find": [
@@ -172,10 +174,11 @@ BAD: dict[str, list[list[str]]] = {
     "prompt commands": [["a", "b"]],
     "prompt bundle": [
         *([], ["odd"], ["list", "extra"], ["list", "--force"], ["show"], ["show", "no-such"], ["show", "x", "--here"]),
+        *(["show", ""], ["create", "x", "--skills", ""], ["create", "x", "--skills", "thing,"]),
         *(["create"], ["create", "x"], ["create", "x", "--skills", ","], ["create", "---", "--skills", "thing"]),
         *(["create", "x", "--skills", "thing", "--here"], ["delete"], ["delete", "no-such"], ["delete", "a", "b"]),
     ],
-    "use": [["no-such"], ["a", "b"], ["x", "--none"]],
+    "use": [["no-such"], [""], ["/"], ["a", "b"], ["x", "--none"]],
     "skill needs": [["no-such"], ["thing", "no-such", "--check"]],
     "new": [
         [],
@@ -305,6 +308,7 @@ BAD: dict[str, list[list[str]]] = {
     "sources search": [["x", "--source", "nowhere"], ["x", "--limit", "0"], ["x", "--offline"]],
     "install": [
         *(["--all"], ["no-such"], ["./no-such"], ["./plain.txt"], ["./empty"], ["./source", "--skill", "x"]),
+        ["./nameless"],
         *(["http://127.0.0.1:9/x.zip"], ["https://u:p@example.com/x.zip"], ["ext::sh"], ["--skill", "x"]),
     ],
     "ci": [["./source"], ["--dry-run", "no-such"], ["--root", "no-such-root"]],
@@ -409,6 +413,8 @@ def world(skill: Callable[..., Path], plugin: Callable[..., None], whet: Callabl
     skill("thing")
     plugin("theirs")
     skill("brought", root=Path("source"))
+    text = "---\nname: [\ndescription: Does it.\n---\nDo it.\n"
+    (skill("nameless", root=Path()) / "SKILL.md").write_text(text, encoding="utf-8")
     with open("plain.txt", "w", encoding="utf-8") as file:
         file.write("not an archive")
     asked = {"role": "user", "content": "Count the lines of all reports and write the number down."}
@@ -504,6 +510,10 @@ EXIT_CODES: list[tuple[list[str], int, str]] = [
     (["find", ""], 2, "message-empty"),
     (["detect", " "], 2, "message-empty"),
     (["list", "--query", "x", "--cursor", "x"], 2, "bad-cursor"),
+    (["list", "--cursor", "zzz"], 2, "bad-cursor"),
+    (["list", "--root", "plain.txt"], 2, "bad-root"),
+    (["bundle", "create", "x", "--skills", "thing,"], 2, "bundle-empty"),
+    (["install", "./nameless"], 1, "bad-name"),
     (["eval", "triggers", "thing"], 1, "no-trigger-evals"),
     (["eval", "triggers", "thing", "--file", "plain.txt"], 1, "not-trigger-evals"),
     (["eval", "thing"], 1, "no-output-evals"),

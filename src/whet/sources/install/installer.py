@@ -232,7 +232,7 @@ class Installer:
             if entry and ref.location == self.ref_of(entry).location and self.installs.was_installed(self.root, entry):
                 return
             message = f"{shown(ref)} is outside {self.project}; a repository's lock may not point there."
-            hint = "Install it from there yourself, if you know it: `whet install PATH --here`."
+            hint = "If you trust that directory, install it from there yourself: `whet install PATH --here`."
             raise RefusedError("outside-project", message, hint=hint)
 
     # deciding
@@ -352,7 +352,9 @@ class Installer:
         self.check_allowed(package.offer.ref)
         doubt = next((note for note in package.notes if note.code in DOUBTS), None)
         if doubt and self.machine.allowed_sources is not None:
-            message = f"The policy of this machine does not allow what may come from elsewhere. {doubt.message}"
+            message = (
+                f"The policy of this machine does not allow skills that may come from another source. {doubt.message}"
+            )
             raise RefusedError("source-not-allowed", message, hint=doubt.hint)
         return package
 
@@ -376,8 +378,10 @@ class Installer:
         if trust == "local" or any(matches_signer(signer, key) for key in self.trusted_keys):
             return "", ""
         if self.machine.trusted_keys is not None or self._config.settings.require_signature:
-            who = "a key that is not trusted" if signer else "no key that is known here"
-            return f"It is signed with {who}.", "signature-needed"
+            told = (
+                "is signed with a key that you do not trust" if signer else "is not signed with a key that Whet knows"
+            )
+            return f"It {told}.", "signature-needed"
         if before and not is_same_signer(signer, before):
             return f"The installed version was signed with {before}; this is not.", "signer-changed"
         return "", ""
@@ -426,7 +430,7 @@ class Installer:
         required = f"the minimum is {days} day{'' if days == 1 else 's'}"
         required += " on this machine" if days == self.machine.min_age else ""
         if not offer.published:
-            return f"Nobody knows how old {name_offer(offer)} is; {required}."
+            return f"The age of {name_offer(offer)} is not known; {required}."
         return f"{name_offer(offer)} is {describe_age(now - offer.published)} old; {required}."
 
     def held_back(self, offer: Offer) -> str:
@@ -526,13 +530,16 @@ def checked(package: Fetched) -> Fetched:
         document = main_of(tree).document
     except (InvalidError, UsageError) as error:
         raise InvalidError("not-a-skill", f"{offer.name}: {error.message}", hint="Use another source.") from error
+    hint = "Use another source."
+    if is_local(offer.ref):
+        place = os.path.join(offer.ref.location, offer.ref.path).rstrip(os.sep)
+        hint = f"`whet skill validate {place}` shows what is wrong."
     if document.step == "none":
         message = f"The SKILL.md of {offer.name} has no readable frontmatter."
-        hint = "Use another source."
-        if is_local(offer.ref):
-            place = os.path.join(offer.ref.location, offer.ref.path).rstrip(os.sep)
-            hint = f"`whet skill validate {place}` shows what is wrong."
         raise InvalidError("not-a-skill", message, hint=hint)
+    if not any(map(str.isalnum, offer.name)):
+        message = f"The name in SKILL.md is {offer.name!r}, which has no letter or digit."
+        raise InvalidError("bad-name", message, hint=hint)
     try:
         check_signature(tree)
     except InvalidError as error:
