@@ -103,7 +103,7 @@ def _example(rule: Rule) -> Iterator[str]:
         yield "\n".join((f"{FENCE}diff", *_shown(changes), FENCE))
     else:
         paths = [f"`{path}`" for path in _paths(pair)]
-        yield f"The example is no text, or too much of it: {', '.join(paths)}."
+        yield f"The example is not text, or is too long to show: {', '.join(paths)}."
 
 
 def _paths(pair: Mapping[str, Any]) -> list[str]:

@@ -170,7 +170,7 @@ def test_a_denied_or_forged_identity_lets_nobody_in(hub: Served, issuer: Issuer)
     found = browser(hub, issuer)
     state = parse_qs(urlsplit(found.visit(begin(), steps=0).headers["location"]).query)["state"][0]
     found.visit(f"http://hub.test/api/v1/login/callback?{urlencode({'state': state, 'error': 'access_denied'})}")
-    assert come_back(found)["error_description"] == "The provider did not let you in."
+    assert come_back(found)["error_description"] == "The provider refused the login."
 
 
 def test_a_login_must_end_on_this_computer_and_use_pkce(hub: Served, issuer: Issuer) -> None:

@@ -168,7 +168,7 @@ def test_a_hub_says_when_a_version_was_published_and_what_fixes_something(tmp_pa
         assert told(machine.ask("update")) == [("keep", "held", "too-young", "1.1.0", held)]
         assert machine.ask("install", f"{source}@1.2.0", "--dry-run")["plan"][0]["version"] == "1.2.0"
         set_fixes(hub.hub, ANYONE, "acme", "review", "1.2.0", "A leak of the token.")
-        fixes = "The hub marks it as a security fix, so it need not wait: A leak of the token."
+        fixes = "The hub marks it as a security fix, so it does not have to wait: A leak of the token."
         assert told(machine.ask("update")) == [("update", "ready", "", "1.2.0", fixes)]
 
 

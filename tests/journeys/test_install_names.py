@@ -163,7 +163,7 @@ def test_a_strangers_name_that_is_nearly_a_known_one_is_said_before_the_question
     assert [note["code"] for note in machine.ask("install", "reveiw", "--dry-run")["notes"]] == ["lookalike-name"]
     with Terminal(machine, "install", "reveiw") as terminal:
         terminal.until("[Y/n")
-        said = "shop:reveiw comes from a stranger, and its name is nearly that of team:review."
+        said = "shop:reveiw comes from an untrusted source, and its name is almost the same as team:review."
         assert terminal.now()[0] == said
         assert terminal.types("n").end()[0] == 3
     assert machine.names() == []
@@ -244,7 +244,7 @@ def test_a_source_of_yours_that_does_not_answer_may_be_the_one_that_is_meant(mac
     tap(machine, "shop", pdf="1.0.0")
     assert machine.run("sources", "add", "team", (tmp_path / "gone").as_uri()).returncode == 0
     answer = machine.ask("install", "pdf", code=4)
-    assert (answer["code"], answer["hint"]) == ("source-silent", "To take this one, run `whet install shop:pdf`.")
+    assert (answer["code"], answer["hint"]) == ("source-silent", "To install that one, run `whet install shop:pdf`.")
     assert machine.names() == []
 
 

@@ -237,7 +237,11 @@ def test_a_repository_from_elsewhere_is_not_loaded(office: Office) -> None:
 
 BROKEN = {
     "not TOML": ("allowed_sources = [", 0o644, "It is not valid TOML"),
-    "an unknown line": ("allowed = []\n", 0o644, "allowed is not a line of a policy; known are allowed_sources"),
+    "an unknown line": (
+        "allowed = []\n",
+        0o644,
+        "allowed is not a setting of the policy; the settings are allowed_sources",
+    ),
     "a wrong kind": ("min_age = '7 days'\n", 0o644, "min_age is '7 days', which is not a number of days from 0"),
     "no source": ("allowed_sources = ['https://user@host/x']\n", 0o644, "'https://user@host/x' in allowed_sources is"),
     "no rule": ("forbidden_rules = ['no-such']\n", 0o644, "'no-such' in forbidden_rules is not a rule of the guard."),

@@ -124,7 +124,7 @@ def test_limits_hold_for_a_run_and_all_that_it_starts(tmp_path: Path) -> None:
         ("stopped", "The budget of 3 calls for models is used up."),
         ("stopped", "The budget of 1 tool calls for models is used up."),
         ("stopped", "The budget of 1200 tokens for models is used up."),
-        ("stopped", "The price of scripted:test is not known, so the limit cannot be kept."),
+        ("stopped", "The price of scripted:test is not known, so Whet cannot enforce the limit."),
     ]
     assert requests.report.requests == 3
 

@@ -125,7 +125,7 @@ def test_a_run_that_was_killed_is_shown_and_resumed(tmp_path: Path) -> None:
         name = journal.parent.name
         with world.library() as library:
             assert library.runs.show(name).run.status == "running"
-            with pytest.raises(ConflictError, match="is at work"):
+            with pytest.raises(ConflictError, match="is still running"):
                 library.runs.resume(name)
         process.send_signal(signal.SIGKILL)
     model = play([("Write", {"file_path": "b.txt", "content": "b"}), ("Bash", {"command": "sleep 60"})], "Done.")

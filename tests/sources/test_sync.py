@@ -111,7 +111,7 @@ def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: Worl
         }, "not even by name"
         notes = [note for note in library.doctor() if note.code in ("disabled", "client-elsewhere")]
         assert [(note.code, note.severity, note.message) for note in notes] == [
-            ("disabled", "warning", "Disabled by whet disable. Cursor loads this skill all the same.")
+            ("disabled", "warning", "Disabled by whet disable. Cursor still loads this skill.")
         ], "it does not recommend a sync that gives the skill to nobody"
         library.edit.apply([{"action": "delete", "name": "alpha"}])
         library.history.undo()

@@ -181,7 +181,7 @@ def test_ten_things_that_a_person_does(tmp_path: Path, look: str) -> None:
         page.get_by_text("Noted: this message is not for backport.").wait_for()
         # 6. turn a session into a skill, and take it back
         page.goto(f"{here}/session?source={with_session(site)}")
-        page.get_by_role("button", name="Make a skill of it").click()
+        page.get_by_role("button", name="Turn it into a skill").click()
         for _ in range(4):
             page.get_by_role("button", name="Continue").click()
         page.get_by_role("button", name="Write it").click()

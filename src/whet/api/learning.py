@@ -170,7 +170,7 @@ class Distilled(NamedTuple):
 
 
 class SkillLearning:
-    """From experience to skill. It creates what it works with when it first needs it."""
+    """Turns experience into skills. It creates what it works with when it first needs it."""
 
     def __init__(
         self,
@@ -324,7 +324,7 @@ class SkillLearning:
             )
 
     def list_evals(self, *names: str) -> tuple[SkillEvals, ...]:
-        """Which skills have trigger evals, tasks or tests; of these skills, whatever they have."""
+        """Which skills have trigger evals, tasks or tests; with names, what these skills have."""
         from whet.learning.evals.subject import list_evals
 
         if names:
@@ -750,7 +750,7 @@ class SkillLearning:
         return Recorder(path, session=session, project=self._place.directory, clock=self._workspace.clock)
 
     def finish(self, source: Session | Seen, *, write: bool | None = None, model: str | Model | None = None) -> Report:
-        """A session is over: learn from it as the setting `learn` says; returns the report.
+        """Learn from a session that is over, as the setting `learn` says, and return the report.
 
         It does nothing if the setting is `off` or `note`, if the daily limit or the breaker stops it, or if a session
         that hooks reported does not wait; `code` says so. `write` and `model` are those of `learn`. A failure is an

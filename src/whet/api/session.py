@@ -223,7 +223,7 @@ class Session:
         return Offer(made.text, names, made.tokens, needed)
 
     def noticed(self, card: Card) -> None:
-        """A client read the main file of this skill itself; it is not offered until the next compaction."""
+        """Note that a client read the main file of this skill; it is not offered until the next compaction."""
         self._offered.add(str(card.id))
 
     def _used(self, catalogue: Catalogue) -> dict[str, Use]:

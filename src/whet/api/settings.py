@@ -319,7 +319,7 @@ class SkillSettings:
         return Trust(directory, True, bool(made.entries), tuple(item.card.name for item in found), found), made
 
     def untrust(self, path: str | None = None) -> Trust:
-        """Stop trusting it; with a `path`, stop trusting what is trusted under that path, which may no longer exist."""
+        """Stop trusting the repository or, with a `path`, what is trusted under it, which may no longer exist."""
         if path is None:
             repository = self._project()
             changed = self._set_trust(repository.identity, repository.root, trusted=False)
@@ -413,7 +413,7 @@ class SkillSettings:
         With `here`, in this project only. `hint` names what still lists it less prominently.
         """
         if mode not in LISTING:
-            message = f"There is no way {mode!r} to list a skill."
+            message = f"{mode!r} is not a way to list a skill."
             raise UsageError("bad-listing", message, hint=f"Use one of {', '.join(LISTING)}.")
         card, config = self._workspace.find(name)
         project = config.repository if here else None

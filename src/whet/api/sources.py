@@ -474,7 +474,7 @@ class SkillSources:
         return Applied(accept(plan) if override else plan, tuple(warnings))
 
     def compare(self, plan: Plan) -> tuple[Comparison, ...]:
-        """What a plan changes in skills that exist: by their source, here, and in the end, each as a unified diff."""
+        """What a plan changes in existing skills: the source's change, yours and the result, as unified diffs."""
         from whet.sources.install.plan import compare
 
         journal, found = self._editor.journal, []
@@ -601,7 +601,7 @@ class SkillSources:
         return any(installer.called(name, installer.installed()) for installer, _ in self._holding(here=here))
 
     def installed_among(self, cards: Iterable[Card]) -> frozenset[str]:
-        """The directories of those of these skills that the lock of their root names."""
+        """The directories of the given skills that are in the lock of their root."""
         cards, found = tuple(cards), set[str]()
         for installer in self._installers():
             own = [card for card in cards if card.root.real == installer.root]
@@ -900,7 +900,7 @@ class SkillSources:
         return sign_directory(path, key, self._place)
 
     def login(self, address: str, token: str) -> Account:
-        """Keep a token for a hub, if the hub knows it."""
+        """Keep a token for a hub, if the hub accepts it."""
         from whet.sources.credentials import Login, check_token, keep_login
 
         account = self.hub(address, token=check_token(token)).account()

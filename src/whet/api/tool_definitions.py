@@ -55,7 +55,12 @@ def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Too
         _object_schema(
             category={"type": "string", "description": "Only skills in this category."},
             query={"type": "string", "description": "Only skills that match these words, the best match first."},
-            limit={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "description": f"At most; {LISTED}."},
+            limit={
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST_LISTED,
+                "description": f"At most this many; default {LISTED}.",
+            },
             cursor={"type": "string", "description": "The `next` value of the previous page."},
         ),
     )
@@ -79,7 +84,12 @@ def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Too
         _object_schema(
             "message",
             message={"type": "string", "description": "What the user wants."},
-            limit={"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": f"At most; {FOUND}."},
+            limit={
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST_FOUND,
+                "description": f"At most this many; default {FOUND}.",
+            },
         ),
     )
     if writes != "none":
@@ -108,7 +118,7 @@ def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Too
             "Run a skill",
             "Run a skill in a separate agent, with exactly its tools, on a copy of the project. The report is made "
             "by the harness; its summary is the other model's words. A person approves calls and applies the changes.",
-            _object_schema("name", name=name, arguments={"type": "string", "description": "What the skill is to do."}),
+            _object_schema("name", name=name, arguments={"type": "string", "description": "The task for the skill."}),
             read_only=False,
         )
     if writes == "none":

@@ -584,7 +584,7 @@ class History:
         return commit._replace(notes=tuple(self.switched(card)))
 
     def decide(self, action: str, skill: str, path: str, *origins: str, by: Provenance = USER) -> Commit:
-        """Enter a decision about the skill or the project at a path, once for each origin."""
+        """Record a decision about the skill or the project at a path, once for each origin."""
         head = self._journal.head(path)
         content, run = head.after if head else "", by.run or f"r{os.urandom(8).hex()}"
         about = (action, skill, path, by.reason, content, content, by.checked, run)

@@ -138,7 +138,7 @@ class Review:
                 message = f"{change.skill} could not be checked: {error}."
                 raise FailedError("check-failed", message, hint="Nothing was written.") from error
             if found.action not in ("allow", "ask"):
-                message = f"{change.skill} is not allowed: {found.reason or 'the check says no.'}"
+                message = f"{change.skill} is not allowed: {found.reason or 'the check refuses it.'}"
                 raise RefusedError("blocked", message, hint="`whet scan` shows what was found.")
             labels[found.verdict] = None
             if found.action == "ask":

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 _WAITS = (
-    "Nothing is changed yet. It waits until a person says `whet proposals approve {0}`; `whet proposals show {0}` "
+    "Nothing is changed yet. It waits until a person runs `whet proposals approve {0}`; `whet proposals show {0}` "
     "shows it."
 )
 

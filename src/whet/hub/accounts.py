@@ -86,7 +86,7 @@ def create_own_token(hub: Hub, who: Identity, scopes: tuple[str, ...], label: st
     """A further token of somebody, for all or some of what they may do. Raises WhetError."""
     hub.allow(who, ACCOUNT, "the account", "")
     if not 1 <= days <= _MOST_DAYS:
-        raise UsageError("bad-request", f"A token is good for 1 to {_MOST_DAYS} days.", hint="Choose fewer days.")
+        raise UsageError("bad-request", f"A token is valid for 1 to {_MOST_DAYS} days.", hint="Choose fewer days.")
     if scopes != (ACCOUNT,):
         missing = [scope for scope in check_scopes(scopes) if not _holds(who, scope)]
         if missing or not scopes:
@@ -175,7 +175,7 @@ def invite(
         names = ", ".join(name for name in roles if name)
         raise UsageError("bad-request", f"{role!r} is not a role.", hint=f"Roles are {names}.")
     if not 1 <= days <= _MOST_DAYS:
-        raise UsageError("bad-request", f"An invitation is good for 1 to {_MOST_DAYS} days.", hint="Use fewer days.")
+        raise UsageError("bad-request", f"An invitation is valid for 1 to {_MOST_DAYS} days.", hint="Use fewer days.")
     secret, now = base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("="), hub.now()
 
     def change(transaction: Transaction) -> Invitation:

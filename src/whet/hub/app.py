@@ -215,12 +215,12 @@ class _Server:
 
     async def _identify(self, request: Request, route: Route) -> Identity:
         if "\0" in request.scope["path"]:
-            raise RequestError("bad-request", "The address has a character that no name has.")
+            raise RequestError("bad-request", "The address contains a character that names cannot have.")
         header = request.headers.get("authorization", "")
         scheme, _, token = header.partition(" ")
         if header and scheme.lower() != "bearer":
             raise RequestError(
-                "token-needed", "The hub takes bearer tokens only.", "Send `Authorization: Bearer TOKEN`."
+                "token-needed", "The hub accepts only bearer tokens.", "Send `Authorization: Bearer TOKEN`."
             )
         if not header and route.browser:
             token = request.cookies.get(cookie_name(self.hub.settings.url), "")

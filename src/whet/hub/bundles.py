@@ -98,7 +98,7 @@ def export_bundle(hub: Hub, path: str, *, skills: tuple[str, ...] = (), since: s
     rows = hub.database.read(lambda ask: ask.all(_VERSIONS))
     names = {f"{row[0]}/{row[1]}" for row in rows}
     if missing := [skill for skill in skills if skill not in names]:
-        hint = "A bundle has only skills that everybody may see, and versions that are not in quarantine."
+        hint = "A bundle has only skills that everyone may see, and versions that are not in quarantine."
         raise NotFoundError("skill-not-found", f"There is no skill {missing[0]} to export.", hint=hint)
     documents = [(row, json.loads(row[4])["log"]["index"]) for row in rows]
     chosen = [
@@ -197,7 +197,7 @@ class Bundle:
         try:
             for member in self._archive:
                 if not member.isreg() or member.issparse() or member.name in members or len(members) > _MOST_MEMBERS:
-                    _refuse("it has parts that no bundle has")
+                    _refuse("it has parts that do not belong in a bundle")
                 members[member.name] = member
         except (OSError, tarfile.TarError, ValueError):
             _refuse("its parts cannot be listed")
@@ -274,7 +274,7 @@ class BundleWeb(Web):
         """What the hub would have answered. Raises WhetError."""
         path = url.removeprefix(self._location)
         if path == url:
-            raise NotFoundError("source-not-found", f"The bundle has nothing of {url}.", hint="Export it again.")
+            raise NotFoundError("source-not-found", f"The bundle has no content from {url}.", hint="Export it again.")
         body = self._work_out(path)
         if body is None and path.endswith("/archive"):
             body = self._bundle.read(f"blobs/{sha256}", limit)

@@ -56,7 +56,7 @@ def set_collection(
     check_address(owner, name)
     if not 1 <= len(title) <= 100 or len(description) > 1000 or visibility not in ("public", "private"):
         hint = "A title has 1 to 100 characters, a description up to 1,000; the visibility is public or private."
-        raise UsageError("bad-request", "The collection cannot be kept like this.", hint=hint)
+        raise UsageError("bad-request", "The collection is not valid.", hint=hint)
     now, private = hub.now(), int(visibility == "private")
 
     def change(transaction: Transaction) -> Json:

@@ -158,7 +158,7 @@ def add_mirror(directory: str, hub: Hub, mirror: Mirror) -> None:
     known = hub.settings.mirrors
     if any(each.location == mirror.location for each in known):
         hint = f"Edit {CONFIG} to change it."
-        raise ConflictError("mirror-exists", f"{mirror.location} is mirrored already.", hint=hint)
+        raise ConflictError("mirror-exists", f"{mirror.location} is already mirrored.", hint=hint)
     try:
         mirror.check()
     except ValueError as error:
@@ -191,7 +191,7 @@ def open_hub(directory: str, *, database: str = "", blobs: str = "", clock: Cloc
         with open(path, encoding="ascii") as file:
             key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(file.read().strip()))
     except (OSError, ValueError) as error:
-        hint = "Restore it from a backup: without it the log cannot go on."
+        hint = "Restore it from a backup: without it, the log cannot continue."
         raise InvalidError("bad-log-key", f"{path} is missing or not a key.", hint=hint, path=path) from error
     address = database or config.database or os.path.join(directory, "hub.db")
     place = blobs or config.blobs or ("database" if "://" in address else os.path.join(directory, "blobs"))

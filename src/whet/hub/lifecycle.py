@@ -156,4 +156,4 @@ def _check_successor(
         raise UsageError("bad-request", "A skill cannot be its own successor.", hint="Name another skill.")
     if hub.find_skill(transaction, who, other, name).private and not private:
         message = f"{successor} is private, and this skill is not."
-        raise UsageError("bad-request", message, hint="Name a skill that everybody sees.")
+        raise UsageError("bad-request", message, hint="Name a skill that everyone can see.")

@@ -134,7 +134,7 @@ def put_member(
         sql = "SELECT COUNT(*) FROM members WHERE owner = ? AND role = 'admin'"
         if transaction.get(sql, owner[0])[0] == 1:
             message = f"{account[1]} is the only admin of {owner[1]}."
-            raise ConflictError("last-admin", message, hint="Make somebody else an admin first.")
+            raise ConflictError("last-admin", message, hint="Make someone else an admin first.")
     if role:
         sql = """INSERT INTO members (owner, account, role, since) VALUES (?, ?, ?, ?)
             ON CONFLICT (owner, account) DO UPDATE SET role = excluded.role"""

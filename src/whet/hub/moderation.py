@@ -52,7 +52,9 @@ def report(hub: Hub, who: Identity, place: Place, kind: str, text: str) -> Json:
             raise RefusedError("too-many-reports", message, hint="Try again tomorrow, or write to the operator.")
         number = open_case(transaction, place, "report", f"{kind}: {text}", now)
         if transaction.one("SELECT 1 FROM reports WHERE queued = ? AND account = ?", number, account):
-            raise ConflictError("already-reported", "You have reported this version.", hint="The moderators will look.")
+            raise ConflictError(
+                "already-reported", "You have already reported this version.", hint="The moderators will look."
+            )
         sql = "INSERT INTO reports (queued, account, kind, text, created) VALUES (?, ?, ?, ?, ?)"
         transaction.run(sql, number, account, kind, text, now)
         return {"case": number}
@@ -73,7 +75,7 @@ def appeal(hub: Hub, who: Identity, place: Place, text: str) -> Json:
         sql = "SELECT closed FROM cases WHERE owner = ? AND name = ? AND version = ? AND cause = 'appeal'"
         before = transaction.all(sql, *place)
         if len(before) >= _MOST_APPEALS or any(not row[0] for row in before):
-            message = "There is an appeal about this version, or there were several."
+            message = "This version has an open appeal, or already had several."
             raise ConflictError("already-appealed", message, hint="Publish a new version, or write to the operator.")
         number = open_case(transaction, place, "appeal", f"{who.account}: {text}", now)
         act = {"act": "appeal", **_named(place), "case": number, "reason": text}

@@ -113,7 +113,7 @@ def _ask_domain(hub: Hub, domain: str) -> list[str]:
         rows = json.loads(answer.body).get("Answer", [])
         return ["".join(re.findall(r'"([^"]*)"', row["data"])) or row["data"] for row in rows if row["type"] == 16]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidError("bad-response", "The resolver's answer is not one.", hint="Try again later.") from error
+        raise InvalidError("bad-response", "The resolver sent no valid answer.", hint="Try again later.") from error
 
 
 def _ask_repository(hub: Hub, kind: str, repository: str) -> list[str]:

@@ -85,11 +85,11 @@ def _check_claims(claims: Json, issuer: str, audience: str, now: int) -> None:
         raise _refuse(f"it is not meant for {audience}")
     times: dict[str, Any] = {name: claims[name] for name in ("exp", "iat", "nbf") if name in claims}
     if not {"exp", "iat"} <= times.keys() or not all(type(value) in (int, float) for value in times.values()):
-        raise _refuse("it does not say how long it is good for")
+        raise _refuse("it does not say how long it is valid")
     if times["exp"] <= now - LEEWAY:
         raise _refuse("it has expired")
     if max(times["iat"], times.get("nbf", 0)) > now + LEEWAY:
-        raise _refuse("it is not good yet")
+        raise _refuse("it is not valid yet")
 
 
 def _find_key(hub: Hub, issuer: str, name: str, algorithm: str) -> Any:

@@ -161,7 +161,7 @@ def exchange(hub: Hub, token: str) -> Granted:
     name = next((name for name, provider in known.items() if issuer and provider.issuer == issuer), "")
     if not name:
         hint = f"The hub trusts {', '.join(provider.issuer for provider in known.values())}."
-        raise RefusedError("identity-refused", "The identity token is of an issuer that is not trusted.", hint=hint)
+        raise RefusedError("identity-refused", "The identity token is from an issuer that is not trusted.", hint=hint)
     claims = read_identity(hub, token, issuer, hub.log.origin)
     used = claims.get("jti")
     if not isinstance(used, str) or not 1 <= len(used) <= 500:

@@ -145,7 +145,7 @@ class Asked(NamedTuple):
         """A value of the query, at most so long; "" where it is missing."""
         text = self.request.query_params.get(name, "")[:most]
         if "\0" in text:
-            raise RequestError("bad-request", f"`{name}` has a character that no text has.")
+            raise RequestError("bad-request", f"`{name}` contains a character that is not allowed in text.")
         return text
 
     def number(self, name: str) -> int:

@@ -39,7 +39,7 @@ _MUCH = 10
 """How many times the downloads of another make a skill the one that is meant."""
 _TIERS = ("community", "verified", "official")
 _EXACT = ("this is its name",)
-_MEANT = ("it is popular, and its name is nearly this",)
+_MEANT = ("it is popular, and its name is almost the same",)
 _REMEMBERED = 256
 _REMEMBERED_LISTS = 16
 """Lists of all skills are long."""

@@ -53,7 +53,7 @@ def begin(hub: Hub, redirect: str, state: str, challenge: str, method: str) -> B
     """Send the browser of somebody who wants to log in to the provider. Raises WhetError."""
     login = hub.settings.login
     if not login.issuer:
-        raise NotFoundError("login-not-offered", "This hub has no provider to log in.", hint="Ask for an invitation.")
+        raise NotFoundError("login-not-offered", "This hub has no login provider.", hint="Ask for an invitation.")
     if redirect != hub.settings.url + RETURN and not _LOOPBACK.fullmatch(redirect):
         hint = "Use http://127.0.0.1:PORT/callback."
         raise UsageError("bad-request", "`redirect_uri` must be an address of this computer.", hint=hint)
@@ -104,7 +104,7 @@ def finish(hub: Hub, state: str, code: str, error: str, cookie: str) -> str:
     number, nonce, verifier, redirect, client_state = hub.database.write(take)
     try:
         if error or not code:
-            raise RefusedError("login-failed", "The provider did not let you in.", hint="Try again.")
+            raise RefusedError("login-failed", "The provider refused the login.", hint="Try again.")
         claims = _ask(hub, code, verifier, nonce)
         answer = {
             "code": hub.database.write(lambda change: _let_in(hub, change, number, claims)),
@@ -158,8 +158,8 @@ def _ask(hub: Hub, code: str, verifier: str, nonce: str) -> Json:
     _, _, domain = str(claims.get("email", "")).rpartition("@")
     known = claims.get("email_verified") is True and domain.lower() in login.domains
     if login.domains and not known:
-        message = f"This hub is for people of {', '.join(login.domains)}."
-        raise RefusedError("login-failed", message, hint="Use an address of theirs.")
+        message = f"This hub accepts only addresses of {', '.join(login.domains)}."
+        raise RefusedError("login-failed", message, hint="Log in with an address of such a domain.")
     return claims
 
 

@@ -354,7 +354,7 @@ class Curating:
         return Curation(plan, True, run if made else "", entries, proposals, tuple(notes))
 
     def last_run(self) -> int:
-        """When the curator last ran; 0 for never, and when damage made no time of it, which has it start over."""
+        """When the curator last ran; 0 if never, or if the record is damaged, so that it starts over."""
         text = "".join(str(value) for (value,) in self._state.read(_LAST_RUN))
         return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
 

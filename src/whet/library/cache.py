@@ -255,7 +255,7 @@ def _keep_cards(cards: list[Card]) -> _Part:
 def _load_cards(part: _Part, root: Root) -> list[Card]:
     rest, new = (root, *_PLAIN), tuple.__new__
     if {*map(len, part[0])} - {_OWN}:
-        raise ValueError("a card that is none")
+        raise ValueError("a row is not a card")
     cards = [new(Card, own + rest) for own in part[0]]
     for at, more in part[1].items():
         cards[at] = _card(part[0][at], more, root)

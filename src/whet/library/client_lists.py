@@ -227,7 +227,7 @@ def name_loaders(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator
         if clients := [found for found, paths in loaded if path in paths]:
             titles = [found.title for found in clients]
             load = "loads" if len(titles) == 1 else "load"
-            message = f"{note.message} {' and '.join(titles)} {load} this skill all the same."
+            message = f"{note.message} {' and '.join(titles)} still {load} this skill."
             hint = describe_hiding(note.path, clients) if note.code == "disabled" else note.hint
             yield note._replace(message=message, severity="warning", hint=hint)
         else:

@@ -167,7 +167,7 @@ def _raised_listing(project: Settings, repository: Repository) -> tuple[Note, ..
         return ()
     path = os.path.join(repository.root, PROJECT_FILE)
     message = f"listing.always is ignored: {', '.join(raised)}."
-    hint = "A project can only list skills less prominently. `whet list-as NAME always --here` is yours to say."
+    hint = "A project can only list skills less prominently. To list one first, run `whet list-as NAME always --here`."
     return (Note("listing-raised", "warning", message, hint, path=path),)
 
 

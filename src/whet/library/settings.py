@@ -84,7 +84,7 @@ SETTINGS = (
         "How skills are listed for a model: those under `always` first and in full, those under `name` without "
         "their descriptions, those under `manual` not at all.",
     ),
-    Setting("use", "text", "", "The bundle that projects use, unless `whet use` says another (default: none)."),
+    Setting("use", "text", "", "The bundle that projects use unless `whet use` chooses another (default: none)."),
     Setting("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
     Setting(
         "inline_shell", "levels", (), f"Trust levels whose skills may run inline commands: any of {', '.join(TRUST)}."
@@ -99,13 +99,13 @@ SETTINGS = (
         "min_age",
         "days",
         3,
-        "Install and update nothing from community sources that was published fewer days ago; 0 installs anything.",
+        "Days to wait before Whet installs what a community source has published; 0 does not wait.",
     ),
     Setting(
         "require_signature",
         "boolean",
         False,
-        "Install and update from other machines only what is signed with a key that you trust (`whet keys trust`).",
+        "Install and update skills from other machines only if a key that you trust signed them (`whet keys trust`).",
     ),
     Setting(
         "auto_update",
@@ -121,7 +121,7 @@ SETTINGS = (
         "model",
         "text",
         "",
-        "The language model to use, such as `openai:gpt-5`; several between commas vote (default: none).",
+        "The language model to use, such as `openai:gpt-5`; several, separated by commas, vote (default: none).",
     ),
     Setting(
         "models",
@@ -133,13 +133,13 @@ SETTINGS = (
         "run_on",
         "text",
         "",
-        "Where the programs of runs run: `sandbox`, `docker:IMAGE`, `podman:IMAGE` or `ssh:HOST` (default: sandbox).",
+        "Where runs start programs: `sandbox`, `docker:IMAGE`, `podman:IMAGE` or `ssh:HOST` (default: sandbox).",
     ),
     Setting(
         "run_days",
         "days",
         30,
-        "Days to keep a run and its copy of the project after it was last touched; 0 keeps all runs.",
+        "Days to keep a run and its copy of the project after its last use; 0 keeps all runs.",
     ),
     Setting(
         "mcp_servers",
@@ -211,11 +211,13 @@ class Settings(NamedTuple):
 
 MACHINE_SETTINGS = (
     Setting("allowed_sources", "names", None, "The only sources that skills may come from."),
-    Setting("min_age", "days", 0, "Days that anything from another machine must be old, also what is named exactly."),
+    Setting("min_age", "days", 0, "The minimum age, in days, of anything from another machine, even an exact version."),
     Setting("forbidden_rules", "names", (), "Rules of the guard; a skill with such a finding is blocked."),
-    Setting("trusted_keys", "names", None, "The only signers that count; nothing unsigned comes from another machine."),
+    Setting(
+        "trusted_keys", "names", None, "The only signers that count; unsigned skills from other machines are refused."
+    ),
     Setting("overrides", "boolean", True, "Whether a person may allow what the policy asks about or blocks."),
-    Setting("policy", "policy", {}, "The least that is done with a skill, by trust and verdict."),
+    Setting("policy", "policy", {}, "The least strict decision about a skill, by trust and verdict."),
 )
 """What an administrator writes into the machine's policy. Every line only tightens."""
 
@@ -343,7 +345,7 @@ def read_machine_policy(file: PolicyFile) -> MachinePolicy:
     values: dict[str, Any] = {}
     for name, raw in found.items():
         if name not in known:
-            return wrong(f"{name} is not a line of a policy; known are {', '.join(known)}.")
+            return wrong(f"{name} is not a setting of the policy; the settings are {', '.join(known)}.")
         value = _value(known[name].kind, raw, "", "/")
         if value is None:
             return wrong(f"{name} is {raw!r}, which is not {_KINDS[known[name].kind]}.")

@@ -150,7 +150,7 @@ def refusal(card: Card, reason: Note) -> RefusedError:
 def guard_blocked(card: Card, reason: str) -> Note:
     """Why a skill that the guard keeps back is not shown."""
     look = f"Look at it with `whet guard policy explain {card.full_name}`"
-    hint = f"{look}; `whet guard policy override` lets it in, for a reason."
+    hint = f"{look}; `whet guard policy override` allows it, with a reason."
     return Note("guard-blocked", "info", reason, hint)
 
 

@@ -153,7 +153,7 @@ def compose(head: Sequence[str], blocks: Sequence[str], request: str) -> str:
 
 
 def recover(message: str) -> str | None:
-    """The user's own words in a message made here; None when it is not such a message, "" when there were none."""
+    """The user's own words in a message that Whet made; None for any other message, "" if there are none."""
     began = _BEGINNING.search(message)
     if began is None:
         return None

@@ -81,7 +81,7 @@ class Agent:
             self._journal.add(Use(answer.model, answer.tokens_in, answer.tokens_out, answer.cost))
             self._journal.add(Said("assistant", answer.text, self._journal.name_calls(answer.calls)))
             if self._budget.cost is not None and answer.cost is None:
-                return End("stopped", f"The price of {answer.model} is not known, so the limit cannot be kept.")
+                return End("stopped", f"The price of {answer.model} is not known, so Whet cannot enforce the limit.")
             if answer.cut and not answer.calls:
                 return End("stopped", f"The model's answer reached {MAX_TOKENS:,} tokens.")
 

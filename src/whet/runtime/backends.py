@@ -85,7 +85,7 @@ class LocalSandbox:
     def check(self) -> None:
         """Raise RefusedError `no-sandbox` where the machine has none."""
         if not self.level.isolates:
-            message = f"{self.level.sentence} A skill is not run without one."
+            message = f"{self.level.sentence} Whet does not run a skill without one."
             raise RefusedError("no-sandbox", message, hint=NO_SANDBOX_HINT.partition(" To run them")[0])
 
     def run(self, program: Program, workspace: Workspace, stop: threading.Event) -> Ran:
@@ -119,7 +119,7 @@ class Container:
         gaps = (
             "Containers share the kernel with this machine.",
             f"What is in the image {image} is not checked.",
-            "If Whet is killed, a container goes on until its program ends.",
+            "If Whet is killed, a container continues until its program ends.",
             _GROWS,
         )
         self.level = Level("container", sentence, gaps)
@@ -382,7 +382,7 @@ def open_backend(spec: str, home: str, env: Mapping[str, str]) -> Backend:
 
 
 def _unusable(message: str, hint: str) -> RefusedError:
-    return RefusedError("no-backend", f"{message} A skill is not run elsewhere instead.", hint=hint)
+    return RefusedError("no-backend", f"{message} Whet does not run it elsewhere instead.", hint=hint)
 
 
 def _broken(host: str, why: str) -> FailedError:

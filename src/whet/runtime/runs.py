@@ -65,13 +65,13 @@ _SCRIPTS = {".py": ("python3", "-B"), ".sh": ("sh",), ".bash": ("bash",), ".js":
 
 _PROBLEMS = {
     "waiting": Note(
-        "run-waiting", "error", "It waits for approval.", "Go on with `whet run --resume {run} --approve {number}`."
+        "run-waiting", "error", "It waits for approval.", "Continue with `whet run --resume {run} --approve {number}`."
     ),
-    "stopped": Note("run-stopped", "error", "", "Go on with `whet run --resume {run}` and a higher limit."),
-    "interrupted": Note("run-interrupted", "error", "", "Go on with `whet run --resume {run}`."),
+    "stopped": Note("run-stopped", "error", "", "Continue with `whet run --resume {run}` and a higher limit."),
+    "interrupted": Note("run-interrupted", "error", "", "Continue with `whet run --resume {run}`."),
     "failed": Note("run-failed", "error", "", "Try again with `whet run --resume {run}`."),
     "script": Note("run-failed", "error", "", "`whet run --show {run}` has what it printed."),
-    "running": Note("run-running", "error", "The run is at work.", "Wait until it is done."),
+    "running": Note("run-running", "error", "The run is still running.", "Wait until it is done."),
 }
 
 
@@ -505,7 +505,7 @@ class Runs:
         hosts = declared_hosts(setup.judge.grants or ())
         gaps = setup.backend.level.gaps
         if hosts and setup.proxy is None:
-            gaps = (*gaps, f"Programs have no network: this sandbox cannot hold them to {', '.join(hosts)}.")
+            gaps = (*gaps, f"Programs have no network: this sandbox cannot limit them to {', '.join(hosts)}.")
         for server in dict.fromkeys(filter(None, map(server_of, setup.toolbox.names))):
             gaps = (*gaps, f"The MCP server {server} runs outside the sandbox, with your rights.")
         card = setup.opened.card
@@ -651,7 +651,7 @@ def _hold(top: str) -> Iterator[None]:
             if error.code != "lock-timeout":
                 raise
             hint = "Wait until it is done, or stop it."
-            raise ConflictError("run-busy", f"The run {os.path.basename(top)} is at work.", hint=hint) from error
+            raise ConflictError("run-busy", f"The run {os.path.basename(top)} is still running.", hint=hint) from error
         yield
 
 

@@ -89,7 +89,7 @@ DEFINITIONS = {
     "Skill": Definition(
         "Run another skill in a separate agent, in the same copy of the project, and get its report.",
         {"skill": _TEXT},
-        {"args": {"type": "string", "description": "What it is to do."}},
+        {"args": {"type": "string", "description": "The task for the skill."}},
     ),
 }
 """Every tool that a run has."""

@@ -156,7 +156,7 @@ def read_results(said: Any) -> EvalsResults:
     """The results that a statement has. Raises InvalidError `bad-evals`."""
     known = {"tool", "time", "files", "triggers", "outputs", "key"}
     if not isinstance(said, dict) or not {"tool", "time", "files"} <= said.keys() <= known:
-        raise _wrong("its fields are not those of the results of evals")
+        raise _wrong("its fields are not those of eval results")
     rows = said["files"] if isinstance(said["files"], list) else []
     files = tuple(_read(EvalsFile, row) for row in rows[: _MOST_FILES + 1])
     triggers = _read(TriggerResults, said["triggers"]) if "triggers" in said else None
@@ -166,7 +166,7 @@ def read_results(said: Any) -> EvalsResults:
     if not sound or not 1 <= len(files) <= _MOST_FILES or not (triggers or outputs):
         raise _wrong("it does not say what was run, by what and when")
     if not all(_SHA256.fullmatch(file.sha256) for file in files):
-        raise _wrong("a hash in it is none")
+        raise _wrong("one of its hashes is not valid")
     return EvalsResults(said["tool"], said["time"], files, triggers, outputs)
 
 
@@ -174,7 +174,7 @@ def _read(kind: Any, value: Any) -> Any:
     """A named tuple of texts, counts and shares. Raises InvalidError."""
     hints = get_type_hints(kind)
     if not isinstance(value, dict) or value.keys() != hints.keys():
-        raise _wrong("its fields are not those of the results of evals")
+        raise _wrong("its fields are not those of eval results")
     for name, hint in hints.items():
         item = value[name]
         if hint is str:

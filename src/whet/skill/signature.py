@@ -195,7 +195,7 @@ def check_signature(tree: Tree, known: Iterable[str] = (), root: str = "") -> Si
     if found:
         _compare(statement, tree)
     elif own:
-        raise _wrong("its key did not make it")
+        raise _wrong("its key did not sign it")
     return Signature(found)
 
 

@@ -67,5 +67,5 @@ def _name(certificate: Any) -> str:
     issuer = values[_ISSUER].value[2:] if _ISSUER in values else values[_OLD_ISSUER].value
     text = f"{PREFIX}{issuer.decode('ascii')}#{found[0]}"
     if len(found) != 1 or len(text) > _MOST or not text.isascii() or not text.isprintable() or " " in text:
-        raise ValueError("its certificate names nobody that can be shown")
+        raise ValueError("its certificate does not name a signer that Whet can show")
     return text

@@ -158,7 +158,9 @@ def check_entry(proof: LogProof, **expected: str) -> Json:
         said = _read_line(proof.log_act) if opened else {}
     if said.get("act") not in _PUBLISHED or any(said.get(name) != value for name, value in expected.items()):
         hint = "Do not install it. Tell the hub's operator."
-        raise InvalidError("bad-proof", "The proof is of another version than the hub sent.", hint=hint)
+        raise InvalidError(
+            "bad-proof", "The proof is for a different version than the one that the hub sent.", hint=hint
+        )
     return said
 
 
@@ -251,6 +253,6 @@ def _compare(one: Checkpoint, other: Checkpoint, read: ReadConsistency) -> None:
 
 
 def _key_changed(location: str, known: LogKey, key: LogKey) -> RefusedError:
-    message = f"The log of {location} is signed with another key than before: {key}. It was {known}."
+    message = f"The log of {location} is signed with a different key than before: {key}. It was {known}."
     hint = f"Ask its operator. If the hub really has a new key: `whet hub pin {location} KEY`."
     return RefusedError("log-key-changed", message, hint=hint)

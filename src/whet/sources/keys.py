@@ -84,8 +84,8 @@ def create_key(name: str, place: Place) -> OwnKey:
 
     path = _path(name, place)
     if os.path.lexists(path):
-        hint = "Choose another name. A key that was replaced is lost, and with it all that it signed."
-        raise ConflictError("key-exists", f"You have a key named {name}.", hint=hint)
+        hint = "Choose another name. Whet does not replace a key, because nobody could sign with the old one again."
+        raise ConflictError("key-exists", f"You already have a key named {name}.", hint=hint)
     key = Ed25519PrivateKey.generate()
     make_directories(os.path.dirname(path))
     write_bytes(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), mode=0o600)

@@ -297,8 +297,10 @@ def resolve(finder: Finder, text: str, sources: Sequence[tuple[str, Ref]], own: 
     (hit,), ((look, offer),) = hits, same
     vouched = look.tap in own or hit.trust in _VOUCHED
     if missed := next((other for other in silent if other.tap in own or not vouched), None):
-        message = f"{missed.notes[0].message} It may have the {name} that you mean, and not only {hit.install}."
-        raise FailedError("source-silent", message, hint=f"To take this one, run `whet install {quote(hit.install)}`.")
+        message = f"{missed.notes[0].message} It may have the {name} that you mean; {hit.install} also has one."
+        raise FailedError(
+            "source-silent", message, hint=f"To install that one, run `whet install {quote(hit.install)}`."
+        )
     notes = tuple(note for each in looks for note in each.notes)
     if not _is_known(offer.ref, hit.trust):
         notes += _lookalikes(looks, hit, finder.trust)
@@ -361,7 +363,7 @@ def _lookalikes(looks: Sequence[_Look], hit: Hit, trust: Callable[[Ref], str]) -
         for offer in look.offers:
             if is_slip(key(hit.offer.name), key(offer.name)) and _is_known(offer.ref, trust(offer.ref)):
                 meant = _written(look, offer, "")
-                message = f"{hit.install} comes from a stranger, and its name is nearly that of {meant}."
+                message = f"{hit.install} comes from an untrusted source, and its name is almost the same as {meant}."
                 return (Note("lookalike-name", "warning", message, f"If you mean that one, install {meant}."),)
     return ()
 

@@ -141,7 +141,7 @@ def repair_state(directory: str) -> Repaired:
 
 _ALL_LOST = (
     "The state database could not be read. Set disabled, pinned and trusted skills, proposals, feedback and "
-    "connections again, or restored with `whet history restore`."
+    "connections again, or restore them with `whet history restore`."
 )
 
 

@@ -93,7 +93,9 @@ class LocalOnly:
             await self.app(scope, receive, send)
             return
         refusal = (
-            self._refuse(scope) if scope["type"] == "http" else PlainTextResponse("Only HTTP is spoken here.\n", 400)
+            self._refuse(scope)
+            if scope["type"] == "http"
+            else PlainTextResponse("This server speaks only HTTP.\n", 400)
         )
         await (Headed(refusal) if refusal else self.app)(scope, receive, send)
 
@@ -101,7 +103,7 @@ class LocalOnly:
         headers, method = Headers(scope=scope), scope["method"]
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in self.hosts:
-            return PlainTextResponse("This server answers only to its own address.\n", 403)
+            return PlainTextResponse("This server answers only requests to its own address.\n", 403)
         if method == "GET" and scope["path"] == "/sign-in":
             return self._sign_in(scope)
         if not self.sign_in.knows(self._session(headers)):
@@ -113,7 +115,7 @@ class LocalOnly:
         return (
             None
             if is_own(headers, f"http://{hosts[0]}")
-            else PlainTextResponse("This request is not from our pages.\n", 403)
+            else PlainTextResponse("This request does not come from Whet's pages.\n", 403)
         )
 
     def _sign_in(self, scope: Scope) -> Response:

@@ -72,7 +72,7 @@ def test_the_record_is_proved(whet: Whet, tmp_path: Path) -> None:
     assert whet("guard", "log", "--verify").stderr == "Nothing has been decided yet.\n"
     whet("create", "one", "--description", "Does one. Use it.", "--body", "Do.\n")
     run = whet("guard", "log", "--verify")
-    assert (run.returncode, len(run.stdout), run.stderr) == (0, 65, "The record is intact: 1 record.\n")
+    assert (run.returncode, len(run.stdout), run.stderr) == (0, 65, "The log is intact: 1 record.\n")
     connection = sqlite3.connect(tmp_path / "state" / "state.db")
     with connection:
         connection.execute("UPDATE audit SET verdict = 'dangerous'")

@@ -177,7 +177,7 @@ def test_a_shadowed_skill_that_a_client_loads_is_listed(whet: Whet, home: Path, 
     assert f"cursor         does not load it: hidden by {mine}" in lines
     assert any(line.startswith(f"hidden         {mine.parent} (user) has this name") for line in lines)
     told = [(note["code"], note["message"]) for note in json.loads(whet("doctor", "--json").stdout)["report"]]
-    message = f"{mine.parent} (user) has this name and takes precedence. Claude Code loads this skill all the same."
+    message = f"{mine.parent} (user) has this name and takes precedence. Claude Code still loads this skill."
     assert [(code, text) for code, text in told if code in ("shadowed", "client-elsewhere")] == [("shadowed", message)]
 
 

@@ -45,7 +45,7 @@ def test_a_run_from_the_command_line(
     code, out, err = whet("run", "worker", "--model", f"recorded:{cassette}", "--", "go")
     name = out.split()[1]
     assert code == 1
-    assert f"hint: Go on with `whet run --resume {name} --approve 1`." in err
+    assert f"hint: Continue with `whet run --resume {name} --approve 1`." in err
     assert err.splitlines()[:5] == [
         f"Run {name}: worker with recorded:{cassette}, sandbox {levels()[0].name}.",
         "allow  Bash git log --oneline -- nothing",

@@ -190,7 +190,7 @@ def test_hooks_can_be_taken_out_and_put_in_again(world: World, name: str) -> Non
     world.connect(name, hooks=False)
     assert [data for data in contents(world.home).values() if b"--client" in data] == []
     assert world.plan(name, hooks=False).is_empty and world.plan(name).is_empty
-    left = LeftOut("hooks", "They were not wanted; `--hooks` adds them.")
+    left = LeftOut("hooks", "You left them out; `--hooks` adds them.")
     assert left in world.plan(name).left_out
     world.connect(name, MOVED)
     assert [data for data in contents(world.home).values() if b"--client" in data] == []

@@ -385,7 +385,7 @@ def _left_out(client: Connection, changes: Iterable[Change], *, here: bool, hook
         why = f"A project's configuration gets only the MCP server; `whet connect {client.name}` adds hooks for you."
         yield LeftOut("hooks", why)
     elif not hooks:
-        yield LeftOut("hooks", "They were not wanted; `--hooks` adds them.")
+        yield LeftOut("hooks", "You left them out; `--hooks` adds them.")
     else:
         for why in client.limits:
             yield LeftOut("skills with your message", why)

@@ -237,7 +237,7 @@ def name_problem(name: str, evidence: Evidence) -> str:
     if len(parts) > _WORDS + 1:
         return f"it has more than {_WORDS + 1} words"
     if odd := next((word for word in parts if word in _ODD_WORDS or word in _known("small")), ""):
-        return f"'{odd}' belongs into a sentence, not into a name"
+        return f"'{odd}' belongs in a sentence, not in a name"
     if _NUMBERED.search(name) or {"anthropic", "claude"} & set(parts):
         return "it names a single case or a product"
     if values_in(name.replace("-", " "), evidence) or values_in(name, evidence):

@@ -317,7 +317,8 @@ def written_by(distillation: Distillation, model: Model, existing: str = "") -> 
         told = f"The skill is an outline, made without {model.name} ({error.code}{cost}): {error.message}"
         return distillation._replace(warnings=(*distillation.warnings, told))
     if written is None:
-        told = f"The skill is an outline: nothing that {model.name} wrote held. {' '.join(helped.refused[:3])}".rstrip()
+        told = f"The skill is an outline: Whet could not accept what {model.name} wrote."
+        told = " ".join((told, *helped.refused[:3]))
         return distillation._replace(warnings=(*distillation.warnings, told))
     return distillation._replace(written=written, help=helped)
 

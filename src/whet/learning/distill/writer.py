@@ -211,7 +211,7 @@ class Ground:
             return f"{quote(strange)} is not in the session" if strange else ""
         found = next((str(one) for one in _BRACES.findall(code) if one not in self._code), "")
         if found or (_ANGLES.search(code) and code not in self._code):
-            return f"{quote(found or 'a name in angles')} is a placeholder; write an input as $NAME"
+            return f"{quote(found or 'a name in angle brackets')} is a placeholder; write an input as $NAME"
         known = {*inputs, *_ALWAYS, *_ASSIGNED.findall(code)}
         loose = [name for name in _VARIABLE.findall(code) if name not in known and f"${name}" not in self._code]
         if loose and not any(f"${{{name}" in self._code for name in loose):

@@ -76,7 +76,7 @@ def eval_skill(
     NotFoundError `no-output-evals`, RefusedError `no-sandbox`, ModelError where not a single run came to anything.
     """
     if against not in AGAINST:
-        raise UsageError("bad-against", f"{against!r} cannot be compared with.", hint="Use none or old.")
+        raise UsageError("bad-against", f"Whet cannot compare with {against!r}.", hint="Use none or old.")
     subject = subject_at(workspace, name)
     found = subject.evals()
     budget, judge = Budget(tokens=tokens), grader or model
@@ -189,7 +189,7 @@ def _problem(answer: Evaluation, least: float | None) -> Note | None:
         message = f"With {answer.name} the pass rate is {rate:.2f}; with {what} it is {other:.2f}."
         return Note("eval-worse", "error", message, "Look at the expectations marked worse-with-skill.")
     if least is not None and rate < least - 1e-9:
-        message = f"The pass rate of {answer.name} is {rate:.2f}, not {least:.2f}."
+        message = f"The pass rate of {answer.name} is {rate:.2f}, below the minimum of {least:.2f}."
         hint = "Look at the expectations that are not met, and improve the skill."
         return Note("below-minimum", "error", message, hint)
     return None

@@ -102,7 +102,7 @@ def collect_evals(workspace: Workspace, path: str, results: str, run: Callable[[
     card = next((card for card in cards if os.path.realpath(card.directory) == place), None)
     tree = read_tree(directory)
     if card is None or tree is None:
-        message = f"{directory} is not a skill of the library, beside which it would be measured."
+        message = f"{directory} is not in the library, so Whet cannot measure it among your other skills."
         hint = f"Pass its directory: `--root {os.path.dirname(directory)}`."
         raise NotFoundError("skill-not-found", message, hint=hint, path=directory)
     own, files, triggers = digest_of(tree), {}, None

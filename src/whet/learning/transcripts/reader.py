@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 KNOWN = (
     "a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode or Cline, an export of Hermes,"
-    " messages of OpenAI or Anthropic (JSON or JSONL), Markdown with the speakers as headings, a recording of whet"
+    " messages of OpenAI or Anthropic (JSON or JSONL), Markdown with the speakers as headings, a Whet recording"
 )
 _LOOKED_AT = 200
 """Lines in which the format is looked for."""
-_TOO_LONG = "is longer than 32 MiB, and only records, one a line, may be"
+_TOO_LONG = "is longer than 32 MiB; only a file with one record per line may be longer"
 _HEAD = 4_096
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh", b"\xfd7zXZ")
 _DATABASE = b"SQLite format 3\0"

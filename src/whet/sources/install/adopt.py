@@ -105,7 +105,7 @@ def _named(skills: Mapping[str, str], name: str) -> list[str]:
 def _unknown(installer: Installer, name: str, known: Sequence[str]) -> NotFoundError:
     near = list(closest(name, known, 3))
     hint = f"Did you mean {near[0]}?" if near else "`whet sources adopt --dry-run` lists what can be adopted."
-    message = f"{installer.root} has no unmanaged skill {name!r}, and neither have the other directories of skills."
+    message = f"{installer.root} has no unmanaged skill {name!r}, and neither do the other directories of skills."
     return NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
 
 

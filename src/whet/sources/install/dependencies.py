@@ -147,7 +147,9 @@ def add_needed(planner: Planner, packages: Sequence[Fetched]) -> None:
 
 def _too_many() -> InvalidError:
     message = f"Together they need more than {MAX_NEEDED} other skills, or the needs are more than {MAX_DEPTH} deep."
-    return InvalidError("too-many-dependencies", message, hint="Install what it needs yourself, if you know it.")
+    return InvalidError(
+        "too-many-dependencies", message, hint="If you trust them, install the skills that it needs yourself."
+    )
 
 
 def _want(installer: Installer, package: Fetched, need: SkillNeed) -> Wanted:
@@ -159,7 +161,9 @@ def _want(installer: Installer, package: Fetched, need: SkillNeed) -> Wanted:
     vouched = ("local", "trusted") if is_local(origin) else ()
     if is_local(ref) and installer.trust_in(package) not in vouched:
         message = f"{package.offer.name} names {shown(ref)}, a place on this machine."
-        raise RefusedError("dependency-source", message, hint="Install it from there yourself, if you know it.")
+        raise RefusedError(
+            "dependency-source", message, hint="If you trust that directory, install it from there yourself."
+        )
     installer.reach.web.check_told(ref.location)
     return Wanted(ref, () if ref.path or ref.kind in _REGISTRIES else (need.name,))
 

@@ -351,7 +351,7 @@ class Planner:
             return step
         if self.installer.machine.trusted_keys is not None:
             return step._replace(state="blocked", reason=reason, code=MACHINE, hint=MACHINE_HINT)
-        hint = "Ask its author for the key. `whet keys trust KEY NAME` lets it count from now on."
+        hint = "Ask its author for the key. `whet keys trust KEY NAME` trusts it from then on."
         return step._replace(state="ask", reason=reason, code=code, hint=hint)
 
     # install
@@ -460,7 +460,7 @@ class Planner:
         if held := self.installer.held_back(offer):
             return f"Held back: {held}; {name_offer(offer)} is installed instead."
         if offer.security and self.installer.too_young(offer, self.installer.trust_in(package), fixes=False):
-            return f"The hub marks it as a security fix, so it need not wait: {offer.security}"
+            return f"The hub marks it as a security fix, so it does not have to wait: {offer.security}"
         return ""
 
     def in_the_way(self, path: str, name: str, local: Tree | None, new: Tree) -> str:

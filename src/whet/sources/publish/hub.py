@@ -122,8 +122,10 @@ def _wait_until_served(web: Web, version: Version, location: str, token: str) ->
         if served.digest != version.digest:
             raise mismatch(f"the hub serves {served.digest}, but took {version.digest}")
         return
-    message = f"The hub took {version.name} {version.version} and does not serve it yet."
-    raise FailedError("not-served", message, hint="Publish it again in a minute; that changes nothing if it is there.")
+    message = f"The hub accepted {version.name} {version.version} but does not serve it yet."
+    raise FailedError(
+        "not-served", message, hint="Publish it again in a minute; if the hub has it by then, nothing changes."
+    )
 
 
 def _version_url(location: str, owner: str, name: str, version: str) -> str:

@@ -105,7 +105,7 @@ class Published(NamedTuple):
     """What was checked before publishing."""
 
     def to_json(self) -> Json:
-        """The answer as JSON; of a hub, without what only a repository or a directory has."""
+        """The answer as JSON; for a hub, without the fields of a repository or a directory."""
         answer = answer_json(self)
         if self.kind == "hub":
             for name in ("revision", "branch", "pushed", "removed"):

@@ -63,7 +63,7 @@ def log_in_with_browser(location: str, label: str, web: Web, show: Callable[[str
         raise RefusedError("login-failed", "The answer belongs to another login.", hint="Log in again.")
     if "code" not in answer:
         said = clean_text(answer.get("error_description") or answer.get("error") or "The hub sent no code.", 200)
-        raise RefusedError("login-failed", f"The hub did not let you in: {said}", hint="Ask the hub's operator.")
+        raise RefusedError("login-failed", f"The hub refused the login: {said}", hint="Ask the hub's operator.")
     body = {"code": answer["code"], "code_verifier": verifier, "label": label}
     return _ask_token(location, "login/token", body, web)
 

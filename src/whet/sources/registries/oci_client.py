@@ -169,7 +169,7 @@ class Repository:
         answer = Answer(parse_json(response.body, response.url), "the answer with a token", response.url)
         token = answer.text("token" if "token" in answer else "access_token")
         if not (token.isascii() and token.isprintable()) or " " in token:
-            raise bad_response("The token is not one.")
+            raise bad_response("The answer has no valid token.")
         return f"Bearer {token}"
 
 

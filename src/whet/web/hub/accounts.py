@@ -92,7 +92,7 @@ async def _return(asked: Asked) -> Response:
     if not state or not hmac.compare_digest(state.encode(), asked.query("state").encode()):
         raise RefusedError("login-failed", "This sign-in was not begun in this browser, or is over.", hint="Try again.")
     if asked.query("error"):
-        message = asked.query("error_description") or "The provider did not let you in."
+        message = asked.query("error_description") or "The provider refused the login."
         raise RefusedError("login-failed", message, hint="Try again.")
     granted = await asked.work(redeem, asked.hub, asked.query("code"), verifier, LABEL)
     response = await _let_in(asked, granted, "/")
