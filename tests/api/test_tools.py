@@ -229,8 +229,18 @@ def test_what_is_nested_too_deep_is_answered(library: Library, levels: int) -> N
             "page is 0, not a number of at least 1.",
             "The page to read (default 1).",
         ),
-        ("skills_list", {"limit": True}, "limit is True, not a number of at least 1.", f"At most; {LISTED}."),
-        ("skills_list", {"limit": 1.5}, "limit is 1.5, not a number of at least 1.", f"At most; {LISTED}."),
+        (
+            "skills_list",
+            {"limit": True},
+            "limit is True, not a number of at least 1.",
+            f"At most this many; default {LISTED}.",
+        ),
+        (
+            "skills_list",
+            {"limit": 1.5},
+            "limit is 1.5, not a number of at least 1.",
+            f"At most this many; default {LISTED}.",
+        ),
         (
             "skill_feedback",
             {"name": "x", "outcome": "good"},

@@ -62,7 +62,7 @@ def test_what_is_changed_added_removed_or_linked_is_seen() -> None:
 def test_another_key_cannot_be_named_afterwards() -> None:
     forged = bundle(signed(key=OTHER))
     forged["verificationMaterial"]["publicKey"]["hint"] = str(public_key(KEY))
-    assert "did not make it" in refused({**TREE, NAME: Item(json.dumps(forged).encode())})
+    assert "did not sign it" in refused({**TREE, NAME: Item(json.dumps(forged).encode())})
 
 
 def test_a_signature_of_another_tool_counts_for_whoever_has_its_key() -> None:
