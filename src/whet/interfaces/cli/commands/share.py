@@ -138,19 +138,23 @@ def configure_publish(parser: Parser) -> None:
     parser.option("--git", metavar="REPO", default="", text="The address or the directory of a git repository.")
     parser.option("--index", metavar="DIR", default="", text="A directory served by a web server.")
     parser.option("--hub", metavar="ADDRESS", default="", text="A hub.")
-    parser.option("--evals", text="With --hub: run the skill's trigger evals and publish the results with it.")
-    text = "The results that `whet learn eval --out` wrote; a hub shows them."
-    parser.option("--eval-results", metavar="DIR", default="", text=text)
+    parser.option("--oci", metavar="HOST/REPO", default="", text="A repository in an OCI registry; :TAG is optional.")
     text = "Publish although tests or evals fail, or evals were not run. The reason is recorded."
     parser.option("--allow-failing", metavar="REASON", text=text)
-    parser.option("--oci", metavar="HOST/REPO", default="", text="A repository in an OCI registry; :TAG is optional.")
-    parser.option("--owner", metavar="O", default="", text="The owner on the hub.")
-    parser.option("--branch", metavar="B", default="", text="The branch (default: the repository's default branch).")
-    parser.option("--into", metavar="PATH", default="skills", text="The directory in the repository (default skills).")
-    parser.option("--message", metavar="M", default="", text="The commit's message.")
-    parser.option("--prune", text="Remove files from the web directory that its index no longer lists.")
-    parser.option("--push", text="Also push the commit of a working copy.")
-    parser.option("--no-push", text="Only show what would change in the remote repository.")
+    text = "Use the eval results that `whet learn eval --out` wrote; a hub shows them."
+    parser.option("--eval-results", metavar="DIR", default="", text=text)
+    parser.option(
+        "--branch", metavar="B", default="", text="Git: the branch (default: the repository's default branch)."
+    )
+    parser.option(
+        "--into", metavar="PATH", default="skills", text="Git: the directory in the repository (default skills)."
+    )
+    parser.option("--message", metavar="M", default="", text="Git: the commit's message.")
+    parser.option("--push", text="Git: also push the commit of a working copy.")
+    parser.option("--no-push", text="Git: only show what would change in the remote repository.")
+    parser.option("--prune", text="Web directory: remove files that the index no longer lists.")
+    parser.option("--owner", metavar="O", default="", text="Hub: the owner.")
+    parser.option("--evals", text="Hub: run the skill's trigger evals and publish the results with it.")
 
 
 def run_publish(context: Context, options: Namespace) -> Answer:
