@@ -114,21 +114,9 @@ def test_a_word_that_only_tells_editions_apart_tells_nothing() -> None:
     assert score("v2", "old") > 1.5 * score("subtitles", "thumbnails")
 
 
-def test_a_copy_that_has_grown_is_found_by_what_it_still_says_word_for_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = " ".join(
-        f"Enter account {number} and compare it with column {chr(64 + number) * 2}." for number in range(1, 20)
-    )
-    more = " ".join(f"Chapter{number} explains the rule for depreciation{number}." for number in range(60))
-    texts = {
-        "taxes": TAXES._replace(body=TAXES.body + steps),
-        "year-end": Texts(
-            "taxes-year-end", f"{TAXES.description} {LETTERS.description}", f"{steps}\n{TAXES.body}\n{more}"
-        ),
-        "x": LETTERS,
-    }
-    assert names(near_duplicates(texts)) == [("taxes", "year-end")]
-    monkeypatch.setattr(similarity, "_COPIED", 2.0)
-    assert near_duplicates(texts) == ()
+def test_a_copy_under_the_name_of_a_sibling_is_found() -> None:
+    texts = {"taxes": TAXES, "taxes-mine": TAXES._replace(name="quarterly-taxes-mine"), "x": LETTERS}
+    assert names(near_duplicates(texts)) == [("taxes", "taxes-mine")]
 
 
 def test_unrelated_skills_are_not_alike_even_alone_in_a_library() -> None:

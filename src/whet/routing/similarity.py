@@ -1,20 +1,18 @@
 """How alike the skills of a library are, judged on name, description and body together.
 
-Three things are compared, and what speaks most for a pair counts:
+Two things are compared, and what speaks more for a pair counts:
 
 - what two skills say themselves: the cosine between their terms, where a term weighs more the rarer it is in the
   library and the more often it is said, and twice as much in the name and the description. That is what tells
   duplicates from siblings made from one template;
 - what the skills around them say: each skill's terms together with those of its nearest skills, less what the two
   would say for each other. Two skills for one job that were written in other words have the same skills around them.
-  This counts for half, so that it takes words of their own to make a pair;
-- what they say word for word: the part of the shorter text's runs of three words that the other one has too. That
-  finds a copy that has grown since.
+  This counts for half, so that it takes words of their own to make a pair.
 
 Then the names are looked at. Siblings of one family share a word of their names and many of their texts, and have the
 same skills around them, but each is called after something that the others never mention; two skills for one job
 mention what the other one is called after, one of them at least. What is not mentioned takes away more than half of a
-sibling's score, unless one is a copy of the other.
+sibling's score, unless the two say the same.
 
 Not every skill is compared with every other. Each looks for those that share its most telling terms, and of a term
 that very many share it looks only at the nearest by their order, so that the work grows with the number of skills and
@@ -59,13 +57,8 @@ _NEAREST = 8
 """Skills that speak for a skill."""
 _FAR = 0.1
 """The cosine up to which a skill does not speak for another."""
-_COPIED = 0.3
-"""The cosine from which on it is looked whether one text stands in the other."""
-_SLACK = 30
-"""Added to the number of a text's runs of words, or a few that coincide would make a short text a copy."""
-_SAME, _GROWN = 0.85, 0.75
-"""The part of the longer text's runs that makes two texts the same whatever they are called, and the part of the
-shorter one's that makes the longer one a copy that has grown; templates stay below."""
+_SAME = 0.9
+"""The cosine from which on two skills say the same, whatever they are called; templates stay below."""
 _SIBLINGS, _STRANGERS = 0.6, 0.1
 """What is taken away when neither mentions what the other one is called after: if a word of their names is the same, as
 in a family of siblings, and if none is."""
@@ -104,7 +97,6 @@ class Similarity:
         self._users = users[0] + users[1]
         remember = lru_cache(maxsize=_REMEMBERED)
         self._heard = remember(self._hear)
-        self._runs = remember(self._read_runs)
         self._mentioned = remember(self._read_mentioned)
         self.pairs = {pair: self._cosine(*pair) for pair in self._candidates()}
         """Pairs of places that are worth a look, the smaller first, and their cosines."""
@@ -117,11 +109,10 @@ class Similarity:
         """
         pair = (one, other) if one < other else (other, one)
         own = self.pairs[pair] if pair in self.pairs else self._cosine(*pair)
-        copied, same = self._copied(*pair) if own >= _COPIED else (0.0, False)
-        share = 1.0 if same else self._mentions(*pair)
-        if max(copied, (1 + own) / 2) * share < least:
+        share = 1.0 if own >= _SAME else self._mentions(*pair)
+        if (1 + own) / 2 * share < least:
             return 0.0
-        found = max(own, copied, (own + self._around(*pair, own)) / 2) * share
+        found = max(own, (own + self._around(*pair, own)) / 2) * share
         return min(1.0, round(found, 3))
 
     def evidence(self, one: int, other: int) -> tuple[str, ...]:
@@ -197,19 +188,6 @@ class Similarity:
         if len(found) > _HEARD:
             found = {term: found[term] for term in nsmallest(_HEARD, found, key=lambda term: (-found[term], term))}
         return found, sum(weight * weight for weight in found.values()), _dot(own, found)
-
-    def _copied(self, one: int, other: int) -> tuple[float, bool]:
-        """How much of the shorter text stands word for word in the longer one, and whether that makes it a copy."""
-        mine, theirs = self._runs(one), self._runs(other)
-        both, shorter, longer = len(mine & theirs), *sorted((len(mine), len(theirs)))
-        copied = both / (shorter + _SLACK)
-        return copied, copied >= _GROWN or both >= _SAME * longer > 0
-
-    def _read_runs(self, at: int) -> set[int]:
-        """Every three words in a row, as one number."""
-        base, said = len(self._vocabulary), self._said[at].terms
-        runs = zip(said, said[1:], said[2:], strict=False)
-        return {(first * base + second) * base + third for first, second, third in runs}
 
     def _mentions(self, one: int, other: int) -> float:
         """What is left of a score for how much each skill mentions of what only the other one is called after.
