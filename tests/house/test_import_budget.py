@@ -212,8 +212,8 @@ HOOK = PROMPT.partition("assert")[0].replace("help me to write a skill", ASKED)
 COSTS = {
     "list": Cost(command("list"), 49, 10, 2, 115, 0),
     "show": Cost(command("show", "skill-07"), 84, 44, 6, 152, 7),
-    "find": Cost(command("find", ASKED), 82, 49, 4, 161, 20),
-    "hook": Cost(HOOK, 87, 54, 8, 198, 54),
+    "find": Cost(command("find", ASKED), 73, 36, 4, 156, 20),
+    "hook": Cost(HOOK, 85, 54, 8, 196, 50),
     "mcp": Cost(GREETING, 11, 44, 0, 0, 0),
 }
 """What the commands that people and clients wait for may cost in a library of thirty skills that is known. Lower a

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import UsageError, WhetError
 from whet.notes import Note
 from whet.routing.similarity import Similarity
-from whet.routing.texts import Texts, texts_of
+from whet.routing.texts import Texts, texts_of, texts_of_card
 from whet.skill.terms import filler_terms, plain_terms, spell, stem
 from whet.values import Json, as_json
 
@@ -187,7 +187,7 @@ class _Shelf:
             return texts_of(self._workspace.open(card).skill)
         except WhetError as error:
             self.problems.append(Note.from_error(error, "warning", skill=name, path=card.path))
-            return Texts(card.name, card.description, "", card.when)
+            return texts_of_card(card)
 
     def all_texts(self) -> dict[str, Texts]:
         """What every skill says."""

@@ -293,14 +293,13 @@ def _silent(card: Card, reason: Note) -> Note:
 
 def _keys(feedback: Feedback, workspace: Workspace, name: str) -> Sequence[str]:
     """What a skill has feedback by. Raises NotFoundError for one that neither is there nor has any."""
-    from whet.skill.names import key
-
     if name == NO_SKILL:
         return (NO_SKILL,)
     try:
         return workspace.find(name)[0].known_as[:2]
     except WhetError:
-        known = [skill for skill in feedback.all_marks() if key(name) in (skill, key(skill.rpartition("/")[2]))]
+        own = name_key(name)
+        known = [skill for skill in feedback.all_marks() if own in (skill, name_key(skill.rpartition("/")[2]))]
         if not known:
             raise
         return known

@@ -25,7 +25,7 @@ from whet.notes import Note, Progress
 from whet.routing.index import Index
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
-from whet.routing.texts import Texts, texts_of
+from whet.routing.texts import texts_of, texts_of_card
 from whet.store.database import MEMORY
 from whet.store.failures import os_failures
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from whet.library.workspace import Snapshot, Workspace
     from whet.routing.feedback import Feedback
     from whet.routing.router import Found
+    from whet.routing.texts import Texts
     from whet.store.database import Database
 
     T = TypeVar("T")
@@ -163,7 +164,7 @@ class IndexManager:
         """An index of what the cards of these skills say."""
         if self._sketch is None or self._sketch[0] is not catalogue:
             router = self._sketch[1] if self._sketch else Router(MEMORY)
-            cards = ((str(card.id), _stamp(card, ""), partial(_card_texts, card)) for card in catalogue.cards)
+            cards = ((str(card.id), _stamp(card, ""), partial(texts_of_card, card)) for card in catalogue.cards)
             router.update(Indexed(*card) for card in cards)
             self._sketch = catalogue, router
         return self._sketch[1]
@@ -321,10 +322,6 @@ def _not_indexed(failed: Sequence[tuple[str, str]], catalogue: Catalogue) -> Ite
         card = cards[key]
         message = f"{card.full_name} is not searchable: {sentence}"
         yield Note("not-indexed", "warning", message, "Make it readable.", skill=card.full_name, path=card.path)
-
-
-def _card_texts(card: Card) -> Texts:
-    return Texts(card.name, card.description, "", card.when)
 
 
 def _stamp(card: Card, mark: str) -> str:

@@ -268,18 +268,8 @@ _MARKS = ("$", "/", "`", "skill")
 _DECLINING = tuple(
     f"-{words}-{article}"
     for words in (
-        "not",
-        "not-use",
-        "not-using",
-        "don-t-use",
-        "dont-use",
-        "never-use",
-        "instead-of",
-        "rather-than",
-        "other-than",
-        "except",
-        "without",
-        "without-using",
+        *("not", "not-use", "not-using", "don-t-use", "dont-use", "never-use", "instead-of", "rather-than"),
+        *("other-than", "except", "without", "without-using"),
     )
     for article in ("", "the-")
 )
@@ -343,8 +333,9 @@ class Explainer:
             told.append(f"its text has {_quoted(bodied)}")
         if around := self._around(at):
             told.append(f"the context has {_quoted(around)}")
+        place, has = given.asked.terms.index, given.table.found[at]
         guesses = given.asked.guessed.items()
-        told += [f"'{word}' taken for '{other}'" for word, other in guesses if self._has(at, word)]
+        told += [f"'{word}' taken for '{other}'" for word, other in guesses if place(word) in has]
         if judged.excluded[at] > _EXCLUDING:
             told.append(f"but it says it is not for {_quoted(self._excluded(at))}")
         if judged.example[at] < 0:
@@ -382,9 +373,6 @@ class Explainer:
         against = self._given.rows[at].against
         pairs = zip(asked.terms[: asked.own], asked.numbers, strict=False)
         return list(dict.fromkeys(self._spelling(term) for term, number in pairs if number in against))[:_SHOWN]
-
-    def _has(self, at: int, term: str) -> bool:
-        return self._given.asked.terms.index(term) in self._given.table.found[at]
 
     def _spelling(self, term: str) -> str:
         return self._spelled.get(term, term)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from whet.library.card import Card
     from whet.skill.dialects import Words
     from whet.skill.model import Skill
 
@@ -41,6 +42,11 @@ def texts_of(skill: Skill | Words) -> Texts:
         skill.triggers,
         skill.tags,
     )
+
+
+def texts_of_card(card: Card) -> Texts:
+    """What the card of a skill has of them."""
+    return Texts(card.name, card.description, "", card.when)
 
 
 _ALIKE = 0.6

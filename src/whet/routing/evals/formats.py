@@ -40,7 +40,7 @@ _MAX_NOTES = 100
 _DEEPEST = 12
 EXAMPLES = "prompts/examples/"
 """Where packages keep example prompts, one in a file; each is a message for its skill."""
-_FOLDERS = ("evals/", "eval/", "tests/", "", EXAMPLES)
+FOLDERS = ("evals/", "eval/", "tests/", "", EXAMPLES)
 _PATTERNS = ("*trigger*eval*", "eval[-_]queries*", "trigger*", "evals.*")
 _AT_THE_ROOT = 2
 """How many of the patterns are telling enough for a file beside SKILL.md."""
@@ -73,11 +73,11 @@ def find_files(names: Iterable[str]) -> list[str]:
         prefix = f"{folder}/" if folder else ""
         lowered = file.casefold()
         if prefix == EXAMPLES and lowered.endswith(".json"):
-            found.append((_FOLDERS.index(prefix), 0, name))
-        elif prefix in _FOLDERS and lowered.endswith(_ENDINGS):
+            found.append((FOLDERS.index(prefix), 0, name))
+        elif prefix in FOLDERS and lowered.endswith(_ENDINGS):
             rank = next((at for at, shape in enumerate(_PATTERNS) if fnmatchcase(lowered, shape)), None)
             if rank is not None and (prefix or rank < _AT_THE_ROOT):
-                found.append((_FOLDERS.index(prefix), rank, name))
+                found.append((FOLDERS.index(prefix), rank, name))
     return [name for *_, name in sorted(found)]
 
 

@@ -18,7 +18,7 @@ from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
 from whet.library.catalogue import find
 from whet.library.files import open_beneath, read_descriptor, read_file
 from whet.notes import Note
-from whet.routing.evals.formats import EXAMPLES, FORMS, MAX_BYTES, Case, Cases, find_files, read_cases
+from whet.routing.evals.formats import EXAMPLES, FOLDERS, FORMS, MAX_BYTES, Case, Cases, find_files, read_cases
 from whet.routing.evals.judge import RANKS, Judge, Judged, Tier, judged
 from whet.routing.evals.suggestions import suggest as suggestions_of
 from whet.skill.names import key as name_key
@@ -250,7 +250,6 @@ def _shown(message: str) -> str:
     return message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
 
 
-_FOLDERS = ("evals", "eval", "tests", "", EXAMPLES.rstrip("/"))
 _OUTPUT_EVALS = "evals."
 """How the name of a file begins that may hold evals of another kind only."""
 
@@ -425,12 +424,12 @@ def _read(data: bytes, card: Card, name: str, path: str) -> Cases | None:
 def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Note]]:
     """The files of a skill that may hold evals, with their content, or with what keeps it from being read."""
     names: list[str] = []
-    for folder in _FOLDERS if card.kind == "skill" else ():
+    for folder in FOLDERS if card.kind == "skill" else ():
         try:
             listed = os.listdir(os.path.join(card.directory, folder))
         except OSError:
             continue  # there is no such folder; that the skill itself cannot be listed is the catalogue's to report
-        names += [f"{folder}/{name}" if folder else name for name in listed]
+        names += [f"{folder}{name}" for name in listed]
     for name in find_files(names):
         try:
             descriptor = open_beneath(card.directory, name, bases=bases)
