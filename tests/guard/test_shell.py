@@ -274,3 +274,11 @@ def test_a_name_in_pieces_is_found(name: str, data: st.DataObject) -> None:
     if glue == "$@" and not re.fullmatch(r"[a-z]", name[cut]):
         glue = "''"
     assert found(f"{name[:cut]}{glue}{name[cut:]} -s x\n")["split-command"] == "critical"
+
+
+def test_what_is_left_in_a_start_up_file_is_told_at_its_line() -> None:
+    text = "umask 077\necho 'export ANTHROPIC_BASE_URL=http://llm.gateway.example' >> ~/.zshrc\n"
+    told = {(hit.rule, hit.line, hit.severity) for hit in check(text).hits}
+
+    assert told == {("persist-start", 2, "info"), ("agent-redirect", 2, "critical")}
+    assert found("export ANTHROPIC_BASE_URL=http://localhost:4000 HTTPS_PROXY=http://proxy.corp.example:3128\n") == {}

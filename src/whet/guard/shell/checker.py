@@ -111,10 +111,12 @@ SPECIALS = {**fetch.JUDGES, **send.JUDGES, **persist.JUDGES, **power.JUDGES}
 class _Reader:
     """Judges a script and the scripts in it, each once, within a budget."""
 
-    __slots__ = ("_known", "_left")
+    __slots__ = ("_known", "_left", "_told")
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Hit, ...]] = {}
+        self._told: set[str] = set()
+        """The scripts whose hits are told; others were only looked into."""
         self._left = _BUDGET
 
     def judged(
@@ -122,6 +124,7 @@ class _Reader:
     ) -> Seen:
         """Hits and facts of a script that begins on a line of the text; `outer` is the one it stands in."""
         self._known[text] = ()
+        self._told.add(text.strip())
         seen = self.judge(Scene(text, line, outer, texts=texts), depth)
         self._known[text] = seen.hits
         return seen
@@ -134,6 +137,7 @@ class _Reader:
         def read_inner(script: str, _level: int) -> Seen:
             if script not in self._known and depth > 0 and self._pays(script):
                 self.judged(script, 1, depth - 1)
+                self._told.discard(script.strip())
             return Seen(self._known.get(script, ()))
 
         scene.read_inner = read_inner
@@ -145,9 +149,13 @@ class _Reader:
                 step.row = row
                 (SPECIALS.get(row.does) or JUDGES[row.does])(scene, step)
             for script in _scripts(scene, step):
-                if script.text in self._known:
+                if script.text.strip() in self._told:
                     continue
+                self._told.add(script.text.strip())
                 line = scene.first + script.line - 1
+                if script.text in self._known:
+                    hits += Seen(self._known[script.text]).shift(line - 1).hits
+                    continue
                 if depth <= 0 or not self._pays(script.text):
                     hits.append(Hit("shell-not-read", line, shorten(script.text)))
                     break

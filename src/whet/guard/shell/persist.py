@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_placeholder
+from whet.guard.shell.clients import programs
 from whet.guard.shell.send import remote_host
 from whet.guard.tables import shape, words
 from whet.guard.taint.mark import NO_MARKS, Mark
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from whet.guard.shell.flow import Scene, Step
 
-_MOVERS = frozenset(("cp", "mv", "ln", "rsync", "install", "ditto"))
 _RUN_BY_GIT = shape("shell_signs", "run_by_git")
 _HOOKS = expression(r"core\.hookspath|init\.templatedir", re.IGNORECASE)
 _PUSHED = expression(r"remote\.\S{1,80}\.pushurl", re.IGNORECASE)
@@ -31,10 +31,15 @@ def judge_left(scene: Scene, step: Step) -> None:
     for target, appends in step.targets():
         if len(target) < 500:
             text = content or (" ".join(step.texts) if _rules_agent(target) else "")
-            scene.judge_file(target, text, _marks(step), appends=appends, moved=step.name in _MOVERS)
+            scene.judge_file(target, text, _marks(step), appends=appends, moved=step.name in programs("movers"))
     for name, value in step.command.assignments:
         if name in _RUN_BY_SHELLS and scene.is_bad(value.text):
             scene.hit("persist-start", "critical", name)
+        host = host_of(value.text) if name in words("manifests", "bases") and "://" in value.text else None
+        if host is not None and host.kind not in ("loopback", "private", "known") and not is_placeholder(host.name):
+            odd = host.shady or (value.text.startswith("http:") and "PROXY" not in name.upper())
+            if odd or "PROXY" not in name.upper():
+                scene.hit("agent-redirect", "critical" if odd else "warn", host.name)
 
 
 def _rules_agent(path: str) -> bool:
@@ -46,7 +51,7 @@ def _marks(step: Step) -> frozenset[Mark]:
     marks = set()
     if step.fetched is not None:
         marks.add(step.fetched)
-    if step.decoded and step.name not in _MOVERS:
+    if step.decoded and step.name not in programs("movers"):
         marks.add(Mark("decoded", "a decoder"))
     return frozenset(marks)
 
