@@ -19,10 +19,11 @@ from whet.guard.places import hints_in, places
 from whet.guard.tables import api
 from whet.guard.taint.call import Call, Row
 from whet.guard.taint.commands import PRIVATE
-from whet.guard.taint.execute import judge_started, run_program, run_shell, run_words
+from whet.guard.taint.execute import run_program, run_shell
+from whet.guard.taint.files import plain_path
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
-from whet.guard.taint.network import Judgement, judge_request
+from whet.guard.taint.network import judge_request
 from whet.guard.taint.secret import secret_key
 from whet.guard.taint.value import NOTHING, Value, union
 
@@ -46,6 +47,8 @@ class Statement(NamedTuple):
     runs: bool
 
 
+LONGEST = 20_000
+"""Characters of a text that are kept."""
 LARGEST = 100_000
 """Characters of a program that are followed."""
 
@@ -94,7 +97,8 @@ def _own(text: str, names: frozenset[str], hints: Collection[str]) -> frozenset[
     marks |= {mark for name in VARIABLE.findall(text) if (mark := secret_key(name)) is not None}
     if FETCHES.search(text):
         url = URL.search(text)
-        marks.add(Mark("fetched", "the network", url[0][:300] if url else ""))
+        near = url is not None and host_of(url[0]).near
+        marks.add(Mark("served" if near else "fetched", "the network", url[0][:300] if url else ""))
     if DECODES.search(text):
         marks.add(Mark("decoded", "a decoder"))
     return frozenset(marks)
@@ -153,12 +157,12 @@ class _Flow(Judges):
         """The texts of names that are one text wherever they are."""
         self.connections: dict[str, str] = {}
         """The names of connections, each with the address that it leads to."""
-        self.paths: dict[str, Mark] = {}
-        """Texts and names of files that something fetched was written to."""
         self.opened: dict[str, frozenset[str]] = {}
         """What a handle was opened with."""
         self.parameters: dict[str, list[str]] = {}
         self.changed = False
+        self.first = True
+        """Whether it is gone through for the first time."""
 
     def run(self) -> Seen:
         """Go through it until nothing new is learned."""
@@ -171,6 +175,7 @@ class _Flow(Judges):
                 self._statement(row)
             if not self.changed:
                 break
+            self.first = False
         self.check_together()
         return Seen(tuple(self.hits.values()), tuple(self.facts.values()))
 
@@ -179,31 +184,41 @@ class _Flow(Judges):
         marks = self._marks(row) | self._printed(row)
         found = ASSIGNED.match(row.text)
         if found:
-            left = NAME.findall(found[1].split("[")[0])[:8]
-            address = URL.search(found[2])
+            left, right = NAME.findall(found[1].split("[")[0])[:8], found[3]
+            address = URL.search(right)
             for name in left:
                 self._learn(row.inside, name, marks)
                 if address is not None:
                     self.addresses.setdefault(name, address[0])
-            if left and CONNECTS.search(found[2]):
-                goal = next((text for text in _texts(found[2]) if GOAL.fullmatch(text)), "")
+            if left and CONNECTS.search(right):
+                goal = next((text for text in _texts(right) if GOAL.fullmatch(text)), "")
                 self.connections.setdefault(left[0], f"tcp://{goal}" if goal else "")
-            if len(left) == 1 and STRING.fullmatch(bare := found[2].strip(" ;")):
-                known = self.constants.setdefault(left[0], bare[1:-1])
-                self.constants[left[0]] = bare[1:-1] if known == bare[1:-1] else HOLE
-            if left and OPENED.search(found[2]):
-                self.opened[left[0]] = frozenset(_texts(found[2])) | frozenset(NAME.findall(STRING.sub("", found[2])))
+            if len(left) == 1:
+                self._name_text(left[0], self._value(row, right.strip(" ;")), found[2])
+            if left and OPENED.search(right):
+                self.opened[left[0]] = frozenset(_texts(right)) | frozenset(NAME.findall(STRING.sub("", right)))
         if marks:
             self._given(row, marks)
             if RETURNED.match(row.text) or (not found and not row.runs and "=" not in row.text):
                 self._learn("", f"{row.inside}()", marks)
         self._judge(row, marks)
 
+    def _name_text(self, name: str, value: Value, sign: str) -> None:
+        """Keep the text that a name stands for, as long as it is one text, or one that grows."""
+        text, known = value.said, self.constants.get(name)
+        if sign in ("+=", ".=", "<<"):
+            if known is not None and self.first:
+                self.constants[name] = (known + text)[:LONGEST]
+        elif known is None and HOLE not in text:
+            self.constants[name] = text
+        elif known is not None and self.first:
+            self.constants[name] = HOLE
+
     def _given(self, row: Statement, marks: frozenset[Mark]) -> None:
         """Names that get something without an assignment: of loops, handles, receivers and parameters."""
         for looped in LOOPED.finditer(row.text):
             for name in NAME.findall(next((group for group in looped.groups() if group), "")):
-                self._learn(row.inside, name, marks)
+                self._learn(row.inside, name, marks, common=False)
         for handle in HANDLE.finditer(row.text):
             self._learn(row.inside, handle[1], marks)
         if owner := CALLED_ON.match(row.text):
@@ -216,9 +231,9 @@ class _Flow(Judges):
                 for parameter in self.parameters[name]:
                     self._learn(name, parameter, marks)
 
-    def _learn(self, where: str, name: str, marks: frozenset[Mark]) -> None:
+    def _learn(self, where: str, name: str, marks: frozenset[Mark], *, common: bool = True) -> None:
         known = self.names.get((where, name), frozenset())
-        if name not in _COMMON and marks - known:
+        if not (common and name in _COMMON) and marks - known:
             self.names[where, name] = known | marks
             self.changed = True
 
@@ -237,13 +252,16 @@ class _Flow(Judges):
         for given in _commands(row.text) if row.runs or "`" in row.text else ():
             values = [self._value(row, one) for one in given]
             said = " ".join(value.said for value in values)
-            if not union(values) and vocabulary(said).isdisjoint(BUSY):
+            if not union(values) and not self.files and vocabulary(said).isdisjoint(BUSY):
                 continue
-            call = Call("", NOTHING, NOTHING, values, {}, None)
+            call = Call("", NOTHING, NOTHING, values, {}, given)
             call.row = Row(what="rest")
-            several = len(values) > 1 and " " not in values[0].said
-            marks |= (run_program if several else run_shell)(self, call).marks
+            marks |= (run_shell if " " in values[0].said else run_program)(self, call).marks
         return frozenset(mark for mark in marks if mark.kind in PRIVATE)
+
+    def name_words(self, call: Call) -> list[str]:
+        """Say what the words of a command are called in the program."""
+        return [f"${word.strip(' $@&')}" for word in call.node]
 
     def _value(self, row: Statement, given: str) -> Value:
         """A text as a program puts it together: from strings, names and what stands in strings for names."""
@@ -258,7 +276,7 @@ class _Flow(Judges):
                 marks |= self._named(row, " ".join(rest))
             if text is None:
                 marks |= self._named(row, bare)
-                pieces.append(self.constants.get(bare.lstrip("$@"), HOLE) if bare else "")
+                pieces.append(self.constants.get(bare.strip("$@;"), HOLE) if bare else "")
                 continue
             for at, part in enumerate(FILLED.split(_unescaped(text[0][1:-1]))):
                 if at % 2 and (put := self._put_in(row, part, formatted=formatted is not None)) is not None:
@@ -300,17 +318,17 @@ class _Flow(Judges):
         url = found[0] if found else names[0] if names else ""
         keys = frozenset(mark for mark in marks if mark.kind == "key") if HEADER.search(row.text) else NO_MARKS
         sent = frozenset(mark for mark in marks if mark.kind in ("secret", "env", "key"))
-        for one in judge_request(url, sent - keys, keys):
-            self._hit(row, one)
+        self.report(judge_request(url, sent - keys, keys))
 
     def _written(self, row: Statement, mark: Mark) -> None:
+        """Keep what is written, by the texts and the names that may be its path."""
         handles = frozenset[str]().union(*(self.opened.get(name, frozenset()) for name in row.names))
         for text in {*_texts(row.text), *handles}:
             if len(text) > 3 and "://" not in text and ("/" in text or "." in text):
-                self.paths[text] = mark
+                self.files[plain_path(text)] = frozenset((mark,))
         for name in (row.names | handles) - _COMMON - self.parameters.keys():
             if not any(held.kind == mark.kind for held in self._held(row.inside, name)) or name in handles:
-                self.paths.setdefault(name, mark)
+                self.files.setdefault(f"${name}", frozenset((mark,)))
 
     def _run(self, row: Statement, marks: frozenset[Mark]) -> None:
         found = RUNS.search(row.text) or EVALUATES.search(row.text)
@@ -318,21 +336,13 @@ class _Flow(Judges):
             return
         given = row.text[found.end() :]
         first = _split(given, COMMAS)[0]
-        if not STRING.match(first.strip()) or EVALUATES.match(found[0]):
+        evaluates = EVALUATES.match(found[0]) is not None
+        if not STRING.match(first.strip()) or evaluates:
             self._foreign(row, first, marks)
         elif SHELL.match(first.strip()):
             self._foreign(row, given[len(first) :], marks)
-        for text in (
-            first,
-            *(STRING.findall(given) if SHELL.match(first.strip()) or PROGRAM.match(first.strip()) else ()),
-        ):
-            for part in _PARTS.split(text.strip().strip("\"'`([{")):
-                words = [word.strip("\"'") for word in part.split()]
-                for one in [self.paths[words[at]] for at in run_words(words) if words[at] in self.paths]:
-                    self._started(row, one)
-        for name in NAME.findall(STRING.sub("", first))[:6]:
-            if (mark := self.paths.get(name)) is not None:
-                self._started(row, mark)
+        for name in NAME.findall(STRING.sub("", first))[:6] if evaluates else ():
+            self.run_files(self.files.get(f"${name}", NO_MARKS))
 
     def _foreign(self, row: Statement, given: str, marks: frozenset[Mark]) -> None:
         """Is what is run fetched or decoded?"""
@@ -347,26 +357,17 @@ class _Flow(Judges):
             return
         for mark in sorted(inner):
             if mark.kind == "decoded":
-                self._hit(row, Judgement("exec-decoded"))
-            elif mark.kind == "fetched" and not _near(mark.subject):
+                self.hit("exec-decoded")
+            elif mark.kind == "fetched":
                 unknown = not mark.subject or host_of(mark.subject).kind == "known"
-                self._hit(row, Judgement("exec-fetched", "warn" if unknown else None))
-
-    def _started(self, row: Statement, mark: Mark) -> None:
-        if not _near(mark.subject):
-            self._hit(row, judge_started(mark))
+                self.hit("exec-fetched", "warn" if unknown else None)
 
     def evidence(self) -> str:
         """The statement that is judged."""
         return self.row.text
 
-    def _hit(self, row: Statement, one: Judgement) -> None:
-        self.line, self.row = row.line, row
-        self.report([one])
-
 
 _COMMON = api("code", "common")
-_PARTS = expression(r"&&|\|\||[;|&\n]")
 
 
 def _texts(text: str) -> list[str]:
@@ -423,10 +424,6 @@ def _unescaped(text: str) -> str:
     return ESCAPED.sub(r"\1", text) if "\\" in text else text
 
 
-def _near(url: str) -> bool:
-    return bool(url) and host_of(url).near
-
-
 # --- the shapes by which programs of many languages are read ----------------------------------------------------------
 
 
@@ -442,12 +439,12 @@ ASSIGNED = expression(
     r"|return)\s{1,9}){0,3}"
     r"(?:[A-Z][\w.]{0,40}(?:<[^=>\n]{0,60}>)?(?:\[\]){0,2}\s{1,4})?"
     r"([($@%*&]{0,2}[A-Za-z_][\w.\[\]\"'$:]{0,60}(?:\s{0,4},\s{0,4}[$@%*&]{0,2}[A-Za-z_][\w.]{0,60}){0,5})\)?"
-    r"(?:\s{0,4}:\s{0,4}[\w<>:&\[\](), ]{1,60})?\s{0,4}(?::=|\+=|\.=|<{1,2}-|<<|\|\|=|=(?![=~>])|\bto\b)(.{0,2000})$",
+    r"(?:\s{0,4}:\s{0,4}[\w<>:&\[\](), ]{1,60})?\s{0,4}(:=|\+=|\.=|<{1,2}-|<<|\|\|=|=(?![=~>])|\bto\b)(.{0,2000})$",
     re.DOTALL,
 )
 LOOPED = expression(
     r"\bfor\s{0,4}\(?\s{0,4}(?:var|let|auto|final"
-    r"|my)?\s{0,4}(?:[\w<>:]{1,40}\s{1,4})?([$\w]{1,60}(?:\s{0,4},\s{0,4}[$\w]{1,60})?)\s{1,4}"
+    r"|my)?\s{0,4}(?:[\w<>:.]{1,40}(?:,\s{0,4}[\w<>:.]{1,40})?\s{1,4})?([$\w]{1,60}(?:\s{0,4},\s{0,4}[$\w]{1,60})?)\s{1,4}"
     r"(?:in|:=\s{0,4}range|:)\s{1,4}|\bforeach\s{0,4}\(?\s{0,4}(?:my|var|string)?\s{0,4}([$\w]{0,60})"
     r"|\bas\s{1,4}([$\w]{1,60})\s{0,4}\)"
     r"|(?:do|\{)\s{0,4}\|([^|\n]{1,80})\||\brepeat\s{1,4}with\s{1,4}(\w{1,40})\s{1,4}in"
@@ -531,4 +528,3 @@ WRITING_NAMES = _names(WRITES, more="writeBytes writeText write_all DownloadFile
 SHELL = expression(
     r"[\"'](?:/bin/|/usr/bin/)?(?:ba|z|da)?sh[\"']|[\"'](?:cmd(?:\.exe)?|powershell(?:\.exe)?|python3?|node)[\"']"
 )
-PROGRAM = expression(r"[\"'](?:chmod|sudo|open|nohup|start)[\"']")
