@@ -29,7 +29,7 @@ from whet.guard.javascript.values import (
     text_call,
 )
 from whet.guard.tables import api
-from whet.guard.taint.execute import evaluate
+from whet.guard.taint.execute import evaluate, judge_started
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.formats import parsed
 from whet.guard.taint.harm import conclude
@@ -52,7 +52,7 @@ _AGAIN = re.compile(
 )
 _KEYBOARD = expression(r"^(?:iohook|uiohook-napi|uiohook|node-global-key-listener|keylogger\.js|gkm|keysender)\b")
 _FOREIGN = expression(r"https?:", re.IGNORECASE)
-_PAGE = re.compile(rb"\b(?:document|window)\.[a-z]")
+_PAGE = re.compile(rb"\b(?:document|window)\.[a-z]|\baddEventListener\b|<script")
 _TYPING = frozenset({"keydown", "keypress", "keyup"})
 _ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
 
@@ -132,6 +132,8 @@ class Meaning(Judges):
         if call.callee.hidden and _SENSITIVE.match(call.verb):
             self.hit("hidden-call", "warn")
         result = self._known(call)
+        if call.made and call.name in program.constructors:
+            program.bind(program.constructors[call.name], call.args)
         if call.callee.fn:
             given = either(program.work_out(call.callee.fn, call.args), program.bind(call.callee.fn, call.args))
             result = either(given, result)
@@ -260,7 +262,7 @@ def _passed(effects: Meaning, call: Call) -> Value:
     if known is not None:
         return known
     if method == "pipe" and call.args:
-        _piped(effects, call)
+        _piped(effects, receiver, call.args[0])
     if method == "bind" and receiver.name:
         return Value(name=receiver.name)
     if method == "keys" and receiver.name == "Object":
@@ -287,15 +289,21 @@ def _passed(effects: Meaning, call: Call) -> Value:
     return Value(name=call.name if hooks_keys(call.name) else "", marks=union(call.args))
 
 
-def _piped(effects: Meaning, call: Call) -> None:
+def _piped(effects: Meaning, source: Value, target: Value) -> None:
     """What is piped into a file, a connection or a shell."""
-    target = call.args[0]
     if target.name == "(file)":
-        effects.write(target, target.path, call.owner)
+        effects.write(target, target.path, source)
     elif target.name in ("(request)", "(socket)", "(websocket)"):
-        deliver(effects, Value(target.path), [call.owner])
-    elif target.name.startswith("(shell)") and call.owner.name == "(socket)":
+        deliver(effects, Value(target.path), [source])
+    elif target.name.startswith("(shell)") and source.name == "(socket)":
         effects.hit("shell-handed-over")
+
+
+def _pipeline(effects: Meaning, call: Call) -> Value | None:
+    """Streams one behind the other."""
+    if len(call.args) > 1:
+        _piped(effects, call.args[0].but(marks=union(call.args[:-1])), call.args[-1])
+    return NOTHING
 
 
 def _require(effects: Meaning, call: Call) -> Value:
@@ -303,8 +311,9 @@ def _require(effects: Meaning, call: Call) -> Value:
     text = wanted.exact
     if call.name in ("import", "importScripts") and _FOREIGN.match(wanted.said):
         marks = deliver(effects, wanted, ()).marks
-        if not serves_modules(wanted.said) and not host_at(wanted.said).near and not effects.on_page:
-            effects.run_files(marks)
+        for mark in marks if not serves_modules(wanted.said) and not host_at(wanted.said).near else ():
+            one = judge_started(mark)
+            effects.report([one._replace(severity="warn") if effects.on_page and one.severity == "critical" else one])
         return NOTHING
     if (wanted.text or "")[:5].lower() == "data:":
         evaluate(effects, data_url(wanted), "require")
@@ -516,5 +525,5 @@ Meaning.specials = {
     "require": _require, "home": _home, "temporary": _temporary, "join": _join, "letters": characters, "base64": base64,
     "buffer": buffer, "unescape": unescape, "spread": _spread, "number": number, "unpack data": unpacked, "worker": _worker,
     "first": _awaited, "variable": _variable, "prototype": _prototype, "assign": _assigned, "stringify": _stringify,
-    "parse": _parse, "message": _message,
+    "parse": _parse, "message": _message, "pipeline": _pipeline,
 }  # fmt: skip

@@ -16,7 +16,7 @@ from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS
 from whet.guard.javascript.values import either, joined, member, module, one_of, unescaped
 from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _QUERY = (
     "[(call_expression)(new_expression)(variable_declarator)(assignment_expression)(augmented_assignment_expression)"
-    "(return_statement)(import_statement)(for_in_statement)(field_definition)(class_declaration)"
+    "(return_statement)(yield_expression)(import_statement)(for_in_statement)(field_definition)(class_declaration)"
     + "".join(f"({kind})" for kind in sorted(FUNCTIONS))
     + "] @n"
 )
@@ -127,6 +127,8 @@ class Program:
         self.passed: dict[str, Value] = {}
         """What threads and processes of the program give each other: as they start, and in messages."""
         self.getters: set[int] = set()
+        self.constructors: dict[str, int] = {}
+        """The constructors of the classes that have a name."""
         self.file = Scope(None)
         self.scope = self.file
         self.changed = False
@@ -168,6 +170,9 @@ class Program:
                 self.fields.setdefault(self.text(name), Value(fn=node.id))
                 if any(part.type == "get" for part in node.children):
                     self.getters.add(node.id)
+                if self.text(name) == "constructor" and (owner := node.parent and node.parent.parent) is not None:
+                    called = owner.child_by_field_name("name")
+                    self.constructors[self.text(called) if called is not None else ""] = node.id
             else:
                 scope.names.setdefault(self.text(name), Value(fn=node.id))
 
@@ -182,9 +187,11 @@ class Program:
             if kind in FUNCTIONS:
                 function = self._function(node)
                 open_.append((node.end_byte, function.scope, function))
-            elif kind == "return_statement":
+            elif kind in ("return_statement", "yield_expression"):
                 if (function_ := open_[-1][2]) is not None and node.named_child_count:
-                    self._returns(function_, self.value(node.named_children[0]))
+                    given = self.value(node.named_children[0])
+                    given = given if kind == "return_statement" else Value(items=(given,), marks=everything(given))
+                    self._returns(function_, given)
             else:
                 self._statement(node, kind)
 
