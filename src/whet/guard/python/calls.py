@@ -317,6 +317,7 @@ def invoke(reader: Reader, function: Function, args: list[Value], words: dict[st
     branch, home.branch = home.branch, 0
     depth, home.depth = home.depth, reader.depth
     home.inside += 1
+    home.ran = True
     line = reader.line
     if isinstance(node, ast.Lambda):
         result = home.value(node.body, scope)

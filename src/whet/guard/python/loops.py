@@ -143,8 +143,8 @@ def hold(target: ast.Attribute, marks: frozenset[Mark], scope: Scope) -> None:
 
 
 def outlives(reader: Reader, marks: frozenset[Mark]) -> None:
-    """Note that a function left something private where others may have looked before."""
-    if reader.inside and any(mark.kind in ("secret", "env", "captured") for mark in marks):
+    """Note that something private was left where a function may have looked before."""
+    if (reader.inside or reader.ran) and any(mark.kind in ("secret", "env", "captured") for mark in marks):
         reader.outlived = True
 
 

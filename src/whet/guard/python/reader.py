@@ -98,8 +98,10 @@ class Reader(Judges):
         """Whether the statements of the module have been read."""
         self.inside = 0
         """How many functions are being read inside each other."""
+        self.ran = False
+        """Whether a function has been read."""
         self.outlived = False
-        """Whether a function marked a name of the module or a field, which others may have read before."""
+        """Whether a name of the module or a field was marked that a function may have read before."""
 
     def hit(
         self, rule: str, severity: Severity | None = None, subject: str = "", message: str = "", evidence: str = ""
