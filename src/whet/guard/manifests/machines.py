@@ -70,7 +70,7 @@ def compose(notes: Notes, data: Any) -> None:
         for key in ("command", "entrypoint"):
             words = texts(values.get(key))
             for command in words if len(words) == 1 else words[2:3] if words[1:2] in (["-c"], ["-lc"]) else []:
-                notes.command(command, _outside(command, within))
+                notes.command(command, _outside(command.replace("$$", "$"), within))
 
 
 _MOUNTED = expression(r"^((?:~|\$\{?HOME\}?|/)[^:\s]{1,200}):(/[^:\s]{1,200})")
@@ -98,7 +98,9 @@ def _names_a_tool(service: Mapping[str, object]) -> bool:
 
 
 _ALL_SECRETS = expression(r"toJSON\(\s{0,4}secrets\s{0,4}\)", re.IGNORECASE)
-_SECRET = expression(r"\$\{\{[^{}\n]{0,80}\bsecrets(?:\.|\[')(\w{1,80})[^{}\n]{0,80}\}\}")
+_SECRET = expression(
+    r"\$\{\{[^{}\n]{0,80}\b(?:(secrets)(?:\.|\[')|inputs\.|github\.(?=token\b))(\w{1,80})[^{}\n]{0,80}\}\}"
+)
 
 _WHOLE = expression(rf"\$\{{\{{\s{{0,4}}{_ALL_SECRETS.pattern}\s{{0,4}}\}}\}}", re.IGNORECASE)
 _PLAIN = expression(r"'([^'\n]{0,400}\$\{\{[^'\n]{0,400})'")
@@ -132,10 +134,12 @@ def workflow(notes: Notes, data: Any) -> None:
 
 def _held(text: str) -> str:
     """A text of a workflow with the secrets of the forge, which are put in before a shell sees any quotes, as variables."""
-    if "secrets" not in text:
+    if "${{" not in text:
         return text
     text = _PLAIN.sub(lambda found: '"' + found[1].replace('"', '\\"') + '"', text)
-    text = _SECRET.sub(lambda found: f"${{{found[1] if secret_name(found[1]) else f'{found[1]}_SECRET'}}}", text)
+    text = _SECRET.sub(
+        lambda found: f"${{{found[2] if not found[1] or secret_name(found[2]) else f'{found[2]}_SECRET'}}}", text
+    )
     return _WHOLE.sub("$(env)", text)
 
 
