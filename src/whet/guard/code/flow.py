@@ -129,9 +129,9 @@ def _statements(text: str, hints: Collection[str]) -> list[Statement]:
     found: list[Statement] = []
     inside = ""
     for line, part in rows:
-        defined = DEFINED.search(part)
-        inside = (defined[1] or defined[3]) if defined else inside
         names = frozenset(NAME.findall(part))
+        defined = DEFINED.search(part) if not names.isdisjoint(DEFINING) else None
+        inside = (defined[1] or defined[3]) if defined else inside
         sends = not names.isdisjoint(SENDING_NAMES) and (SENDS.search(part) or FETCHES.search(part)) is not None
         puts = not names.isdisjoint(PUTTING)
         writes = not names.isdisjoint(WRITING_NAMES) and WRITES.search(part) is not None
@@ -153,7 +153,8 @@ class _Flow(Judges):
         self.row = Statement(1, "", "", frozenset(), NO_MARKS, sends=False, puts=False, writes=False, runs=False)
         self.names: dict[tuple[str, str], frozenset[Mark]] = {}
         """What each name of each function holds; the names of no function are seen by all."""
-        self.constants: dict[str, str] = {}
+        self.runs = any(row.runs or "`" in row.text for row in self.rows)
+        self.constants: dict[str | None, str] = {None: ""}
         """The texts of names that are one text wherever they are."""
         self.connections: dict[str, str] = {}
         """The names of connections, each with the address that it leads to."""
@@ -166,8 +167,12 @@ class _Flow(Judges):
 
     def run(self) -> Seen:
         """Go through it until nothing new is learned."""
+        if not self.runs and not (
+            any(row.marks for row in self.rows) and any(row.sends or row.puts for row in self.rows)
+        ):
+            return Seen()
         for row in self.rows:
-            for found in DEFINED.finditer(row.text):
+            for found in DEFINED.finditer(row.text) if not row.names.isdisjoint(DEFINING) else ():
                 self.parameters[found[1] or found[3]] = _parameters(found[2] or found[4] or "")
         for _ in range(4):
             self.changed = False
@@ -193,7 +198,7 @@ class _Flow(Judges):
             if left and CONNECTS.search(right):
                 goal = next((text for text in _texts(right) if GOAL.fullmatch(text)), "")
                 self.connections.setdefault(left[0], f"tcp://{goal}" if goal else "")
-            if len(left) == 1:
+            if len(left) == 1 and self.runs and (begin := BEGINS.match(right)) and begin[1] in self.constants:
                 self._name_text(left[0], self._value(row, right.strip(" ;")), found[2])
             if left and OPENED.search(right):
                 self.opened[left[0]] = frozenset(_texts(right)) | frozenset(NAME.findall(STRING.sub("", right)))
@@ -454,6 +459,7 @@ DEFINED = expression(
     r"|(?:static|public|private|protected"
     r"|void)\s{1,4}(?:[\w<>\[\],]{1,60}\s{1,4}){1,4}([A-Za-z_]\w{0,60})\s{0,4}\(([^){\n]{0,300})"
 )
+DEFINING = frozenset(("func", "function", "def", "fn", "sub", "static", "public", "private", "protected", "void"))
 ASKED = expression(r"^\s{0,200}(?:\}\s{0,4}else\s{1,4})?(?:if|unless|next|when|while)\b")
 LOOKED_AT = expression(
     r"[( !]([a-z_]\w{0,40})\s{0,4}(?=,\s{0,4}[\"'`]|\.(?:include\?|end_with\?|match|ends_with|EndsWith|Contains)\b)"
@@ -465,6 +471,8 @@ _BRACKET = rf"{STRING.pattern}|[()\[\]{{}}]"
 COMMAS = expression(rf"{_BRACKET}|(?P<sign>,)")
 SUMS = expression(rf"{_BRACKET}|(?P<sign>\+|\.\.|&|<>|\s\.\s|(?<=[\"'])\.(?=\$)|\.(?=[\"']))")
 """What texts are put together with."""
+BEGINS = expression(r"\s{0,9}(?:[\"'`]|[$@]?([A-Za-z_]\w{0,60})\b)")
+"""What a text begins with that is put together: a string, or a name."""
 CHAINED = expression(r"\)\s{0,40}\.args?\s{0,4}\(\s{0,4}(?:&?\[)?")
 LISTED = expression(
     r"\s{0,4}(?:new\s{1,4}String\s{0,4}\[\s{0,4}\]\s{0,4}\{|\[|(?:List\.of|listOf|arrayOf|Arrays\.asList|c)\s{0,4}\()"
