@@ -185,7 +185,7 @@ def test_here_means_the_repository(tmp_path: Path, whet: Callable[..., Completed
     run = whet("new", "x", "--here")
     assert run.stdout == f"{tmp_path}/.agents/skills/x/SKILL.md\n"
     assert run.stderr == (
-        "x is a draft: fill in each TODO with `whet edit x`.\n"
+        "x is a draft: fill in each TODO.\n"
         f"hint: `whet skill validate {tmp_path}/.agents/skills/x` shows what is left to do.\n"
         "hint: You do not trust this project yet, so Whet does not offer its skills. `whet guard trust` trusts it.\n"
     )

@@ -168,7 +168,8 @@ def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
     if options.body is not None or options.body_file is not None:
         screen.say(f"Created {begun.name}.")
         return
-    edit = "" if options.dir else f" with `whet edit {options.name}`"
+    # A skill of a project that is not trusted cannot be edited by its name.
+    edit = "" if options.dir or options.here else f" with `whet edit {options.name}`"
     screen.say(f"{begun.name} is a draft: fill in each TODO{edit}.")
     screen.hint(f"`whet skill validate {skill}` shows what is left to do.")
 
