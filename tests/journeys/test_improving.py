@@ -179,7 +179,7 @@ def test_a_plugins_skill_is_changed_with_consent_only(
     (tmp_path / "state" / "config.toml").write_text(f"[plugins]\nteam = '{tmp_path / 'plugin'}'\n")
     words = ("skill", "patch", "team:commits", "--find", "# Commits", "--replace", "# Our commits")
     run = whet(*words, "--reason", "House style.")
-    assert (run.returncode, run.stdout, os.listdir(own)) == (0, "", [])
+    assert (run.returncode, run.stdout, own.exists()) == (0, "", False)
     assert run.stderr.startswith(
         "Proposal 1 is waiting. It belongs to a plugin, whose updates would overwrite a change."
     )
