@@ -24,7 +24,7 @@ from whet.guard.python.reader import Reader
 from whet.guard.rules import every, pack
 from whet.guard.shell.checker import SPECIALS
 from whet.guard.shell.wrappers import INTERPRETERS
-from whet.guard.tables import load_sets, load_table, load_toml, word_list
+from whet.guard.tables import load_table, load_toml, word_list
 from whet.guard.taint.call import Row, find_row, find_rows
 from whet.guard.taint.harm import shorten_path, weigh_removal
 from whet.guard.taint.judges import JUDGES
@@ -75,7 +75,7 @@ def test_a_list_of_words_has_each_of_them_once_and_is_looked_at(name: str) -> No
 
 @pytest.mark.parametrize("language", ["python", "javascript", "code"])
 def test_what_is_known_of_functions_is_a_list_that_somebody_asks_for(language: str) -> None:
-    table = load_sets(f"{language}_api")
+    table = load_toml(f"{language}_api")
     for name, words in table.items():
         if isinstance(words, dict):
             assert f'("{language}_api")["{name}"]' in SOURCES, f"nobody asks for {name}"
@@ -114,7 +114,7 @@ def test_a_function_is_found_by_its_name_its_module_and_its_verb() -> None:
 
 
 def test_what_harms_is_told_by_expressions_that_somebody_asks_for() -> None:
-    table = load_sets("harm")
+    table = load_toml("harm")
     for name, lines in table.items():
         if name == "together":
             continue

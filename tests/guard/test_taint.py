@@ -16,7 +16,7 @@ from whet.guard.code import checker as code
 from whet.guard.javascript import checker as javascript
 from whet.guard.python import checker as python
 from whet.guard.rules import severity_of
-from whet.guard.tables import load_sets
+from whet.guard.tables import load_toml
 from whet.guard.taint.files import judge_gathered
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
 from whet.guard.taint.network import Judgement, judge_key, judge_lookup, judge_request
@@ -137,7 +137,7 @@ def test_what_no_service_needs_is_grave_wherever_it_goes() -> None:
 
 
 def test_the_tables_are_sound() -> None:
-    keys = load_sets("keys")
+    keys = load_toml("keys")
     assert set(keys) == {"words", "whole", "nowhere", "about", "public", "plain", "generic", "services", "alone"}
     for name, rows in keys.items():
         if name == "services":

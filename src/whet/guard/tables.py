@@ -61,12 +61,6 @@ def load_toml(name: str, directory: str = "data") -> dict[str, Any]:
 
 
 @cache
-def load_sets(name: str) -> dict[str, Any]:
-    """What the file `data/NAME.toml` holds, its lists as sets."""
-    return {key: frozenset(value) if isinstance(value, list) else value for key, value in load_toml(name).items()}
-
-
-@cache
 def words(table: str, name: str) -> frozenset[str]:
     """One of the lists of `data/TABLE.toml`."""
     return frozenset(load_toml(table)[name])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.places import places
-from whet.guard.tables import load_sets, shape
+from whet.guard.tables import load_toml, shape
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.network import Judgement
 from whet.guard.taint.value import NOTHING, Value, union
@@ -137,7 +137,7 @@ def judge_emptied(paths: Iterable[str]) -> Iterator[Judgement]:
 
 def judge_together(did: Mapping[str, int]) -> Iterator[tuple[int, Judgement]]:
     """What a file does that means something only together, each with its line."""
-    for row in load_sets("harm")["together"].values():
+    for row in load_toml("harm")["together"].values():
         if all(any(one in did for one in need.split("|")) for need in row["needs"]):
             at = next(one for one in row["at"].split("|") if one in did)
             yield did[at], Judgement(row["rule"], None, "", row.get("message", ""))

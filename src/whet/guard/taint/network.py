@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of, is_shared
 from whet.guard.places import places
-from whet.guard.tables import load_sets, load_toml, shape
+from whet.guard.tables import load_toml, shape, words
 from whet.guard.taint.call import judged_roots
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import belongs, own_service, owner
@@ -36,7 +36,7 @@ _LABEL = expression(
 """Where a service asks for a key: `?api_key=`, `"token": `."""
 _KEPT = ("a password of the keyring", "a secret of a cloud")
 _ASKED = ("a password that is asked for", *_KEPT)
-MESSENGERS: frozenset[str] = load_sets("network")["messengers"]
+MESSENGERS = words("network", "messengers")
 """Where a skill may well send messages, though what steals does it too."""
 
 
@@ -206,14 +206,13 @@ def judge_lookup(name: str, marks: frozenset[Mark], *, hidden: bool = False) -> 
 
 # --- the calls that send, fetch, connect and look up -------------------------------------------------------------------
 
-_WORDS = load_sets("network")
-_HEADERS = _WORDS["headers"]
+_HEADERS = words("network", "headers")
 
 
 def request(reader: Judges, call: Call) -> Value:
     """Something is sent, and something comes back."""
     first = call.part(call.row.at)
-    if (first.exact or "").upper() in _WORDS["methods"] and len(call.args) > 1:
+    if (first.exact or "").upper() in words("network", "methods") and len(call.args) > 1:
         first = call.args[1]
     options = {**(first.props or {}), **call.words}
     url = _url_of(call, first, options)
@@ -225,7 +224,7 @@ def request(reader: Judges, call: Call) -> Value:
     body += [value for word, value in options.items() if word not in _HEADERS and word not in ("url", "uri")]
     head = [value for word, value in {**(call.owner.props or {}), **options}.items() if word in _HEADERS]
     head += call.args[call.row.head : call.row.head + 1] if call.row.head >= 0 else []
-    if call.verb in _WORDS["posts"] or HOLE in url.said[10:] or any(map(_varies, body)):
+    if call.verb in words("network", "posts") or HOLE in url.said[10:] or any(map(_varies, body)):
         reader.fact("sink", f"HTTP {call.verb.upper()}", url.said or HOLE, host_at(url.said).shady)
     if options.get("verify", NOTHING).const is False:
         reader.hit("tls-unverified")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of
-from whet.guard.tables import load_sets
+from whet.guard.tables import load_toml, words
 from whet.guard.taint.mark import HOLE, Mark
 
 _PART = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -22,15 +22,15 @@ def _parts(name: str) -> list[str]:
 @lru_cache(maxsize=2048)
 def secret_name(name: str) -> bool:
     """Does the name of a variable say that it holds a secret?"""
-    table, parts = load_sets("keys"), _parts(name)
-    if not parts or "_".join(parts) in table["plain"]:
+    parts = _parts(name)
+    if not parts or "_".join(parts) in words("keys", "plain"):
         return False
     joined = f"_{'_'.join(parts)}_"
-    names = [one for one in (*table["nowhere"], *table["whole"]) if f"_{one}_" in joined]
+    names = [one for one in (*words("keys", "nowhere"), *words("keys", "whole")) if f"_{one}_" in joined]
     if any(joined.endswith(f"_{one}_") for one in names):
         return True
-    return parts[-1] not in table["about"] and (
-        bool(names) or (not table["words"].isdisjoint(parts) and parts[0] not in table["public"])
+    return parts[-1] not in words("keys", "about") and (
+        bool(names) or (not words("keys", "words").isdisjoint(parts) and parts[0] not in words("keys", "public"))
     )
 
 
@@ -45,9 +45,8 @@ def secret_key(name: str) -> Mark | None:
 def belongs(name: str) -> Belongs:
     """Whose a secret is: of a vendor that is known, of another one by its name, of nobody in particular, or nobody's but
     the owner's, such as a private key or the password of a database."""
-    table = load_sets("keys")
     joined = "_".join(_parts(name))
-    if joined in table["alone"] or any(f"_{one}_" in f"_{joined}_" for one in table["nowhere"]):
+    if joined in words("keys", "alone") or any(f"_{one}_" in f"_{joined}_" for one in words("keys", "nowhere")):
         return "nowhere"
     stems = _stems(name)
     if _vendor(stems) is not None:
@@ -64,12 +63,12 @@ def owner(name: str) -> str:
 
 def _stems(name: str) -> list[str]:
     """The parts of a name that say whose it is."""
-    table = load_sets("keys")
-    return [part for part in _parts(name) if part not in table["words"] and part not in table["generic"]]
+    kinds = words("keys", "words"), words("keys", "generic")
+    return [part for part in _parts(name) if not any(part in kind for kind in kinds)]
 
 
 def _vendor(stems: list[str]) -> str | None:
-    services = load_sets("keys")["services"]
+    services = load_toml("keys")["services"]
     return next((stem for stem in ("".join(stems), *stems) if stem in services), None)
 
 
@@ -80,17 +79,17 @@ def own_service(name: str, url: str) -> bool:
         return False
     vendor = _vendor(stems)
     if vendor is not None and host.kind != "reserved":
-        return any(f".{host.name}".endswith(f".{one}") for one in load_sets("keys")["services"][vendor])
+        return any(f".{host.name}".endswith(f".{one}") for one in load_toml("keys")["services"][vendor])
     return not host.shady and host.kind != "free" and belongs(name) != "nowhere" and _named_after(stems, host.name)
 
 
 def _named_after(stems: list[str], host: str) -> bool:
     """Does the host bear the name of the service: as a label, with more around it, or as its initials?"""
     labels = host.split(".")
-    words = [*(stem for stem in stems if len(stem) > 2), "".join(stems)]
+    names = [*(stem for stem in stems if len(stem) > 2), "".join(stems)]
     for label in labels[: -1 if len(labels) > 1 else None]:
         plain = label.replace("-", "")
-        if any(word and (word in plain or (len(plain) > 3 and plain in word)) for word in words):
+        if any(word and (word in plain or (len(plain) > 3 and plain in word)) for word in names):
             return True
     joined = "".join(stems)
     return bool(joined) and (joined == host.replace(".", "")[-len(joined) :] or _abbreviates(joined, labels))
