@@ -41,6 +41,8 @@ ACME = Ref("git", "https://github.com/acme/skills")
 CLAW = Ref("clawhub", "https://clawhub.ai")
 HOUR = 3600 * 1_000_000_000
 
+LOCALLY = "`whet find` searches the skills you have."
+
 
 def offer(name: str, description: str = "", ref: Ref = ACME, **more: object) -> Offer:
     """A skill of a source, in a directory of its name."""
@@ -275,7 +277,7 @@ def test_when_all_fail_the_search_does(tmp_path: Path) -> None:
     gone = NotFoundError("source-not-found", "There is no such place.")
     with pytest.raises(FailedError) as raised:
         Shop(tmp_path, acme=DOWN, vendor=gone).search("pdf")
-    assert (raised.value.code, raised.value.hint) == ("no-source-answered", "Check the network.")
+    assert (raised.value.code, raised.value.hint) == ("no-source-answered", f"Check the network. {LOCALLY}")
     assert raised.value.message == "None of 2 sources answered. acme did not answer: The host did not answer."
     assert [note["code"] for note in raised.value.details["notes"]] == ["unreachable", "source-not-found"]
 
@@ -339,7 +341,11 @@ def test_offline_with_nothing_remembered_is_said(tmp_path: Path) -> None:
     shop = Shop(tmp_path, acme=STOCK)
     with pytest.raises(FailedError) as raised:
         shop.search("pdf", offline=True)
-    assert (raised.value.code, raised.value.hint, shop.asked) == ("no-source-answered", "Search without --offline.", [])
+    assert (raised.value.code, raised.value.hint, shop.asked) == (
+        "no-source-answered",
+        f"Search without --offline. {LOCALLY}",
+        [],
+    )
 
 
 def test_a_source_that_fails_is_answered_for_from_memory(tmp_path: Path) -> None:

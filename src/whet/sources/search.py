@@ -231,7 +231,7 @@ class Finder(NamedTuple):
             raise FailedError(
                 "no-source-answered",
                 f"None of {len(looks)} sources answered. {notes[0].message}",
-                hint=notes[0].hint or "Check the network and try again.",
+                hint=f"{notes[0].hint or 'Check the network and try again.'} `whet find` searches the skills you have.",
                 notes=[note.to_json() for note in notes],
             )
         return looks

@@ -91,6 +91,20 @@ def test_repairing_cleans_up_after_killed_writers(tmp_path: Path, whet: Callable
     assert (codes(run), len(after["repaired"]), after["lost"], leftover.exists()) == ([], 1, [], False)
 
 
+def test_a_repair_says_that_there_was_nothing_to_repair(
+    whet: Callable[..., CompletedProcess[str]], tmp_path: Path
+) -> None:
+    broken = tmp_path / "home" / ".agents" / "skills" / "mine"
+    broken.mkdir(parents=True)
+    (broken / "SKILL.md").write_text("---\nname: mine\ndescription: [\n---\nDo it.\n", encoding="utf-8")
+    for option in ("--fix", "--repair"):
+        run = whet("doctor", option)
+        assert run.stderr.splitlines()[0] == (
+            "Whet's own files need no repair. For everything below, the hint names the command that helps."
+        )
+        assert "`whet skill validate mine --fix`" in run.stdout
+
+
 HOMES = {
     "no HOME": ("", "", {"HOME": ""}, "no-home"),
     "a relative HOME": ("", "", {"HOME": "here"}, "no-home"),

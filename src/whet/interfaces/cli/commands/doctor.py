@@ -80,6 +80,7 @@ def configure_doctor(parser: Parser) -> None:
     parser.option("--deep", text=f"{text} if something differs.")
     here_option(parser)
     parser.option(
+        "--fix",
         "--repair",
         text="Repair what is safe to repair, then report. Exits with 1 if an error is left, with 4 if a repair fails.",
     )
@@ -128,6 +129,8 @@ def render_doctor(diagnosis: Diagnosis, screen: Screen, options: Namespace) -> N
         screen.say(*done.done)
         screen.say(*(f"Lost: {sentence.removeprefix('Lost: ')}" for sentence in done.lost))
         screen.say(*(f"Failed: {sentence}" for sentence in done.failed))
+        if not any(done):
+            screen.say("Whet's own files need no repair. For everything below, the hint names the command that helps.")
     by_severity: dict[str, list[Note]] = {}
     for note in diagnosis.report:
         by_severity.setdefault(note.severity, []).append(note)

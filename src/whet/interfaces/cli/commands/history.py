@@ -159,7 +159,7 @@ def _choose_change(context: Context) -> str | None:
     from whet.interfaces.cli.picker import Choice, pick_one
 
     history, screen = context.library.history, screen_for(sys.stderr, context.env)
-    runs = history.undoable(undos=True)
+    runs = history.undoable()
     if not runs:
         return None  # the undo says why
     choices = [
