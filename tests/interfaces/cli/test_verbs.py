@@ -161,6 +161,7 @@ def test_help_and_version_are_documents_too(whet: Callable[..., CompletedProcess
         ("erase", ["remove"]),
         ("revert", ["undo"]),
         ("skill vaildate", ["skill validate"]),
+        ("guard explain", ["guard rules"]),
         ("rmv", ["skill rename", "remove"]),
         ("agent", ["list --all"]),
         ("codex", ["list --client codex", "connect"]),

@@ -204,7 +204,7 @@ VERBS: dict[str, Verb] = {
     "guard policy": Verb(
         "guard", "Show and explain the policy, and make exceptions", old=("policy",), like=("override", "block")
     ),
-    "guard rules": Verb("guard", "List what the guard looks for, or explain a rule", old=("rules",)),
+    "guard rules": Verb("guard", "List what the guard looks for, or explain a rule", old=("rules",), like=("explain",)),
     "guard log": Verb("guard", "Show the decisions of the guard", like=("decisions", "record")),
     "guard permits": Verb(
         "guard", "Check whether a skill may make a tool call", old=("permits",), like=("permissions", "may")
