@@ -87,10 +87,11 @@ def test_other_clients_get_the_skills_and_lose_them_without_a_trace(alice: Machi
     assert alice.says("clients", "sync", *options, "--dry-run") == (0, lines(how), f"{told}3 changes would be made.\n")
     assert shape(home) == before
     done = "linked" if how == "link" else "copied"
-    assert alice.says("clients", "sync", *options) == (0, lines(done), f"{told}3 changes made.\n")
+    later = f"Skills that you add later are {done}, too.\n"
+    assert alice.says("clients", "sync", *options) == (0, lines(done), f"{told}3 changes made. {later}")
     assert [os.path.islink(path) for path in made] == [how == "link"] * 3
     assert alice.ask("sources", "digest", made[0])["digest"] == content(NOTES)
-    assert alice.says("clients", "sync", *options) == (0, "", f"{told}0 changes made.\n")
+    assert alice.says("clients", "sync", *options) == (0, "", f"{told}0 changes made. {later}")
 
     put(alice, "review", BETTER)
     states = {item["path"]: item["state"] for item in alice.ask("clients", "sync", "--list")["made"]}
@@ -131,7 +132,8 @@ def test_a_skill_that_is_manual_is_synced_only_by_name(alice: Machine) -> None:
     alice.ask("prompt", "list-as", "notes", "manual", "--here", cwd=repo)
     said = "claude-code: review: You list it as `manual`, and this client would show it to its model. Name it with"
     code, _, told = alice.says("clients", "sync", "claude-code", cwd=repo)
-    assert (code, " ".join(told.split())) == (0, f"{said} `--skill` to sync it. 1 change made.")
+    later = "1 change made. Skills that you add later are linked, too."
+    assert (code, " ".join(told.split())) == (0, f"{said} `--skill` to sync it. {later}")
     links = alice.home / ".claude" / "skills"
     assert sorted(os.listdir(links)) == ["notes"], "what one project decides counts for that project"
     alice.ask("clients", "sync", "claude-code", "--skill", "review")
