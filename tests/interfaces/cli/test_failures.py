@@ -161,7 +161,7 @@ BAD: dict[str, list[list[str]]] = {
     ],
     "clients roots": [["extra"]],
     "settings": [["extra"]],
-    "doctor": [["extra"], ["--fix"]],
+    "doctor": [["extra"], ["--mend"]],
     "gallery": [["extra"], ["odd"]],
     "gallery show": [[], ["no-such"], ["thing"], ["commit-messages", "extra"]],
     "gallery add": [[], ["no-such"], ["commit-messages", "no-such"], ["thing"]],
