@@ -190,7 +190,8 @@ def test_a_terminal_gets_findings_below_their_skill(bad: Path) -> None:
     first = found.findings[0]._replace(message="A message that is longer than the terminal is wide.")
     found = found._replace(findings=(first, *found.findings[1:]))
     screen = Screen(tty=True, colour=False, columns=50, home=str(bad.parent))
-    render(Validation((found,)), screen, Namespace(fix=False, recursive=False))
+    render(Validation((found,)), screen, Namespace(fix=False, recursive=False, profile="spec"))
+    assert screen.hints == ["1 can be fixed with `--fix`."]
     assert screen.text() == (
         "~/bad: not valid\n"
         "    3  error    A message that is longer than the\n"
@@ -201,5 +202,11 @@ def test_a_terminal_gets_findings_below_their_skill(bad: Path) -> None:
     for verbose, count in ((False, 1), (True, 2)):
         screen = Screen(tty=True, colour=False, columns=80, home="")
         screen.verbose = verbose
-        render(Validation((vague._replace(findings=tuple(few)),)), screen, Namespace(fix=False, recursive=False))
+        options = Namespace(fix=False, recursive=False, profile="quality")
+        render(Validation((vague._replace(findings=tuple(few)),)), screen, options)
         assert screen.text().count("                Example: ## ") == count
+    screen = Screen(tty=True, colour=False, columns=80, home="")
+    render(Validation((found._replace(findings=()),)), screen, Namespace(fix=False, recursive=False, profile="spec"))
+    assert screen.hints == [
+        "`--profile quality` also checks the wording, the tools and the files that the skill mentions."
+    ]
