@@ -144,7 +144,7 @@ def test_rename_remove_and_undo(deploy: Path, whet: Callable[..., CompletedProce
     gone = "Removed ship; `whet undo ship` brings it back.\n"
     assert printed(whet("remove", "ship", "--reason", "Not needed.")) == (0, "", gone)
     assert os.listdir(deploy.parent) == []
-    back = "Undid change 4 (remove): ship is back.\nhint: `whet undo 5` undoes this.\n"
+    back = "Undid change 4 (remove): ship is back.\nhint: `whet redo` makes the change again.\n"
     assert printed(whet("undo", "ship")) == (0, f"{ship}\n", back)
     assert os.listdir(deploy.parent) == ["ship"]
 

@@ -190,7 +190,7 @@ def test_a_redo_is_undone_by_its_number_and_the_change_counts_as_undone(
     assert told("undo", "6") == "Undid change 6 (undo): deploy is back."
     assert told("redo") == "Redid change 4 (remove): deploy is gone."
     assert told("undo", "8") == "Undid change 8 (undo): deploy is back."
-    assert told("undo") == "Undid change 3 (edit): deploy is as it was.", "4 is undone already"
+    assert told("undo") == "Undid change 3 (edit): deploy no longer has it.", "4 is undone already"
     assert body(deploy) == "Two.\n"
 
 
@@ -200,7 +200,8 @@ def test_disabling_is_in_the_history_and_undone(deploy: Path, whet: Callable[...
     run = whet("undo", "--dry-run")
     assert (run.stdout, run.stderr) == ("", "Would undo change 4 (disable for codex): deploy.\n")
     run = whet("undo")
-    told = "Undid change 4 (disable for codex): deploy is enabled again for codex.\nhint: `whet undo 5` undoes this.\n"
+    told = "Undid change 4 (disable for codex): deploy is enabled again for codex.\n"
+    told += "hint: `whet redo` makes the change again.\n"
     assert (run.returncode, run.stdout, run.stderr) == (0, "", told)
     run = whet("undo", "--dry-run")
     assert "-Three." in run.stdout and run.stderr == "Would undo change 3 (edit): deploy.\n"
@@ -220,7 +221,7 @@ def test_undoing_a_creation_says_that_the_skill_is_gone(home: Path, whet: Callab
     assert (run.returncode, run.stdout, run.stderr) == (
         0,
         "",
-        "Undid change 1 (create): brief is gone.\nhint: `whet undo 3` undoes this.\n",  # 2 found it where it is now
+        "Undid change 1 (create): brief is gone.\nhint: `whet redo` makes the change again.\n",
     )
     assert not (home / ".agents" / "skills" / "brief").exists()
 

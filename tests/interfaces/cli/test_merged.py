@@ -220,7 +220,7 @@ def test_new_with_a_text_is_a_whole_skill(own: Path, ask: Callable[..., dict[str
 def test_a_template_can_be_undone(own: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     assert whet("new", "notes", "--description", "Writes notes.").stdout == f"{own / 'notes' / 'SKILL.md'}\n"
     run = whet("undo")
-    said = "Undid change 1 (create): notes is gone.\nhint: `whet undo 2` undoes this.\n"
+    said = "Undid change 1 (create): notes is gone.\nhint: `whet redo` makes the change again.\n"
     assert (run.returncode, run.stdout, run.stderr) == (0, "", said)
     assert names(own) == []
 
@@ -373,9 +373,10 @@ def test_the_start_of_a_runs_id_undoes_it(
     for name in ("alpha", "beta"):
         ask("new", name, "--description", "Does it. Use for it.", "--body", "Do it.")
     ask("remove", "alpha", "beta")
-    found = re.search(r"`whet undo (u[0-9a-f]{7})` undoes this", whet("undo").stderr)
-    assert found
-    assert (whet("undo", found[1]).returncode, ask("list")["skills"]) == (0, [])
+    ask("undo")
+    found = re.search(r"`whet undo (u[0-9a-f]{7})` undoes this", whet("redo").stderr)
+    assert found and ask("list")["skills"] == []
+    assert (whet("undo", found[1]).returncode, len(ask("list")["skills"])) == (0, 2)
     wrong = ask("undo", "u000", code=1)
     assert (wrong["code"], wrong["error"]) == (
         "no-such-entry",

@@ -110,7 +110,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         if entry.after and not switched:
             screen.line(screen.place(entry.path))
         before = about.get(_place(entry))
-        state = ("is as it was" if entry.before else "is back") if entry.after else "is gone"
+        state = ("no longer has it" if entry.before else "is back") if entry.after else "is gone"
         if reversal.again and entry.before and entry.after:
             state = "has the change again"
         if reversal.state:
@@ -124,6 +124,9 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         what = f"{word} change {before.id} ({name_action(before.action, before.origin)}): " if before else ""
         screen.say(f"{what}{state}")
     screen.say(*reversal.notes)
+    if reversal.undone and not (reversal.again or reversal.state):
+        screen.hint("`whet redo` makes the change again.")
+        return
     last = reversal.entries[-1]
     screen.hint(f"`whet undo {last.id if len(reversal.entries) == 1 else short_run(last.run)}` undoes this.")
 
