@@ -227,6 +227,7 @@ def main() -> int:
         stage.whet("connect", "codex", "--undo", "--yes")
         stage.say("Every command answers in JSON too.")
         stage.whet("list", "--query", "deploy", "--json")
+    print("\nThat was Whet, in a temporary home. Now try it in yours: .venv/bin/whet", flush=True)
     return 0
 
 

@@ -62,7 +62,16 @@ def test_growth_tells_what_every_command_takes() -> None:
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     costs: dict[str, list[dict[str, Any]]] = json.loads(done.stdout)
     assert list(costs) == ["20", "40"]
-    names = ["list, first", "list, again", "show", "doctor", "find, first", "find, again", "mcp, to the list of tools"]
+    names = [
+        "list, first",
+        "list, again",
+        "show",
+        "prompt index",
+        "doctor",
+        "find, first",
+        "find, again",
+        "mcp, to the list of tools",
+    ]
     for found in costs.values():
         assert [cost["command"] for cost in found] == names
         assert all(cost["cpu"] > 0 and cost["memory"] > 1 for cost in found)

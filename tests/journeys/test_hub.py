@@ -85,7 +85,7 @@ def test_a_team_of_two_and_its_hub(tmp_path: Path) -> None:
             report = ("report", "acme/review@1.1.0", "--reason", "It does nothing.")
             assert dan.whet(*report)[0] == 0
             code, again = dan.whet(*report)
-            assert (code, again["code"]) == (1, "hub-refused") and "have reported" in again["error"]
+            assert (code, again["code"]) == (1, "hub-refused") and "have already reported" in again["error"]
             queue = ("hub", "queue", str(directory))
             (case,) = operator.whet(*queue)[1]["cases"]
             decided = ("--case", str(case["id"]), "--decision", "quarantine", "--reason", "It does nothing.")

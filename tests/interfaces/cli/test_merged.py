@@ -396,3 +396,19 @@ def test_a_link_that_somebody_else_made_to_a_removed_skill_hides_no_history(
     assert [entry["action"] for entry in ask("history", "first")["entries"]] == ["create", "delete"]
     ask("undo", "first")
     assert (link.exists(), ask("show", "first")["name"]) == (True, "first")
+
+
+def test_a_renamed_skill_is_removed_and_restored_by_its_new_name(
+    tmp_path: Path, ask: Callable[..., dict[str, Any]]
+) -> None:
+    source = tmp_path / "three"
+    source.mkdir()
+    (source / "SKILL.md").write_text(
+        "---\nname: three\ndescription: Does it. Use for it.\n---\nDo it.\n", encoding="utf-8"
+    )
+    ask("install", str(source), "--yes")
+    ask("skill", "rename", "three", "tally")
+    ask("remove", "tally", "--yes")
+    assert [(entry["action"], entry["skill"]) for entry in ask("history")["entries"]][-1:] == [("uninstall", "tally")]
+    ask("restore", "tally")
+    assert [skill["name"] for skill in ask("list")["skills"]] == ["tally"]

@@ -224,6 +224,7 @@ def plan_uninstall(
     cards = installer.workspace.snapshot().catalogue.cards if going else ()
     others = set(map(key, along))
     staying = [card for card in cards if card.place not in gone and card.key not in others]
+    here = installer.present() if going else {}
     for entry in going:
         now = digest(installer.content(entry.path))
         reason = (
@@ -233,7 +234,8 @@ def plan_uninstall(
             if now
             else "It was already gone."
         )
-        step = Step("uninstall", "ready", entry.name, entry.path, reason, before=now, previous=entry)
+        name = here.get(entry.path, entry.name)  # it may have been renamed since
+        step = Step("uninstall", "ready", name, entry.path, reason, before=now, previous=entry)
         if target := installer.linked(entry.path):
             reason = f"{entry.path} is a link to {target}; remove the skill there."
             step = step._replace(state="conflict", reason=reason, code="fixed-directory")
@@ -248,7 +250,7 @@ def plan_uninstall(
 def _no_longer_needed(planner: Planner, staying: Sequence[Card]) -> Iterator[Note]:
     """What was installed only for skills that go, and that nothing needs then."""
     ready = planner.plan().ready
-    going, names = {step.path for step in ready}, {key(step.name) for step in ready}
+    going, names = {step.path for step in ready}, {key(step.previous.name) for step in ready if step.previous}
     for entry in planner.locked.values():
         if entry.path in going or key(entry.dependency) not in names or dependants(staying, entry.name):
             continue
