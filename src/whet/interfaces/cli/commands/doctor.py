@@ -362,7 +362,7 @@ def render_validate(found: Validation, screen: Screen, options: Namespace) -> No
         screen.hint(f"{fixable} can be fixed with `--fix`.")
     if not options.recursive and any(finding.code == "skill-md-missing" for finding in findings):
         screen.hint("For a directory of skills, add `--recursive`.")
-    if screen.tty and options.profile == "spec" and not counts["error"]:
+    if screen.tty and options.profile == "spec" and not (options.fix or options.recursive or counts["error"]):
         screen.hint("`--profile quality` also checks the wording, the tools and the files that the skill mentions.")
 
 
