@@ -669,9 +669,9 @@ class SkillSources:
 
         A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
         except with `force`. No client gets a skill that is disabled for it. A skill that is listed as `manual` or has
-        `disable-model-invocation` does not go to a client whose model would see it, unless `names` has it. `only` are
-        the paths, seen from the root, of the skills that the plan is about. Nothing is changed yet; `sync` does what
-        the plan says.
+        `disable-model-invocation` does not go to a client whose model would see it, unless `names` has it. `only`
+        limits the plan to the skills at these paths, relative to the root. Nothing is changed yet; `sync` applies the
+        plan.
         """
         from whet.sources.sync.plan import known_clients, plan_sync
 

@@ -73,5 +73,5 @@ def api(language: str, name: str) -> frozenset[str]:
 
 @cache
 def shape(table: str, name: str, flags: int = re.IGNORECASE | re.MULTILINE, *, frame: str = "{}") -> re.Pattern[str]:
-    """One expression of the alternatives that a list of `data/TABLE.toml` holds; `frame` says what stands around them."""
+    """One expression that matches any item of a list in `data/TABLE.toml`; `frame` is the text around the items."""
     return expression(frame.replace("{}", "|".join(load_toml(table)[name])), flags)

@@ -16,7 +16,7 @@ from whet.guard.finding import Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.literals import vocabulary
 from whet.guard.places import hints_in, places
-from whet.guard.tables import api
+from whet.guard.tables import api, shape
 from whet.guard.taint.call import Call, Row
 from whet.guard.taint.commands import PRIVATE
 from whet.guard.taint.execute import run_program, run_shell
@@ -432,11 +432,6 @@ def _unescaped(text: str) -> str:
 # --- the shapes by which programs of many languages are read ----------------------------------------------------------
 
 
-def _shape(name: str) -> re.Pattern[str]:
-    """One expression of the alternatives that the table lists."""
-    return re.compile("|".join(sorted(api("code", name))))
-
-
 NAME = expression(r"[A-Za-z_]\w{0,60}")
 STRING = expression(r"\"(?:[^\"\\\n]|\\.){0,600}\"|'(?:[^'\\\n]|\\.){0,600}'|`[^`]{0,600}`")
 ASSIGNED = expression(
@@ -501,14 +496,14 @@ VARIABLE = expression(
     r"(?:\.fetch)?\s{0,3}[(\[{.]\s{0,3}[\"']?([A-Za-z]\w{1,80})"
 )
 """One variable of the environment, by its name."""
-ALL_VARIABLES = _shape("all_variables")
-DECODES = _shape("decodes")
-FETCHES = _shape("fetches")
-SENDS = _shape("sends")
-RUNS = _shape("runs")
-EVALUATES = _shape("evaluates")
-WRITES = _shape("writes")
-CONNECTS = _shape("connects")
+ALL_VARIABLES = shape("code_api", "all_variables", 0)
+DECODES = shape("code_api", "decodes", 0)
+FETCHES = shape("code_api", "fetches", 0)
+SENDS = shape("code_api", "sends", 0)
+RUNS = shape("code_api", "runs", 0)
+EVALUATES = shape("code_api", "evaluates", 0)
+WRITES = shape("code_api", "writes", 0)
+CONNECTS = shape("code_api", "connects", 0)
 PUTTING = api("code", "putting")
 BUSY = api("code", "busy")
 OPENED = expression(

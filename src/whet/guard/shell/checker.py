@@ -116,7 +116,7 @@ class _Reader:
     def __init__(self) -> None:
         self._known: dict[str, tuple[Hit, ...]] = {}
         self._told: set[str] = set()
-        """The scripts whose hits are told; others were only looked into."""
+        """The scripts whose hits are reported; the hits of other scripts are not."""
         self._left = _BUDGET
 
     def judged(

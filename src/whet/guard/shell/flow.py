@@ -699,7 +699,7 @@ def _files(step: Step) -> Iterator[str]:
 
 
 def _written(step: Step) -> Iterator[tuple[str, bool]]:
-    """The files that a step writes, each with whether it is appended to; also those that it opens for others."""
+    """The files that a step writes or opens for other steps, each with whether it appends."""
     yield from step.targets()
     for one in step.command.redirections:
         if one.operator == "<" and one.descriptor.isdigit():

@@ -196,7 +196,7 @@ def choose_session(context: Context) -> Transcript:
 
 
 def _change_answer(context: Context, options: Namespace, distillation: Distillation, number: int) -> Distillation:
-    """Ask for one answer until it is one; what is proposed for the others follows."""
+    """Ask until the answer is valid, and propose the other answers again to match it."""
     while True:
         at, about, field = _list_answers(distillation)[number]
         _say("", f"{field.label}:", *_show_value(context, field))

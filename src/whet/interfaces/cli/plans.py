@@ -301,15 +301,16 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
 def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
     done = f"Would {name_action(step.action)}" if result.dry_run else _DONE[step.action]
     decision = step.judgement and step.judgement.decision
-    if result.dry_run or step.action != "uninstall":  # otherwise one sentence says it of all
+    removed = step.action == "uninstall" and not result.dry_run
+    if not removed:  # one sentence names everything that was removed
         _render_head(done, step, screen)
-    if result.dry_run and step.action == "uninstall":
-        screen.paragraph(f"in {screen.place(result.plan.directory(step))}", 2)
+        if step.action == "uninstall":
+            screen.paragraph(f"in {screen.place(result.plan.directory(step))}", 2)
     if step.needed_by:
         screen.paragraph(f"needed by {', '.join(step.needed_by)}", 2)
     if decision and decision.action != "allow" and result.override:
         screen.paragraph(f"Allowed by override: {result.override}", 2)
-    elif step.reason and not result.dry_run and step.action == "uninstall":
+    elif step.reason and removed:
         screen.say(f"{step.name}: {step.reason}")
     elif step.reason:
         screen.paragraph(step.reason, 2)

@@ -220,7 +220,7 @@ class _Reader:
 
 @cache
 def _fields() -> dict[str, list[str]]:
-    """What tools call the fields of a file, by what they mean."""
+    """The names that tools give to the fields of a file, by their meaning."""
     return tomllib.loads(files(__package__).joinpath("fields.toml").read_text(encoding="utf-8"))
 
 

@@ -120,7 +120,7 @@ class SyncPlan(NamedTuple):
     disabled: tuple[tuple[str, str], ...] = ()
     """The directories of disabled skills, each with a client that does not get it."""
     only: tuple[str, ...] = ()
-    """The skills that it is about, by their paths seen from the root; without, all."""
+    """The paths of the skills to sync, relative to the root; empty for all skills."""
 
     def to_json(self) -> Json:
         """The plan as JSON."""

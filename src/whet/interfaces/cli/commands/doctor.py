@@ -367,7 +367,7 @@ def render_validate(found: Validation, screen: Screen, options: Namespace) -> No
 
 
 def render_fixed(fixed: Fixed, screen: Screen, options: Namespace) -> None:
-    """The verdicts, what waits for approval, and the way back."""
+    """Show the verdicts, the proposals that wait for approval, and how to undo the fixes."""
     from whet.interfaces.cli.changes import render_change
 
     render_validate(fixed.validation, screen, options)
