@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from importlib.resources import files
 from re import _constants as c  # type: ignore[attr-defined]  # the parsed form has no public name
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
 
-from whet.guard.secrets.data import accusing, names, pattern, places, shapes, words
+from whet.guard.secrets.data import accusing, names, places, shapes
 from whet.guard.secrets.scan import RUNS
 from whet.guard.secrets.values import ANY, LITERAL
+from whet.guard.tables import load_toml, shape
 
 KINDS = {"password", "token", "secret", "cookie", "authorization", "webhook"}
 
 
-def table(name: str) -> dict[str, Any]:
-    return tomllib.loads(files("whet.guard.secrets").joinpath(f"{name}.toml").read_text("utf-8"))
-
-
 def test_a_shape_has_a_kind_a_mark_and_one_varying_part() -> None:
     assert len(shapes()) == len(set(shapes())) > 70
-    for shape in shapes():
-        assert re.compile(shape.regex).groups == 1, shape
-        assert re.fullmatch("[A-Za-z][A-Za-z ]+", shape.kind) and shape.mark, shape
-        assert shape.bits is None or 2.5 < shape.bits < 5, shape
+    for token in shapes():
+        assert re.compile(token.regex).groups == 1, token
+        assert re.fullmatch("[A-Za-z][A-Za-z ]+", token.kind) and token.mark, token
+        assert token.bits is None or 2.5 < token.bits < 5, token
     assert len(accusing()) > 70
-    for shape, bits in accusing():
-        assert 2.5 < bits < 5 and re.compile(shape.regex).groups == 1, shape
+    for token, bits in accusing():
+        assert 2.5 < bits < 5 and re.compile(token.regex).groups == 1, token
 
 
 def _characters(items: Any) -> set[str]:
@@ -60,8 +55,8 @@ def _characters(items: Any) -> set[str]:
 def test_a_token_is_one_run_from_its_mark_to_its_end_unless_it_says_otherwise() -> None:
     parting = {chr(code) for code in range(256) if RUNS[code] == ord(" ")}
 
-    assert [shape.kind for shape, _ in accusing() if parting & _characters(parser.parse(shape.regex))] == ["AWS secret"]
-    assert [shape.kind for shape, _ in accusing() if shape.apart] == ["AWS secret"]
+    assert [token.kind for token, _ in accusing() if parting & _characters(parser.parse(token.regex))] == ["AWS secret"]
+    assert [token.kind for token, _ in accusing() if token.apart] == ["AWS secret"]
 
 
 def test_a_place_has_a_pattern_a_kind_and_a_proof_that_is_known() -> None:
@@ -74,16 +69,16 @@ def test_a_place_has_a_pattern_a_kind_and_a_proof_that_is_known() -> None:
 
 
 def test_every_fragment_is_used() -> None:
-    raw = table("secret_places")
+    raw = load_toml("secret_places")
     texts = [text for row in raw["places"] for text in row.values()] + list(raw["fragments"].values())
     assert [name for name in raw["fragments"] if not any(f"@{name}@" in text for text in texts)] == []
 
 
-@pytest.mark.parametrize("name", [name for name, value in table("words").items() if isinstance(value, list)])
+@pytest.mark.parametrize("name", [name for name, value in load_toml("secret_words").items() if isinstance(value, list)])
 def test_a_list_of_words_is_sound(name: str) -> None:
-    listed = words(name)
+    listed = load_toml("secret_words")[name]
     assert listed and len(listed) == len(set(listed))
-    assert pattern(name).groups == 0 and not pattern(name).fullmatch("")
+    assert shape("secret_words", name).groups == 0 and not shape("secret_words", name).fullmatch("")
     assert all(word == word.strip() and re.compile(word) for word in listed)
 
 

@@ -51,9 +51,9 @@ class _Loader(SourceFileLoader):
 
 
 @cache
-def load_toml(name: str, directory: str = "data") -> dict[str, Any]:
-    """What the file `DIRECTORY/NAME.toml` of the guard holds. No module beside it may have its name: both are kept as one."""
-    path = os.path.join(os.path.dirname(__file__), directory, f"{name}.toml")
+def load_toml(name: str) -> dict[str, Any]:
+    """What the file `data/NAME.toml` holds. No module beside it may have its name: both are kept as one."""
+    path = os.path.join(os.path.dirname(__file__), "data", f"{name}.toml")
     module: dict[str, Any] = {}
     exec(_Loader(name, path).get_code(name), module)  # type: ignore[arg-type]  # noqa: S102  a file always has code
     table: dict[str, Any] = module["table"]

@@ -1,10 +1,10 @@
-"""What is known of secrets, read from the TOML files beside this module, each once and only when it is needed."""
+"""What is known of secrets, from the tables `data/secret_*.toml`, each row made once and only when it is needed."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from whet.guard.tables import load_toml
 
@@ -46,13 +46,13 @@ def exact(regex: str) -> re.Pattern[str]:
 @cache
 def shapes() -> tuple[Shape, ...]:
     """The tokens whose shape says what they are."""
-    return tuple(Shape(**row) for row in _table("shapes")["shapes"])
+    return tuple(Shape(**row) for row in load_toml("secret_shapes")["shapes"])
 
 
 @cache
 def all_shapes() -> tuple[Shape, ...]:
     """These, and tokens that only the name before them identifies."""
-    return (*shapes(), *(Shape(**row) for row in _table("shapes")["named"]))
+    return (*shapes(), *(Shape(**row) for row in load_toml("secret_shapes")["named"]))
 
 
 @cache
@@ -64,7 +64,7 @@ def accusing() -> tuple[tuple[Shape, float], ...]:
 @cache
 def places() -> tuple[Place, ...]:
     """The places on command lines and in calls."""
-    table = _table("secret_places")
+    table = load_toml("secret_places")
     fragments: dict[str, str] = table["fragments"]
 
     def expand(text: str) -> str:
@@ -76,22 +76,6 @@ def places() -> tuple[Place, ...]:
 @cache
 def names() -> dict[str, str]:
     """The words that name a secret, and what it takes to be one, as patterns for text in lower case."""
-    table = _table("words")
+    table = load_toml("secret_words")
     keys = "|".join(f"(?<={word}{sep}key)" for word in table["keys"] for sep in ("", "_", "-", " "))
     return {word: pattern.replace("@keys@", keys) for word, pattern in table["names"].items()}
-
-
-@cache
-def words(name: str) -> tuple[str, ...]:
-    """One of the lists of words."""
-    return tuple(_table("words")[name])
-
-
-@cache
-def pattern(name: str, frame: str = "{}") -> re.Pattern[str]:
-    """A list of words as one pattern, whatever their case; `frame` says what stands around them."""
-    return re.compile(frame.replace("{}", "|".join(words(name))), re.IGNORECASE)
-
-
-def _table(name: str) -> dict[str, Any]:
-    return load_toml(name, "secrets")

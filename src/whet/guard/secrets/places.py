@@ -11,9 +11,10 @@ import re
 from functools import cache, lru_cache, partial
 
 from whet.guard.expression import expression
-from whet.guard.secrets.data import Place, names, pattern, places
+from whet.guard.secrets.data import Place, names, places
 from whet.guard.secrets.speech import Hide, hide_in_speech
 from whet.guard.secrets.values import ANY, LITERAL, is_empty, is_reference, is_said, is_secret, looks_random
+from whet.guard.tables import shape
 
 _PASSWORD = expression(r"pass|pwd|pw$|kennwort|contraseña|senha|wachtwoord|пароль|密码|パスワード")
 _SHORT = expression(r"(?<![a-z_-])(?:pass|pw)", re.IGNORECASE)
@@ -74,6 +75,7 @@ _ARGUMENT = (
 """A secret on a command line."""
 _COMMAND = expression(r"[|;&\n(`]|[\"'](?=\w+ )")
 """Where a command begins within a text."""
+_OTHER_NAME = shape("secret_words", "other_names", re.IGNORECASE, frame=r"s?[_-]?(?:{})\b")
 _HEADER = 4_000
 """Characters of a header that are looked at."""
 
@@ -107,7 +109,7 @@ def names_secret(name: str) -> str:
 
 def _is_other(text: str, start: int = 0) -> bool:
     """Does a name go on so that it is not that of a secret: `token_count`, `secret-name`, `tokenizer`?"""
-    return pattern("other_names", r"s?[_-]?(?:{})\b").match(text, start) is not None
+    return _OTHER_NAME.match(text, start) is not None
 
 
 def _kind(core: str) -> str:

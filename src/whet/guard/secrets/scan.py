@@ -15,10 +15,11 @@ from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.hosts import host_of
 from whet.guard.patterns import line_of
-from whet.guard.secrets.data import accusing, exact, pattern
+from whet.guard.secrets.data import accusing, exact
 from whet.guard.secrets.hide import hide_secrets
 from whet.guard.secrets.marks import show
 from whet.guard.secrets.values import looks_random, seed_phrases
+from whet.guard.tables import shape
 
 _RUN = expression(r"(.)\1{4}")
 _KEY_BLOCK = expression(
@@ -32,6 +33,8 @@ _ADDRESS = expression(
     r"\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|s?ftps?|smtps?|https?)"
     r"(?:\+\w{1,12})?://[^\s/:@\"'`<>${}\[\]]{0,64}:([^\s/:@\"'`<>${}\[\]]{10,128})@([A-Za-z0-9.-]{4,253})"
 )
+_PLACEHOLDERS = shape("secret_words", "placeholders", re.IGNORECASE)
+_EXAMPLES = shape("secret_words", "examples", re.IGNORECASE)
 _LEET = expression(r"p[a4@][s5$]{2}|s3cr3t|^\W*(?:user|admin|root|db)", re.IGNORECASE)
 _LONGEST_ACCOUNT = 200
 _MOST = 20
@@ -50,16 +53,16 @@ def find_secrets(text: str) -> Seen:
     hits: list[Hit] = []
     told: set[int] = set()
     runs = _long_runs(text)
-    for shape, bits in accusing():
-        if shape.mark not in (text if shape.apart else runs) or not exact(shape.regex).search(
-            text if shape.apart else runs
+    for token, bits in accusing():
+        if token.mark not in (text if token.apart else runs) or not exact(token.regex).search(
+            text if token.apart else runs
         ):
             continue
-        for found in exact(shape.regex).finditer(text):
+        for found in exact(token.regex).finditer(text):
             real = len(hits) < _MOST and found.start() not in told and _is_real(found[1], bits)
             if real and not _shown_as_example(text, found.start()):
                 told.add(found.start())
-                hits.append(Hit("shipped-secret", line_of(text, found.start()), show(shape.kind), None, shape.kind))
+                hits.append(Hit("shipped-secret", line_of(text, found.start()), show(token.kind), None, token.kind))
     for mark, block in (("PRIVATE KEY", _KEY_BLOCK), ("PuTTY-User-Key-File-", _PUTTY)):
         hits += [
             Hit("shipped-private-key", line_of(text, found.start()), re.split(r"\\n|\n", found[0])[0][:64] + " ***")
@@ -99,7 +102,7 @@ def _long_runs(text: str) -> str:
 
 def _is_real(varying: str, least: float) -> bool:
     """Does the varying part of a token look random?"""
-    if len(varying) < _SHORTEST or pattern("placeholders").search(varying) or _RUN.search(varying):
+    if len(varying) < _SHORTEST or _PLACEHOLDERS.search(varying) or _RUN.search(varying):
         return False
     if len(varying) >= 20 and (varying.isalpha() and (varying.islower() or varying.isupper())) and least > 3.2:
         return False
@@ -124,7 +127,7 @@ def _counting(text: str) -> bool:
 def _shown_as_example(text: str, offset: int) -> bool:
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
-    return pattern("examples").search(text, start, len(text) if end < 0 else end) is not None
+    return _EXAMPLES.search(text, start, len(text) if end < 0 else end) is not None
 
 
 def _is_key(body: str) -> bool:
@@ -133,7 +136,7 @@ def _is_key(body: str) -> bool:
     return (
         len(bare) >= _KEY_LENGTH
         and "..." not in body
-        and not pattern("placeholders").search(bare[:60])
+        and not _PLACEHOLDERS.search(bare[:60])
         and not _RUN.search(bare[:60].replace("AAAA", ""))
         and _bits(bare) > (4.5 if len(bare) >= 150 else 4.0)
     )
@@ -141,6 +144,6 @@ def _is_key(body: str) -> bool:
 
 def _is_password(value: str, host: str) -> bool:
     """Is this the password of an account at a machine that others can reach, and not a word that stands for one?"""
-    if host_of(host).kind in ("loopback", "private", "reserved") or pattern("placeholders").search(f"{value} {host}"):
+    if host_of(host).kind in ("loopback", "private", "reserved") or _PLACEHOLDERS.search(f"{value} {host}"):
         return False
     return looks_random(value) and _bits(value) >= 3 and not _LEET.search(value) and not _counting(value)

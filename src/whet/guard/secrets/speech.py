@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 
 from whet.guard.expression import expression
-from whet.guard.secrets.data import words
 from whet.guard.secrets.values import is_said, is_said_word, looks_random
+from whet.guard.tables import words
 
 _NAME = (
     r"(?:(?P<key>(?:api |access |secret |private |license |deploy )keys?|tokens?|secrets?)|(?P<pin>pin|otp|passcode|puk"
@@ -43,7 +43,7 @@ Hide = Callable[[str, str], str]
 
 def hide_in_speech(text: str, lowered: str, hide: Hide) -> str:
     """The text without secrets that somebody tells in it; `lowered` is the text in lower case."""
-    if any(word in lowered for word in words("told")):
+    if any(word in lowered for word in words("secret_words", "told")):
         text = _IS.sub(partial(_told, hide, is_=True), text)
         text = _TOLD.sub(partial(_told, hide), text)
         text = _BESIDE.sub(partial(_beside, hide), text)

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.secrets.data import pattern, words
+from whet.guard.tables import shape, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,21 +41,24 @@ _SEED_PHRASE = expression(
     r"(?P<quote>[\"'`]?)(?P<phrase>(?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){12})?[a-z]{3,8})(?:(?P=quote)|(?=[.\n]|\Z))",
     re.IGNORECASE,
 )
+_OWNER = shape("secret_words", "owners", re.IGNORECASE, frame=r"(?:{})\.")
+_NAMED_REFERENCE = shape("secret_words", "references", re.IGNORECASE, frame="(?:{})$")
+_EMPTY = shape("secret_words", "empty", re.IGNORECASE)
+_SAID_ENDING = shape("secret_words", "said_endings", re.IGNORECASE, frame=r"(?:{})\Z")
+_THING = shape("secret_words", "things", re.IGNORECASE, frame=r"(?:{})-?\d{1,5}\Z|[A-Za-z]\d?\Z")
+_QUALITY_BEGINNING = shape("secret_words", "quality_beginnings", re.IGNORECASE, frame="(?:{})[-_]")
+_QUALITY_END = shape("secret_words", "quality_ends", re.IGNORECASE, frame=r".*[-_](?:{})\Z")
 _DIGEST = expression(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
 
 
 def is_reference(value: str) -> bool:
     """Does the value say where the secret is, or of what kind, and is none itself?"""
-    return bool(
-        _REFERENCE.match(value)
-        or pattern("owners", r"(?:{})\.").match(value)
-        or pattern("references", "(?:{})$").match(value)
-    )
+    return bool(_REFERENCE.match(value) or _OWNER.match(value) or _NAMED_REFERENCE.match(value))
 
 
 def is_empty(value: str) -> bool:
     """Does the value only hold the place of a secret?"""
-    return pattern("empty").match(value) is not None
+    return _EMPTY.match(value) is not None
 
 
 def is_secret(value: str, kind: str) -> bool:
@@ -104,8 +107,8 @@ def is_said_word(value: str) -> bool:
         and value.isalpha()
         and value.islower()
         and is_secret(value, ANY)
-        and value not in words("said")
-        and pattern("said_endings", r"(?:{})\Z").search(value) is None
+        and value not in words("secret_words", "said")
+        and _SAID_ENDING.search(value) is None
     )
 
 
@@ -136,13 +139,12 @@ def is_telling(value: str) -> bool:
 
 def _is_thing(value: str) -> bool:
     """Is it the name of a thing that ends in a number, and nobody's password in prose?"""
-    return pattern("things", r"(?:{})-?\d{1,5}\Z|[A-Za-z]\d?\Z").match(value) is not None
+    return _THING.match(value) is not None
 
 
 def _is_quality(value: str) -> bool:
     """Does a word with a hyphen say of what kind something is, as `case-sensitive` does?"""
-    beginning, end = pattern("quality_beginnings", "(?:{})[-_]"), pattern("quality_ends", r".*[-_](?:{})\Z")
-    return bool(beginning.match(value) or end.match(value))
+    return bool(_QUALITY_BEGINNING.match(value) or _QUALITY_END.match(value))
 
 
 def seed_phrases(text: str) -> Iterator[re.Match[str]]:
@@ -152,5 +154,5 @@ def seed_phrases(text: str) -> Iterator[re.Match[str]]:
         return
     for found in _SEED_PHRASE.finditer(text):
         phrase = found["phrase"].lower()
-        if not phrase.startswith(words("known_mnemonics")) and len(set(phrase.split())) > 9:
+        if not phrase.startswith(tuple(words("secret_words", "known_mnemonics"))) and len(set(phrase.split())) > 9:
             yield found
