@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 import sys
+from fnmatch import fnmatchcase
 from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.finding import Hit
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.guard.documents import Document
-    from whet.guard.finding import Fact, Seen
+    from whet.guard.finding import Fact
 
 _FILE = shape("flow", "file", frame=r"[\w-]{2,60}\.(?:{})\b")
 _OBEY = expression(
@@ -144,13 +145,12 @@ def _read_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
 
         yield from ((path, _grave(hit)) for path, hit in javascript_package.hits(documents))
     yield from ((path, _grave(hit)) for path, hit in _filled_in(documents))
-    yield from ((path, _grave(hit)) for path, hit in _left_behind(documents))
     yield from _put_together(documents)
 
 
 def _grave(hit: Hit) -> Hit:
     rule = every()[hit.rule]
-    if rule.severity == "critical":
+    if rule.severity == "critical" or rule.category == "unreadable":
         return hit
     return hit._replace(
         rule=_SPLIT.get(rule.category, "split-payload"), severity=None, message=hit.message or rule.title
@@ -165,8 +165,8 @@ def _stem(path: str) -> str:
 
 # --- shell and JavaScript with what other files of the package hold put in its place, checked once more ---------------
 
-_LARGEST = 128 * 1024
-_MOST = 30
+_MOST_TEXT = 512 * 1024
+"""Characters that are read once more; a package with more of them is told."""
 _SET = expression(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,60})=([^\n]{0,400})$", re.MULTILINE)
 _USED = expression(r"\$\{?([A-Za-z_]\w{0,60})")
 _READS = shape("flow", "reads")
@@ -189,42 +189,62 @@ _CALLED = {
 _DATA = ("text", "json", "yaml", "toml", "markdown")
 
 
+class _Reading(NamedTuple):
+    """A program that is read once more with what it is given, behind the scripts that it uses."""
+
+    document: Document
+    given: Given
+    before: Sequence[tuple[str, str]] = ()
+    """The path and the text of each of them."""
+
+    @property
+    def length(self) -> int:
+        """The characters that are read."""
+        return len(self.document.text) + sum(len(text) for _, text in self.before)
+
+
 def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
-    """What is critical only with the other files, each with its path."""
-    open_ones = [document for document in documents if not document.via and len(document.text) <= _LARGEST]
-    scripts = [document for document in open_ones if document.kind == "shell"][:_MOST]
-    if scripts:
-        from whet.guard.shell.checker import check
+    """What is critical only with the other files, each with its path.
 
-        paths = {document.path: _paths(document.text) for document in scripts}
-        data = Shipped(open_ones, "")
-        for document in scripts:
-            before = [*_settings(document, open_ones), *_others(document, scripts, paths)]
-            texts = data.texts if data.is_named(document.text) else {}
-            if before or texts:
-                yield from _new(document, check, Given(texts=texts), before)
-    yield from _assembled(open_ones)
-    shipped = Shipped(open_ones, "javascript")
-    for document in [one for one in open_ones if one.kind == "javascript" and shipped.is_named(one.text)][:_MOST]:
-        from whet.guard.javascript.checker import check as check_javascript
-
-        yield from _new(document, check_javascript, Given(shipped=shipped))
+    The shortest are read first, so that no file uses up what the others need, and what is not read is told.
+    """
+    own = [document for document in documents if not document.via]
+    yield from _assembled(own)
+    left = _MOST_TEXT
+    for reading in sorted(_readings(own), key=lambda one: one.length):
+        left -= reading.length
+        if left < 0:
+            evidence = f"more than {_MOST_TEXT // 1024} KB of programs that use each other"
+            yield reading.document.path, Hit("not-analysed", 1, evidence)
+            return
+        yield from _new(reading)
 
 
-def _left_behind(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
-    """What programs do with the files that the shell scripts of the package leave for them."""
-    scripts = [document.text for document in documents if document.kind == "shell" and not document.via]
-    programs = [one for one in documents if one.kind in ("python", "javascript") and not one.via][:_MOST]
-    paths = frozenset[str]().union(*(_paths(text) for text in scripts[:_MOST] if len(text) <= _LARGEST))
-    named = [one for one in programs if len(one.text) <= _LARGEST and any(path in one.text for path in paths)]
-    if not named:
-        return
-    from whet.guard.shell.checker import leave
+def _readings(documents: Sequence[Document]) -> Iterator[_Reading]:
+    programs = [document for document in documents if document.kind in ("shell", "python", "javascript")]
+    left = _left_behind(programs)
+    shipped = {"shell": Shipped(documents, ""), "javascript": Shipped(documents, "javascript")}
+    used = _Used(documents)
+    for document in programs:
+        data = shipped.get(document.kind)
+        data = data if data is not None and data.is_named(document.text) else None
+        files = {path: marks for path, marks in left.files.items() if _last(path) in document.text}
+        texts = {path: text for path, text in left.texts.items() if _last(path) in document.text}
+        before = [*_settings(document, documents), *used.before(document)] if document.kind == "shell" else []
+        if data or files or texts or before:
+            yield _Reading(used.called(document), Given(files=files, texts=texts, shipped=data), before)
 
-    files = {path: marks for text in scripts[:_MOST] if len(text) <= _LARGEST for path, marks in leave(text).items()}
-    for document in named if files else ():
-        check = import_module(f"whet.guard.{document.kind}.checker").check
-        yield from _new(document, check, Given(files=files))
+
+def _left_behind(programs: Sequence[Document]) -> Given:
+    """What is in the files that the shell scripts of a package leave for its other programs."""
+    left = Given(files={}, texts={})
+    for script in programs:
+        names = {_last(path) for path in _paths(script.text)} if script.kind == "shell" and len(programs) > 1 else ()
+        if any(name in one.text for one in programs if one is not script for name in names):
+            from whet.guard.shell.checker import leave
+
+            left = leave(script.text, left)
+    return left
 
 
 _JOINS = shape("flow", "joins")
@@ -277,12 +297,12 @@ def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
             yield document.path, Hit("split-payload", line, shorten(found[0]), message=message)
 
 
-def _new(
-    document: Document, check: Callable[..., Seen], given: Given, before: Sequence[tuple[str, str]] = ()
-) -> Iterator[tuple[str, Hit]]:
-    """What is critical in a text only with what it is given, or behind others: `before` has their paths and texts."""
-    parts = [*before, (document.path, document.text)]
-    grave = [hit for hit in check("".join(text for _, text in parts), given).hits if _is_grave(hit)]
+def _new(reading: _Reading) -> Iterator[tuple[str, Hit]]:
+    """What is critical in a program only with what it is given, or behind others."""
+    document = reading.document
+    check = import_module(f"whet.guard.{document.kind}.checker").check
+    parts = [*reading.before, (document.path, document.text)]
+    grave = [hit for hit in check("".join(text for _, text in parts), reading.given).hits if _is_grave(hit)]
     first = 0
     for path, text in parts:
         last = first + text.count("\n") if (path, text) != parts[-1] else sys.maxsize
@@ -319,39 +339,80 @@ _PATH = expression(
     r"|[\w-]{2,60}\.(?:txt|json|log|dat|tmp|cache|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|sh|py|env|conf|cfg)\b)"
 )
 """A file that one script may leave for another."""
-_MOST_OTHERS = 4
 
 
 def _paths(text: str) -> frozenset[str]:
-    return frozenset(
-        path.removeprefix("./").replace("${HOME}", "~").replace("$HOME", "~") for path in _PATH.findall(text)
-    )
+    return frozenset(_PATH.findall(text))
 
 
-def _others(
-    script: Document, scripts: Sequence[Document], paths: Mapping[str, frozenset[str]]
-) -> Iterator[tuple[str, str]]:
-    """The scripts that are to be read before one: those that it sources, and those that name the same files.
-
-    What one of them writes, the other may send or run.
-    """
-    shared = (
-        one for one in scripts if one is not script and (paths[one.path] & paths[script.path] or _sources(script, one))
-    )
-    left = _LARGEST
-    for one in islice(shared, _MOST_OTHERS):
-        left -= len(one.text)
-        if left > 0:
-            yield one.path, f"{one.text}\n"
+def _last(path: str) -> str:
+    """The name of a file, with its folder where it is short."""
+    name = path.rstrip("/").rpartition("/")[2]
+    return name if len(name) > 3 else path
 
 
-def _sources(script: Document, other: Document) -> bool:
-    """Does a script run another one as a part of itself?"""
-    name = other.path.rpartition("/")[2]
-    found = name in script.text and re.search(
-        rf"(?:^|[\s;&|({{])(?:source|\.)\s[^\n]{{0,200}}{re.escape(name)}", script.text
-    )
-    return bool(found)
+_SHELLS = r"(?:\S{0,30}/)?(?:ba|da|z|k)?sh[ \t]{1,9}(?:-[a-z]{1,6}[ \t]{1,9}){0,3}"
+_CALL = (
+    r"(^|[|;&(`{{!][ \t]{{0,40}}|[ \t])"
+    r"(?:(source|\.)[ \t]{{1,9}}|{shells})?(?:(?:\$\([^()\n]{{0,80}}\)|[^\s|;&()<>`]){{0,80}}/|[\"'])?({names})[\"']?"
+    r"(?=([ \t][^\n;&]{{0,400}}|[|;&)<>`])?)(?![\w.-])"
+)
+"""A script that another one sources or runs: what stands before it, and the rest of the line."""
+_SOURCED_ALL = expression(
+    r"(?:^|[\s;&|({])(?:source|\.)[ \t]{1,9}[\"']?\$\{?\w{1,40}\}?[\"']?[ \t]{0,9}(?:$|[;&|)])", re.MULTILINE
+)
+_GLOB = expression(r"[\w./-]{0,80}\*[\w.-]{0,40}")
+
+
+class _Used:
+    """The scripts of a package as others use them: what is sourced stands before them, what is run is a function."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._scripts = {
+            document.path.rpartition("/")[2]: document
+            for document in documents
+            if document.kind in ("shell", "text", "code") and document.text
+        }
+        names = "|".join(map(re.escape, self._scripts))
+        self._call = re.compile(_CALL.format(shells=_SHELLS, names=names), re.MULTILINE) if len(documents) > 1 else None
+
+    def before(self, script: Document) -> list[tuple[str, str]]:
+        """What is read before a script, and before those that it uses: the path and the text of each."""
+        found: dict[str, str] = {}
+        waiting = [script]
+        while waiting:
+            for name, sourced in self._uses(waiting.pop()).items():
+                other = self._scripts[name]
+                if other.path not in found and other.path != script.path:
+                    text = self.called(other).text
+                    found[other.path] = f"{text}\n" if sourced else f"{name}() {{ {text}\n}}\n"
+                    waiting.append(other)
+        return [*reversed(found.items())]
+
+    def called(self, script: Document) -> Document:
+        """A script with its calls of others as calls of functions."""
+        if self._call is None or script.kind != "shell":
+            return script
+        text = self._call.sub(lambda found: found[0] if found[2] else f"{found[1]}{found[3]}", script.text)
+        return script._replace(text=text)
+
+    def _uses(self, script: Document) -> dict[str, bool]:
+        """The scripts that one uses, each with whether it is sourced. One that is run alone, with nothing given to it
+        and nothing taken from it, does what it does for itself."""
+        found: dict[str, bool] = {}
+        if self._call is None:
+            return found
+        calls = list(self._call.finditer(script.text))
+        shares = "export " in script.text or any(call[2] for call in calls)
+        for call in calls:
+            before = script.text[script.text.rfind("\n", 0, call.start() + 1) + 1 : call.start()]
+            if shares or call[1][:1] in ("|", "(", "`") or "=" in before or re.search(r"[|$<]", call[4] or ""):
+                found[call[3]] = found.get(call[3], False) or bool(call[2])
+        globs = _GLOB.findall(script.text) if _SOURCED_ALL.search(script.text) else ()
+        for name, other in self._scripts.items():
+            if other is not script and any(fnmatchcase(f"/{other.path}", f"*/{glob.lstrip('./')}") for glob in globs):
+                found[name] = True
+        return found
 
 
 def _belongs(script: Document, other: Document, pages: Sequence[str]) -> bool:

@@ -28,11 +28,10 @@ from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from whet.guard.finding import Fact
     from whet.guard.shell.flow import Step
-    from whet.guard.taint.mark import Mark
 
 _DEPTH = 4
 _MOST = 400
@@ -49,7 +48,7 @@ def check(text: str, given: Given | None = None) -> Seen:
     """What a script does that matters: hits of rules, and facts for the flow over the package."""
     text = _ACTIONS.sub(r"${\1}", dedent(text) if text[:1] in " \t\n" else text)
     reader = _Reader()
-    seen = reader.judged(text, 1, _DEPTH, texts=given.texts if given else None)
+    seen = reader.judged(text, 1, _DEPTH, given=given)
     if console := from_console(text):
         # It may be a transcript, or a script that looks like one: what it is in either way counts.
         other = reader.judged(console, 1, _DEPTH)
@@ -63,6 +62,7 @@ def run(text: str, given: Given) -> Ran:
     if not (given.marks or given.fed or named or worth_reading(text)):
         return Ran()
     scene = Scene(text, 1, None, given)
+    scene.typed = False
     seen = _Reader().judge(scene, _DEPTH)
     hits = tuple(
         hit._replace(evidence=_shown(hit.evidence), subject=_shown(hit.subject)) for hit in _told(seen.hits, text)
@@ -119,13 +119,11 @@ class _Reader:
         """The scripts whose hits are reported; the hits of other scripts are not."""
         self._left = _BUDGET
 
-    def judged(
-        self, text: str, line: int, depth: int, outer: Scene | None = None, texts: Mapping[str, str] | None = None
-    ) -> Seen:
+    def judged(self, text: str, line: int, depth: int, outer: Scene | None = None, given: Given | None = None) -> Seen:
         """Hits and facts of a script that begins on a line of the text; `outer` is the one it stands in."""
         self._known[text] = ()
         self._told.add(text.strip())
-        seen = self.judge(Scene(text, line, outer, texts=texts), depth)
+        seen = self.judge(Scene(text, line, outer, given), depth)
         self._known[text] = seen.hits
         return seen
 
@@ -193,9 +191,18 @@ def _given(scene: Scene, text: str) -> Given:
     return Given(files=scene.left(), variables={name: marks for name, marks in held.items() if marks})
 
 
-def leave(text: str) -> dict[str, frozenset[Mark]]:
-    """What is in the files that a script leaves for others."""
-    return Scene(text, 1).left() if worth_reading(text) else {}
+def leave(text: str, left: Given) -> Given:
+    """What is in the files that a script leaves for others, with what others left for it."""
+    if not worth_reading(text) and not any(path in text for path in left.files):
+        return left
+    scene = Scene(text, 1, None, left)
+    files = dict(left.files)
+    for path, marks in scene.left().items():
+        files[path] = files.get(path, frozenset()) | marks
+    texts = dict(left.texts)
+    for path, written in scene.left_texts():
+        texts[path] = texts.get(path, "") + written
+    return Given(files=files, texts=texts)
 
 
 _BUDGET = 150_000

@@ -206,6 +206,8 @@ def _origin(marks: Iterable[Mark], text: str | None = None) -> Step:
     step = Step(-1, Command((), (), (), text, 0, ""))
     step.marks.update(dict.fromkeys(marks))
     step.fed.update(step.marks)
+    step.fetched = next((mark for mark in step.marks if mark.kind == "fetched"), None)
+    step.decoded = any(mark.kind == "decoded" for mark in step.marks)
     return step
 
 
@@ -215,17 +217,10 @@ class Scene(Judges):
     language = "shell"
     typed = True
 
-    def __init__(
-        self,
-        text: str,
-        line: int,
-        outer: Scene | None = None,
-        given: Given | None = None,
-        texts: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, text: str, line: int, outer: Scene | None = None, given: Given | None = None) -> None:
         super().__init__(0, lambda _text, _level: Seen())
         known = Known.within(outer.script.known if outer is not None else None)
-        known.files.update(texts or {})
+        known.files.update(given.shipped.texts if given is not None and given.shipped is not None else {})
         self._outer = frozenset(known.variables)
         self.script: Script = parse(text, known, splice=True)
         self.first = line
@@ -266,12 +261,12 @@ class Scene(Judges):
                 break
 
     def _take(self, given: Given) -> None:
-        """Start with what a program gives to the script."""
-        self.typed = False
+        """Start with what the script is given."""
         if given.marks:
             self.variables[HOLE] = [_origin(given.marks)]
         for path in {**given.files, **given.texts}:
-            self.writers[bare_path(path)] = [_origin(given.files.get(path, ()), given.texts.get(path))]
+            origin = _origin(given.files.get(path, ()), given.texts.get(path))
+            self.writers.update((name, [origin]) for name in _path_names(bare_path(path)))
         for step in self.steps if given.fed else ():
             if not step.feeders and step.command.parent < 0:
                 step.feeders = [_origin(given.fed)]
@@ -300,6 +295,12 @@ class Scene(Judges):
                     path = bare_path(target)
                     found[path] = found.get(path, NO_MARKS) | marks
         return found
+
+    def left_texts(self) -> Iterator[tuple[str, str]]:
+        """The texts that the script writes to files, as far as they stand in it."""
+        for step in self.steps:
+            if step.leaves[1] and (text := self.content(step)):
+                yield from ((bare_path(target), f"{text}\n") for target, _ in _written(step))
 
     def at(self, step: Step) -> None:
         """Judge this step from now on."""
@@ -421,7 +422,9 @@ class Scene(Judges):
 
     def stdin(self, step: Step) -> dict[Mark, None]:
         """The secrets in what is piped or redirected into a step."""
-        found = {mark: None for one in step.feeders for mark in one.passed()}
+        calls = self._calls.get(step.command.function, ()) if not step.feeders else ()
+        feeders = [*step.feeders, *(one for call in calls if call is not step for one in call.feeders)]
+        found = {mark: None for one in feeders for mark in one.passed()}
         for one in step.command.redirections:
             if one.operator.startswith("<"):
                 path = f"/dev/fd/{one.target.text}" if one.operator == "<&" else one.target.text
@@ -516,7 +519,8 @@ class Scene(Judges):
                 step.marks.update(dict.fromkeys(_paths(word.text)))
         if lists and step.name not in programs("printers"):
             step.marks.update(dict.fromkeys(_searched(step.texts)))
-        step.leaves = tuple(dict.fromkeys(_variables(step))), tuple(dict.fromkeys(_files(step)))
+        given = [name for name, _ in step.assignments] if step.name in self._calls else ()
+        step.leaves = tuple(dict.fromkeys((*_variables(step), *given))), tuple(dict.fromkeys(_files(step)))
 
     def _visit(self, step: Step) -> None:
         """Take in what reaches a step from others."""
@@ -672,7 +676,8 @@ _BRACED = expression(r"\$\{(\w{1,60})\}")
 
 def bare_path(path: str) -> str:
     """A path as it is looked up: however its variables are written, and without `./` before it."""
-    return (_BRACED.sub(r"$\1", path) if "${" in path else path).removeprefix("./")
+    path = (_BRACED.sub(r"$\1", path) if "${" in path else path).removeprefix("./")
+    return f"~{path[5:]}" if path.startswith("$HOME/") else path
 
 
 def _variables(step: Step) -> Iterator[str]:
@@ -692,10 +697,15 @@ def _files(step: Step) -> Iterator[str]:
     for target, _ in _written(step):
         if target and target[0] != "-" and target != "/dev/null":
             bare = bare_path(target).rstrip("/")
-            folder, _, name = bare.rpartition("/")
-            yield from (one for one in (bare, name, folder if folder not in _COMMON_FOLDERS else "") if one)
+            yield from _path_names(bare)
             if step.folder:
                 yield bare_path(_joined(step.folder, bare))
+
+
+def _path_names(path: str) -> Iterator[str]:
+    """A path, its name and its folder."""
+    folder, _, name = path.rpartition("/")
+    yield from (one for one in (path, name, folder if folder not in _COMMON_FOLDERS else "") if one)
 
 
 def _written(step: Step) -> Iterator[tuple[str, bool]]:
