@@ -17,10 +17,10 @@ from whet.guard.documents import Document, Kind
 from whet.guard.finding import Hit, Seen, Severity
 from whet.guard.manifests import checker as manifests
 from whet.guard.manifests import make
-from whet.guard.manifests.names import is_index, lookalike, names
 from whet.guard.rules import pack
 from whet.guard.scan import scan
-from whet.guard.tables import load_toml
+from whet.guard.tables import load_toml, words
+from whet.guard.taint.sources import is_index, lookalike
 from whet.skill.tree import Item
 
 SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in pack("manifests")}
@@ -89,26 +89,26 @@ def test_a_script_of_the_package_run_at_installation_is_shown_and_is_a_fact() ->
         ("requirements.txt", "flask @ git+https://github.com/pallets/flask\n", []),
         ("requirements.txt", "--index-url http://localhost:3141/root\n", []),
         ("requirements.txt", "--extra-index-url https://${TOKEN}@pypi.company.invalid/simple\n", []),
-        ("requirements.txt", "--extra-index-url https://nexus.team.invalid/simple\n", [("foreign-index", "info")]),
-        ("requirements.txt", "a @ http://203.0.113.4/a.whl\n", [("foreign-dependency", "critical")]),
-        ("pip.conf", "[global]\ntrusted-host = wheels.invalid\n", [("unsafe-index", "critical")]),
-        (".yarnrc.yml", 'npmRegistryServer: "http://203.0.113.4"\n', [("unsafe-index", "critical")]),
+        ("requirements.txt", "--extra-index-url https://nexus.team.invalid/simple\n", [("index-redirect", "warn")]),
+        ("requirements.txt", "a @ http://203.0.113.4/a.whl\n", [("package-from-address", "critical")]),
+        ("pip.conf", "[global]\ntrusted-host = wheels.invalid\n", [("index-redirect", "critical")]),
+        (".yarnrc.yml", 'npmRegistryServer: "http://203.0.113.4"\n', [("index-redirect", "critical")]),
         ("Gemfile", "source 'https://rubygems.org'\ngem 'rails'\n", []),
         ("go.mod", "replace github.com/a/b => ../b\n", []),
-        ("go.mod", "replace github.com/a/b => code.invalid/a/b v1.0.0\n", [("foreign-dependency", "warn")]),
+        ("go.mod", "replace github.com/a/b => code.invalid/a/b v1.0.0\n", [("package-from-address", "warn")]),
         (
             "pyproject.toml",
             '[project]\ndependencies = ["a @ https://b.invalid/a.whl"]\n',
-            [("foreign-dependency", "warn")],
+            [("package-from-address", "warn")],
         ),
         (
             "pyproject.toml",
             '[build-system]\nrequires = ["a @ https://b.invalid/a.whl"]\n',
-            [("foreign-dependency", "critical")],
+            [("package-from-address", "critical")],
         ),
         ("Cargo.toml", '[dependencies]\na = { git = "https://github.com/a/a" }\n', []),
         (".cargo/config.toml", '[build]\nrustc-wrapper = "./w.sh"\n', [("local-build-hook", "info")]),
-        ("setup.cfg", "[easy_install]\nindex_url = http://203.0.113.4/simple\n", [("unsafe-index", "critical")]),
+        ("setup.cfg", "[easy_install]\nindex_url = http://203.0.113.4/simple\n", [("index-redirect", "critical")]),
     ],
 )
 def test_where_packages_come_from(path: str, text: str, wanted: list[tuple[str, Severity]]) -> None:
@@ -116,8 +116,8 @@ def test_where_packages_come_from(path: str, text: str, wanted: list[tuple[str, 
 
 
 def test_real_packages_are_never_taken_for_others() -> None:
-    assert [name for kind in ("pypi", "npm") for name in names(kind) if lookalike(name, kind)] == []
-    assert [name for kind in ("pypi", "npm") for name in names("real") if lookalike(name, kind)] == []
+    assert [name for kind in ("pypi", "npm") for name in words("package_names", kind) if lookalike(name, kind)] == []
+    assert [name for kind in ("pypi", "npm") for name in words("package_names", "real") if lookalike(name, kind)] == []
     assert [lookalike(name, "pypi") for name in ("reqests", "requestss", "erquests", "panads")] == [
         "requests",
         "requests",

@@ -12,6 +12,7 @@ from whet.guard.places import places
 from whet.guard.tables import shape, words
 from whet.guard.taint.network import judge_request
 from whet.guard.taint.secret import secret_key
+from whet.guard.taint.sources import judge_base
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,6 @@ _COMMAND = expression(r"\"command\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){1,2000})\
 _SENDING = expression(r"\b(?:curl|wget|nc|ncat|http|https|iwr|invoke-webrequest)\s")
 _STDIN = expression(r"@-|@/dev/stdin|--post-file|\|\s{0,4}(?:nc|ncat|curl)\b|\$\(cat\)|\$CLAUDE_TOOL|tool_input")
 _VARIABLE = expression(r"\$\{?(?:env:)?([A-Za-z_]\w{1,80})")
-_BASES = words("manifests", "bases")
 _SHOWN = words("manifests", "shown")
 
 
@@ -190,12 +190,10 @@ def _unparsed(notes: Notes) -> None:
 
 
 def _redirects(notes: Notes, environment: Mapping[str, object], severity: Severity | None = None) -> None:
-    for key, value in environment.items():
-        if key in _BASES and isinstance(value, str) and URL.match(value):
-            host = host_of(value)
-            if host.kind not in ("loopback", "private", "known"):
-                odd = host.shady or value.lower().startswith("http://")
-                notes.hit("agent-redirect", value, severity or (None if odd else "warn"), host.name)
+    for name, url in environment.items():
+        if isinstance(url, str):
+            found = judge_base(name, url)
+            notes.report((one._replace(severity=severity or one.severity) for one in found), url)
 
 
 def codex(notes: Notes, data: Any) -> None:

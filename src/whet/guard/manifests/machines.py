@@ -9,6 +9,7 @@ from whet.guard.expression import expression
 from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
 from whet.guard.tables import shape
 from whet.guard.taint.secret import secret_name
+from whet.guard.taint.sources import judge_package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,10 +45,7 @@ def dockerfile(notes: Notes, _path: str) -> None:
         else:
             rows.append("")
             if added := _ADD.match(row):
-                from whet.guard.hosts import host_of
-
-                if host_of(added[1]).shady:
-                    notes.hit("foreign-dependency", added[1], "critical", host_of(added[1]).name)
+                notes.report(judge_package(added[1]), added[1])
     notes.commands(rows)
 
 

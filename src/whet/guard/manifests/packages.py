@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.finding import Fact
-from whet.guard.hosts import URL, host_of, is_unsafe
-from whet.guard.manifests.names import is_index, lookalike
+from whet.guard.hosts import URL, is_unsafe
 from whet.guard.manifests.parsers import commands, table, texts
 from whet.guard.tables import shape
+from whet.guard.taint.sources import judge_index, judge_package, lookalike
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.manifests.parsers import Notes
 
-_COMPANY = expression(r"artifact|nexus|registry|mirror|\bpypi\b|\bnpm\b|packages?\.|repo\.|devpi|verdaccio|proxy")
-_PLACEHOLDER = expression(r"[<>{}$%*]|your|example\.|company|\bcorp\b|acme|\.\.\.")
 _HOOKS = ("preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare")
 _HARMLESS = shape("manifests", "harmless", 0, frame=r"^(?:{})\b")
 _FETCHING = shape("manifests", "packages_fetching")
@@ -47,9 +45,9 @@ def package_json(notes: Notes, data: Any) -> None:
             if famous := lookalike(name.lower(), "npm"):
                 notes.hit("typosquat-dependency", f'"{name}"', None, name, f"It looks like {famous}")
             if isinstance(wanted, str):
-                _direct(notes, wanted)
+                notes.report(judge_package(wanted), wanted)
     for url in texts(table(table(data).get("publishConfig")).get("registry")):
-        index(notes, url)
+        notes.report(judge_index(url), url)
 
 
 def _install_hook(notes: Notes, name: str, command: str) -> None:
@@ -84,41 +82,6 @@ def _install_hook(notes: Notes, name: str, command: str) -> None:
         return
 
 
-def index(notes: Notes, url: str, needle: str = "") -> None:
-    """Packages are taken from here."""
-    url = url.strip().strip("\"'")
-    host = host_of(url)
-    if not host.name or _PLACEHOLDER.search(url.lower()) or host.near:
-        return
-    official = is_index(host.name)
-    if host.shady or (url.lower().startswith("http://") and not official):
-        notes.hit("unsafe-index", needle or url, None, host.name)
-    elif not official:
-        severity: Severity | None = (
-            "info" if _COMPANY.search(host.name) and host.kind in ("other", "reserved") else None
-        )
-        notes.hit("foreign-index", needle or url, severity, host.name)
-
-
-def trusted(notes: Notes, host: str, needle: str) -> None:
-    """Certificates of this host are not checked."""
-    found = host_of(host.strip())
-    if found.near or _PLACEHOLDER.search(host.lower()):
-        return
-    notes.hit("unsafe-index", needle, "info" if is_index(found.name) else None, found.name)
-
-
-def _direct(notes: Notes, wanted: str, *, runs: bool = False) -> None:
-    """A dependency that may be an address; `runs` when it is run as soon as something is installed."""
-    bare = re.sub(r"^(?:git\+|hg\+|svn\+)", "", wanted.strip())
-    if not re.match(r"(?:https?|ssh|git|ftp)://", bare, re.IGNORECASE) or _PLACEHOLDER.search(bare.lower()):
-        return
-    host = host_of(bare)
-    if host.near or (is_index(host.name) and not bare.lower().startswith("http://")):
-        return
-    notes.hit("foreign-dependency", wanted, "critical" if host.shady or runs else None, host.name)
-
-
 _REQUIREMENT = expression(
     r"^\s{0,8}([A-Za-z0-9][A-Za-z0-9._-]{1,80})\s{0,4}(?:\[[^\]\n]{0,80}\])?\s{0,4}(@\s{0,4}\S{1,300})?"
 )
@@ -137,16 +100,16 @@ def requirements(notes: Notes, _path: str) -> None:
         options = _OPTION.findall(bare)
         for name, value in options:
             if name.endswith("trusted-host"):
-                trusted(notes, value, bare)
+                notes.report(judge_index(value, unchecked=True), bare)
             elif "://" in value:
-                index(notes, value, bare)
+                notes.report(judge_index(value), bare)
         if not options:
             _requirement(notes, bare)
 
 
 def _requirement(notes: Notes, bare: str, *, runs: bool = False) -> None:
     if "://" in bare and (url := re.search(r"(?:git\+|hg\+)?(?:https?|ssh|ftp)://\S{1,300}", bare)):
-        _direct(notes, url[0], runs=runs)
+        notes.report(judge_package(url[0], runs=runs), url[0])
         return
     found = _REQUIREMENT.match(bare)
     if found and (famous := lookalike(re.sub(r"[-_.]{1,9}", "-", found[1].lower()), "pypi")):
@@ -169,7 +132,7 @@ def pyproject(notes: Notes, data: Any) -> None:
         _requirement(notes, name)
     commands(notes, tool)
     for url in _index_urls(table(tool.get("uv")), poetry, table(tool.get("pdm"))):
-        index(notes, url)
+        notes.report(judge_index(url), url)
 
 
 def _index_urls(uv: Mapping[str, object], poetry: Mapping[str, object], pdm: Mapping[str, object]) -> Iterator[str]:
@@ -184,7 +147,7 @@ def _index_urls(uv: Mapping[str, object], poetry: Mapping[str, object], pdm: Map
 
 
 _SETTING = expression(
-    r"^\s{0,20}[\"']?((?:@[\w.-]{1,60}:)?registry|npmRegistryServer"
+    r"^\s{0,20}[\"']?(?:(?:@[\w.-]{1,60}:)?registry|npmRegistryServer"
     r"|npm_config_registry)[\"']?\s{0,4}[=: ]\s{0,4}[\"']?(\S{1,300}?)[\"']?\s{0,4}$",
     re.MULTILINE,
 )
@@ -199,20 +162,18 @@ _UNCHECKED = expression(r"^\s{0,8}(?:strict-ssl|enableStrictSsl|strict_ssl)\s{0,
 
 def registries(notes: Notes, _path: str) -> None:
     """.npmrc and .yarnrc."""
-    for name, url in _SETTING.findall(notes.text)[:50]:
+    for url in _SETTING.findall(notes.text)[:50]:
         if "://" in url:
-            index(notes, url, f"{name}" if url not in notes.text else url)
-            if _UNCHECKED.search(notes.text):
-                trusted(notes, host_of(url).name, url)
+            notes.report(judge_index(url, unchecked=_UNCHECKED.search(notes.text) is not None), url)
 
 
 def gemfile(notes: Notes, _path: str) -> None:
     """Ruby's manifest."""
     for url in _SOURCE.findall(notes.text)[:50]:
         if "://" in url:
-            index(notes, url)
+            notes.report(judge_index(url), url)
     for url in _GIT_GEM.findall(notes.text)[:100]:
-        _direct(notes, url)
+        notes.report(judge_package(url), url)
 
 
 _GIT_GEM = expression(
@@ -225,9 +186,7 @@ def go_mod(notes: Notes, _path: str) -> None:
     for name, other in _REPLACE.findall(notes.text)[:100]:
         if other.startswith((".", "/")) or other.split("/")[0] == name.split("/")[0]:
             continue
-        host = host_of(f"https://{other}")
-        if host.shady or not is_index(host.name):
-            notes.hit("foreign-dependency", other, "critical" if host.shady else None, host.name)
+        notes.report(judge_package(f"https://{other}"), other)
 
 
 def cargo(notes: Notes, data: Any) -> None:
@@ -235,11 +194,11 @@ def cargo(notes: Notes, data: Any) -> None:
     values = table(data)
     for registry in (*table(values.get("registries")).values(), *table(values.get("source")).values()):
         for url in (*texts(table(registry).get("index")), *texts(table(registry).get("registry"))):
-            index(notes, url.removeprefix("sparse+"), url)
+            notes.report(judge_index(url), url)
     for section in ("dependencies", "dev-dependencies", "build-dependencies"):
         for wanted in list(table(values.get(section)).values())[:500]:
             for url in texts(table(wanted).get("git")):
-                _direct(notes, url)
+                notes.report(judge_package(url), url)
     for key in ("rustc-wrapper", "rustc", "runner"):
         if texts(table(values.get("build")).get(key)):
             notes.hit("local-build-hook", key)
@@ -268,4 +227,4 @@ def setup_cfg(notes: Notes, _path: str) -> None:
     for row in notes.text.split("\n")[:2000]:
         if re.match(r"\s{0,8}(?:index[-_]url|find[-_]links|dependency[-_]links)\s{0,4}=", row):
             for url in URL.findall(row):
-                index(notes, url)
+                notes.report(judge_index(url), url)

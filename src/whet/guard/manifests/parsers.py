@@ -11,9 +11,10 @@ from whet.guard.rules import severity_of
 from whet.guard.tables import shape, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from whet.guard.finding import Severity
+    from whet.guard.taint.network import Judgement
 
 _LARGEST = {"json": 2_000_000, "yaml": 300_000, "toml": 500_000}
 _DEEP = expression(r"(?:[\[{]\s{0,4}){60}")
@@ -136,6 +137,11 @@ class Notes:
     ) -> None:
         """A rule matched where the needle stands."""
         self.hits.append(Hit(rule, self.line(needle), shorten(needle), severity, subject, message))
+
+    def report(self, found: Iterable[Judgement], needle: str) -> None:
+        """Note what a judge found, where the needle stands."""
+        for one in found:
+            self.hit(one.rule, needle, one.severity, one.subject, one.message)
 
     def command(self, command: str, read: str = "") -> bool:
         """Judge a command that a shell will run; answers whether it is dangerous."""

@@ -12,6 +12,7 @@ from whet.guard.shell.send import remote_host
 from whet.guard.tables import shape, words
 from whet.guard.taint.mark import NO_MARKS, Mark
 from whet.guard.taint.persist import written_places
+from whet.guard.taint.sources import judge_base
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +36,7 @@ def judge_left(scene: Scene, step: Step) -> None:
     for name, value in step.command.assignments:
         if name in _RUN_BY_SHELLS and scene.is_bad(value.text):
             scene.hit("persist-start", "critical", name)
-        host = host_of(value.text) if name in words("manifests", "bases") and "://" in value.text else None
-        if host is not None and host.kind not in ("loopback", "private", "known") and not is_placeholder(host.name):
-            odd = host.shady or (value.text.startswith("http:") and "PROXY" not in name.upper())
-            if odd or "PROXY" not in name.upper():
-                scene.hit("agent-redirect", "critical" if odd else "warn", host.name)
+        scene.report(judge_base(name, value.text))
 
 
 def _rules_agent(path: str) -> bool:

@@ -8,17 +8,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.hosts import host_of, odd_top
-from whet.guard.manifests.names import is_index
 from whet.guard.shell.clients import programs, table
 from whet.guard.shell.wrappers import INTERPRETERS, program
 from whet.guard.tables import shape
+from whet.guard.taint.sources import judge_index, judge_package
 
 if TYPE_CHECKING:
     from whet.guard.shell.flow import Scene, Step
     from whet.guard.shell.words import Word
-
-_PACKAGE = expression(r"^(?:git\+)?(?:https?|ftp)://", re.IGNORECASE)
 
 
 def judge_supply(scene: Scene, step: Step) -> None:
@@ -38,48 +35,22 @@ def judge_supply(scene: Scene, step: Step) -> None:
 def _install(scene: Scene, step: Step) -> None:
     """The indexes and addresses given to a package manager."""
     for value in step.placed("url"):
-        if _PACKAGE.match(value) or "$" not in value:
-            _index(scene, step, _address(value))
+        _index(scene, step, value)
     if "config" in step.operands and step.has("set", "--global", "--add"):
         for word in step.operands:
-            _index(scene, step, _address(word))
+            _index(scene, step, word)
     if step.has("install", "i", "add", "isntall", "dlx", "get"):
         for word in step.operands:
-            if _PACKAGE.match(word):
-                _from_address(scene, word)
+            scene.report(judge_package(word))
 
 
-def _address(word: str) -> str:
-    """The address in `name=address`."""
+def _index(scene: Scene, step: Step, word: str) -> None:
+    """An index, also as `name=address`."""
     name, _, value = word.partition("=")
-    return value if "://" in value and "://" not in name else word
-
-
-def _index(scene: Scene, step: Step, url: str) -> None:
-    if not _PACKAGE.match(url):
-        return
-    host = host_of(url)
-    if host.near or "$" in host.name or "<" in host.name or "{" in host.name:
-        scene.hit("index-redirect", "info", host.name)
-        return
-    if is_index(host.name):
-        return
-    unchecked = url.lower().startswith("http://") or step.value("--trusted-host") is not None or step.has("--insecure")
-    scene.hit("index-redirect", "critical" if host.shady or unchecked else None, host.name)
-
-
-def _from_address(scene: Scene, url: str) -> None:
-    host = host_of(url.removeprefix("git+"))
-    if host.near or (host.kind == "known" and host.name != "gist.githubusercontent.com"):
-        return
-    if is_index(host.name):
-        return
-    if host.shady:
-        scene.hit("package-from-address", "critical", host.name)
-    elif "http://" in url.lower() or host.kind == "free" or odd_top(host.name):
-        scene.hit("package-from-address", None, host.name)
-    else:
-        scene.hit("package-from-address", "info", host.name)
+    url = value if "://" in value and "://" not in name else word
+    if "://" in url:
+        unchecked = step.value("--trusted-host") is not None or step.has("--insecure")
+        scene.report(judge_index(url, unchecked=unchecked))
 
 
 def _unpinned(scene: Scene, step: Step) -> None:

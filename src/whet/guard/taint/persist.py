@@ -7,6 +7,7 @@ approvals switched off, servers at raw addresses. Content that is a script is re
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
@@ -15,6 +16,7 @@ from whet.guard.places import Place, places
 from whet.guard.tables import shape
 from whet.guard.taint.mark import HOLE, NO_MARKS, comes_from, subject_of
 from whet.guard.taint.network import Judgement
+from whet.guard.taint.sources import judge_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,7 +111,8 @@ def judge_written(
     if named.startswith("/etc/"):
         yield from _judge_system(named, text)
     if shape("harm", "packages").search(named):
-        yield from _judge_packages(text)
+        found = chain.from_iterable(map(judge_index, URL.findall(text)[:5]))
+        yield from (one._replace(rule="redirects-downloads") for one in found)
     if shape("harm", "hooks").search(named) and shape("harm", "sends").search(text) and _remote(text):
         yield Judgement("persist-hook", "critical", path, "It writes a hook that sends data to another host")
     if len(text) > 20 and (text.startswith("#!") or _SCRIPT.search(named)):
@@ -190,11 +193,3 @@ def _judge_system(path: str, text: str) -> Iterator[Judgement]:
             if host_of(address).kind in ("address", "private"):
                 message = f"It sends other hosts' requests to {address}"
                 yield Judgement("redirects-downloads", "critical", path, message)
-
-
-def _judge_packages(text: str) -> Iterator[Judgement]:
-    for url in URL.findall(text)[:5]:
-        host = host_of(url)
-        if host.kind not in ("known", "loopback", "private"):
-            bad = host.shady or url.startswith("http:")
-            yield Judgement("redirects-downloads", "critical" if bad else "info", host.name)

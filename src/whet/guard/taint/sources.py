@@ -1,0 +1,69 @@
+"""The judge of sources: where packages come from, what their names look like, and where an agent's requests go.
+
+`data/package_names.toml` has the indexes and the names that are known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.expression import expression
+from whet.guard.hosts import URL, host_of, is_placeholder
+from whet.guard.tables import words
+from whet.guard.taint.network import Judgement
+from whet.skill.names import is_slip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PLACEHOLDER = expression(r"[<>{}$%*]|your|example\.|company|\bcorp\b|acme|\.\.\.")
+_SYSTEM = expression(r"^(?:git|hg|svn|sparse)\+")
+
+
+def is_index(host: str) -> bool:
+    """Is this the host of a package index that is official, a mirror of one, or made for a company's own packages?"""
+    if host.endswith(".amazonaws.com"):
+        return ".codeartifact." in f".{host}" or ".s3." in f".{host}"
+    labels = host.split(".")
+    return any(".".join(labels[at:]) in words("package_names", "indexes") for at in range(len(labels)))
+
+
+def judge_index(address: str, *, unchecked: bool = False) -> Iterator[Judgement]:
+    """Judge where packages are taken from; `unchecked` where nobody asks for the certificate of the host."""
+    url = _SYSTEM.sub("", address.strip("\"' "))
+    host = host_of(url)
+    if not host.name or host.near or is_index(host.name) or _PLACEHOLDER.search(url.lower()):
+        return
+    unsafe = host.shady or unchecked or url.lower().startswith("http://")
+    yield Judgement("index-redirect", "critical" if unsafe else "warn", host.name)
+
+
+def judge_package(address: str, *, runs: bool = False) -> Iterator[Judgement]:
+    """Judge a package that may be named by an address; `runs` when it is run as soon as something is installed."""
+    url = _SYSTEM.sub("", address.strip())
+    if not re.match(r"(?:https?|ssh|git|ftp)://", url, re.IGNORECASE) or _PLACEHOLDER.search(url.lower()):
+        return
+    host, plain = host_of(url), url.lower().startswith("http://")
+    known = host.kind == "known" or is_index(host.name)
+    if not host.near and (plain or not known):
+        yield Judgement("package-from-address", "critical" if host.shady or runs else "warn", host.name)
+
+
+def judge_base(variable: str, url: str) -> Iterator[Judgement]:
+    """Judge a variable that says where an agent sends its requests."""
+    host = host_of(url)
+    if variable not in words("manifests", "bases") or not URL.match(url) or is_placeholder(host.name):
+        return
+    proxy = "PROXY" in variable.upper()
+    odd = host.shady or (url.lower().startswith("http:") and not proxy)
+    if not host.near and host.kind != "known" and (odd or not proxy):
+        yield Judgement("agent-redirect", "critical" if odd else "warn", host.name)
+
+
+def lookalike(name: str, kind: str) -> str:
+    """The well-known package, of `pypi` or `npm`, whose name is a slip of the finger away; empty when there is none."""
+    famous = words("package_names", kind)
+    if name in famous or name in words("package_names", "real") or not 4 <= len(name) <= 40:
+        return ""
+    return next((known for known in sorted(famous) if abs(len(known) - len(name)) < 2 and is_slip(name, known)), "")
