@@ -87,7 +87,7 @@ def write(table: Mapping[str, float]) -> None:
     """Write the table that ships, the strongest weights first."""
     rows = sorted(table.items(), key=lambda row: (-abs(row[1]), row[0]))
     head = "// What speaks for (above 0) and against a request; written by benchmarks/routing_asking.py\n"
-    _SHIPPED.write_text(head + "".join(f"{weight:.2f} {name}\n" for name, weight in rows), encoding="utf-8")
+    _SHIPPED.write_text(head + "".join(f"{weight:.2f}\t{name}\n" for name, weight in rows), encoding="utf-8")
 
 
 def left_out(writers: Mapping[str, tuple[Sequence[str], Sequence[str]]], queries: Sequence[str]) -> None:

@@ -62,6 +62,6 @@ def test_any_message_has_a_likelihood(message: str, total: int) -> None:
 def test_the_table_has_a_weight_once_for_every_sign() -> None:
     rows = Path(asking.__file__).with_name("asking.txt").read_text(encoding="utf-8").splitlines()
     assert rows[0].startswith("// ")
-    weights = [abs(float(row.partition(" ")[0])) for row in rows[1:]]
+    weights = [abs(float(row.partition("\t")[0])) for row in rows[1:]]
     assert weights == sorted(weights, reverse=True)
     assert len(table()) == len(rows) - 1

@@ -14,7 +14,7 @@ in a thread, and until it is done answers are from names and descriptions alone,
 
 from __future__ import annotations
 
-import threading
+from _thread import RLock
 from contextlib import suppress
 from functools import partial
 
@@ -32,6 +32,7 @@ from whet.store.failures import os_failures
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from threading import Thread
     from typing import TypeVar
 
     from whet.library.card import Card
@@ -80,7 +81,7 @@ class IndexManager:
         self.feedback = feedback
         self._progress = progress
         self._read = self._seen = self._total = 0
-        self._turn = threading.RLock()
+        self._turn = RLock()
         self._router: Router | None = None
         self._path = ""
         self._collection = ""
@@ -93,7 +94,7 @@ class IndexManager:
         """What the index is in step with, and which index: another process may have put another in its place."""
         self._waits = True
         """Whether a question waits for a large library to be indexed."""
-        self._builder: threading.Thread | None = None
+        self._builder: Thread | None = None
         self._sketch: tuple[Catalogue, Router] | None = None
         """An index of names and descriptions alone, of these skills."""
 
@@ -157,7 +158,9 @@ class IndexManager:
                 made.close()
 
         if self._builder is None or not self._builder.is_alive():
-            self._builder = threading.Thread(target=build, name="whet-index", daemon=True)
+            from threading import Thread
+
+            self._builder = Thread(target=build, name="whet-index", daemon=True)
             self._builder.start()
 
     def _sketched(self, catalogue: Catalogue) -> Router:
@@ -278,8 +281,8 @@ class IndexManager:
         """The collection for these roots: those that have skills, so that an empty project shares the user's."""
         if self._known is not None and self._known[0] is catalogue:
             return self._collection
-        roots = sorted({(card.root.real, card.root.namespace) for card in catalogue.cards})
-        return ascii(roots) if roots else ""
+        roots = {id(card.root): card.root for card in catalogue.cards}.values()  # of many cards, and few are compared
+        return ascii(sorted({(root.real, root.namespace) for root in roots})) if roots else ""
 
     def _give_up(self, error: FailedError) -> None:
         """Go on without the file; a damaged index is made again, once."""

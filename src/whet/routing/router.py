@@ -251,9 +251,8 @@ class Router:
             asked, postings = self._read_message(message, context, alive)
             rarity = features.rarities(postings, asked, alive)
             totals = features.scores(postings, asked, rarity, alive)
-            if allowed is not None:
-                self._shut_out(allowed, totals, most)
-            table = features.table(postings, asked, rarity, features.best(totals, most))
+            slots = features.best(totals, most) if allowed is None else self._best_allowed(allowed, totals, most)
+            table = features.table(postings, asked, rarity, slots)
             found = self._index.rows(table.slots)
             keys, rows = tuple(found[slot][0] for slot in table.slots), tuple(found[slot][1] for slot in table.slots)
             return Candidates(asked, table, keys, rows, features.compare(asked, table, rows), alive.count(1))
@@ -280,14 +279,15 @@ class Router:
         """Does anybody have this word in name or description?"""
         return any(_is_described(found, alive) for found in self._index.postings(map(number, terms(word))).values())
 
-    def _shut_out(self, allowed: Container[str], totals: list[float], most: int) -> None:
-        """Take away the scores of those who are not allowed, until all who would be looked at are."""
+    def _best_allowed(self, allowed: Container[str], totals: list[float], most: int) -> list[int]:
+        """The best of those who are allowed; the others lose their scores until all who would be looked at are."""
         seen: set[int] = set()
         while True:
-            fresh = [slot for slot in features.best(totals, most) if slot not in seen]
+            slots = features.best(totals, most)
+            fresh = [slot for slot in slots if slot not in seen]
             refused = [slot for slot, key in self._index.keys(fresh).items() if key not in allowed]
             if not refused:
-                return
+                return slots
             seen.update(fresh)
             for slot in refused:
                 totals[slot] = 0.0

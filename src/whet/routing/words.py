@@ -96,10 +96,9 @@ def _in_english(text: str, words: Words, choose: Callable[[Sequence[str]], str])
 
 def file_words(paths: Iterable[str]) -> tuple[str, ...]:
     """What the files with these paths are, each word once."""
-    files = file_kinds()
     names = (path.replace("\\", "/").rpartition("/")[2].casefold() for path in paths)
     keys = (key for name in names for key in (name, os.path.splitext(name)[1]))
-    return tuple(dict.fromkeys(word for key in keys for word in files.get(key, ())))
+    return tuple(dict.fromkeys(word for key in keys for word in file_kinds().get(key, ())))
 
 
 def _meant(plain: str, words: Words) -> Sequence[str]:
@@ -115,8 +114,8 @@ def small_words() -> Mapping[str, Sequence[str]]:
     small: dict[str, list[str]] = {}
     for language, listed in _rows("words.txt"):
         if language.startswith(_LANGUAGE):
-            for word in listed:
-                small.setdefault(_fold(word), []).append(language)
+            for word in _fold(listed.strip()).split():
+                small.setdefault(word, []).append(language)
     return small
 
 
@@ -128,7 +127,7 @@ def table() -> Words:
     wide: dict[str, Sequence[str]] = {}
     for head, listed in _rows("words.txt"):
         english = () if head.startswith(_LANGUAGE) else head.split()
-        for word in listed:
+        for word in listed.split():
             if word >= WIDE:
                 wide.setdefault(word, english)
             elif english:
@@ -142,18 +141,18 @@ def file_kinds() -> Mapping[str, Sequence[str]]:
     """The name of a file, or its ending, and English words."""
     files: dict[str, list[str]] = {}
     for english, listed in _rows("files.txt"):
-        for name in listed:
+        for name in listed.split():
             files.setdefault(name, []).extend(english.split())
     return files
 
 
-def _rows(name: str) -> Iterator[tuple[str, list[str]]]:
+def _rows(name: str) -> Iterator[tuple[str, str]]:
     """What stands before the colon of each line of a table, and the words after it."""
     with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         for line in file:
             head, colon, listed = line.partition(":")
             if colon and not head.startswith("//"):
-                yield head, listed.split()
+                yield head, listed
 
 
 def _fold(word: str) -> str:

@@ -20,14 +20,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-import threading
-import weakref
+from _thread import RLock
+from _weakrefset import WeakSet  # `weakref` and `threading` take longer to load than a database to open
 from contextlib import closing, contextmanager, suppress
 from types import MappingProxyType
 
 from whet.errors import FailedError, NotFoundError
 from whet.records import NamedTuple
-from whet.store.atomic import free_name
 from whet.store.directories import (
     PRIVATE,
     is_loose,
@@ -105,7 +104,7 @@ class Database:
         self._schema = schema
         self._durable = durable
         self._busy_ms = busy_ms
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._waits = durable
         self._after: list[Callable[[], None]] = []
         self._let_go = False
@@ -262,7 +261,7 @@ class Database:
             _migrate(connection, self._schema, os.path.dirname(self.path))
 
 
-_OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+_OPEN: WeakSet[Database] = WeakSet()
 _held: list[Database] = []
 
 
@@ -534,6 +533,8 @@ def move_aside(path: str, *, keep: bool = False) -> str:
     if not parts:
         hint = "There is nothing to move."
         raise NotFoundError("state-missing", f"There is no database {path}.", hint=hint, path=path)
+    from whet.store.atomic import free_name
+
     broken = free_name(path, parts=("", *COMPANIONS))
     with os_failures(path, doing="set aside"):
         # The file goes first: once it is not there, nobody can open it without its log.

@@ -12,8 +12,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import threading
 import time
+from _thread import allocate_lock
 
 from whet.errors import FailedError
 from whet.store.directories import make_missing
@@ -97,7 +97,7 @@ class FileLock:
         self._path = path
         self._timeout = timeout
         self._poll = poll
-        self._turn = threading.Lock()
+        self._turn = allocate_lock()
         self._fd = -1
 
     def __enter__(self) -> Self:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from contextlib import contextmanager
 
@@ -15,6 +14,7 @@ from whet.interfaces.cli.text import clean, plural, shorten, wrap
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from threading import Event, Thread
     from typing import Self
 
     from whet.api import Library
@@ -49,8 +49,8 @@ class Bar:
         )
         self._last: Progress | None = None
         self._since = 0.0
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._drawing: tuple[Thread, Event] | None = None
+        """The thread that draws, and what ends it."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -67,24 +67,27 @@ class Bar:
 
     def start(self) -> None:
         """Show it from now on."""
-        if self._shows and self._thread is None:
+        if self._shows and self._drawing is None:
+            from threading import Event, Thread
+
             end_progress()
             _showing.append(self)
-            self._ended.clear()
-            self._thread = threading.Thread(target=self._draw, daemon=True)
-            self._thread.start()
+            ended = Event()
+            self._drawing = Thread(target=self._draw, args=[ended], daemon=True), ended
+            self._drawing[0].start()
 
     def end(self) -> None:
         """Take it off the screen; another call puts it there again."""
-        if self._thread:
-            self._ended.set()
-            self._thread.join()
-            self._thread = None
+        if self._drawing:
+            thread, ended = self._drawing
+            ended.set()
+            thread.join()
+            self._drawing = None
             _showing.remove(self)
 
-    def _draw(self) -> None:
+    def _draw(self, ended: Event) -> None:
         pause, drawn = _PATIENCE, ""
-        while not self._ended.wait(pause):
+        while not ended.wait(pause):
             pause = _PAUSE
             text = format_progress(self._last, time.monotonic() - self._since) if self._last else "Working…"
             if text != drawn:
