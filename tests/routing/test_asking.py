@@ -65,3 +65,11 @@ def test_the_table_has_a_weight_once_for_every_sign() -> None:
     weights = [abs(float(row.partition("\t")[0])) for row in rows[1:]]
     assert weights == sorted(weights, reverse=True)
     assert len(table()) == len(rows) - 1
+
+
+@pytest.mark.parametrize("message", ["ship it", "ok, ship it", "ship it now"])
+def test_a_search_is_a_request_however_short_it_is(message: str) -> None:
+    known = router((Texts("release", "Ship and publish a new version.", "# Release\n\nTag it."), TIDY, SPACE))
+    best, detected = known.find(message)[0], known.detect(message)
+    assert (best.key, best.score > 0.5) == ("release", True)
+    assert (detected.decision, detected.nearest) == ("none", "release")

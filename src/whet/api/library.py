@@ -486,9 +486,10 @@ class Library:
     ) -> Matches:
         """The skills that fit a message best, the best first, each with its `card`, its `fit` and `why`.
 
-        Skills that the message names come first. `fit` is how probable it is that the skill is the right one. `notes`
-        say what else is worth knowing, such as a skill that fits but is hidden from this caller. `context` is what was
-        said before, which files exist and which skills are already loaded.
+        Skills that the message names come first. `fit` is how probable it is that the skill is the right one, if one is
+        wanted; whether the message asks for any is for `detect`. `notes` say what else is worth knowing, such as a
+        skill that fits but is hidden from this caller. `context` is what was said before, which files exist and which
+        skills are already loaded.
         """
         return self.matcher.find(message, k, caller, context)
 

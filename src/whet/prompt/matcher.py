@@ -231,7 +231,7 @@ class SkillMatcher:
         """The skills that fit a message best, the best first."""
         if k < 1:
             raise UsageError("bad-limit", f"The limit must be at least 1, not {k}.", hint="Give 1 or more.")
-        question = Question(self, message, caller, context=context)
+        question = Question(self, message, caller, context=context, searched=True)
         rows = [Match(card, 1.0, (NAMED,)) for card in question.named[:k]]
         if len(rows) < k and question.request.strip():
             question.shut.update(str(card.id) for card in question.named)
@@ -251,7 +251,7 @@ class SkillMatcher:
         question = Question(self, message, caller._replace(model=True), context=context)
         card = None if skill is None else self.index_manager.workspace.find(skill)[0]
         detection = question.detect()
-        if question.searched:
+        if question.is_asked:
             question.tell_hidden()
         about = None if card is None else question.assess(card, detection.skill)
         return detection._replace(about=about, notes=question.notes())
@@ -290,10 +290,13 @@ class Question:
         caller: Caller,
         snapshot: Snapshot | None = None,
         context: MessageContext | None = None,
+        *,
+        searched: bool = False,
     ) -> None:
-        """Raises UsageError for what is no message."""
+        """`searched`: a person or a model searches with the message. Raises UsageError for what is no message."""
         self.message = checked(message)
         self._context = context or _NO_CONTEXT
+        self._searched = searched
         self.caller = caller
         self._matcher, self._index = matcher, matcher.index_manager
         self.snapshot = snapshot or self._index.workspace.snapshot()
@@ -304,7 +307,7 @@ class Question:
         present = [card for card in self.snapshot.catalogue.cards if loaded and not loaded.isdisjoint(card.known_as)]
         self.shut = {*self._hidden, *(str(card.id) for card in present)}
         """Keys of skills that are not to be found."""
-        self.searched = False
+        self.is_asked = False
         """Whether the index was asked."""
         self.cards = CardsById(self.snapshot.catalogue)
         self._notes: list[Note] = []
@@ -377,8 +380,9 @@ class Question:
                 shut=closed,
                 context=self._context.text,
                 grouped=shut is None,
+                searched=self._searched,
             )
-            self.searched = True
+            self.is_asked = True
             if shut is not None:
                 return found
             likely = (item.key for item in found if item.score >= least)
@@ -476,7 +480,7 @@ class Question:
 
     def notes(self) -> tuple[Note, ...]:
         """Remarks."""
-        return (*self._notes, *(self._index.notes if self.searched else ()))
+        return (*self._notes, *(self._index.notes if self.is_asked else ()))
 
 
 class Relevance:

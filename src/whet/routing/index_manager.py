@@ -126,12 +126,13 @@ class IndexManager:
         shut: Collection[str] = (),
         context: str = "",
         grouped: bool = False,
+        searched: bool = True,
     ) -> tuple[Found, ...]:
-        """The skills of a snapshot that fit a message best, less those whose keys are `shut` out."""
+        """The skills of a snapshot that fit a message best, less those whose keys are `shut` out; see `Router.find`."""
         allowed = _Open(CardsById(snapshot.catalogue), shut)
 
         def search(router: Router) -> tuple[Found, ...]:
-            return router.find(message, k, allowed=allowed, context=context, grouped=grouped)
+            return router.find(message, k, allowed=allowed, context=context, grouped=grouped, searched=searched)
 
         with self._turn:
             if self._waits or self.is_ready(snapshot):

@@ -210,17 +210,19 @@ class Router:
         allowed: Container[str] | None = None,
         context: str = "",
         grouped: bool = False,
+        searched: bool = True,
     ) -> tuple[Found, ...]:
         """The skills that fit a message best, best first; only such as something speaks for.
 
         Only skills whose keys are `allowed` are compared with each other. `context` is what was said before the message
         and what is open beside it. If `grouped`, the best of those that say nearly the same has the others beside it.
+        If nobody `searched` with the message, no skill is likely where it does not read like a request.
         """
         given = self.candidates(message, allowed, max(k, _CANDIDATES), context)
         found: list[Found] = []
         places: list[int] = []
         with damage(self._path):
-            judged = judge(given, self.weights)
+            judged = judge(given, self.weights, searched=searched)
             explained, twins = Explainer(given, judged), Twins(given.rows if grouped else ())
             for at in judged.order():
                 same = next((rank for rank, other in enumerate(places) if grouped and twins.are(other, at)), None)
@@ -234,7 +236,7 @@ class Router:
 
     def detect(self, message: str, *, allowed: Container[str] | None = None, context: str = "") -> Detected:
         """Does a message call for a skill, and for which?"""
-        return decide(self.find(message, OFFERED, allowed=allowed, context=context, grouped=True))
+        return decide(self.find(message, OFFERED, allowed=allowed, context=context, grouped=True, searched=False))
 
     def confidence(self, message: str, key: str) -> float:
         """How likely it is that this skill is right for a message."""

@@ -10,9 +10,9 @@ from four skills to thousands, on the runners-up of messages that are for anothe
 else altogether; benchmarks/detect.py measures it.
 
 Three rules stand above the curve. A skill that the message turns down is not meant. One word of name and description is
-no proof that a skill is, whatever its text has. And where a message does not read like a request that any skill is for
-(`whet.routing.asking`), no skill is likely, unless the message names it or was brought up as an example; a skill that
-quotes two words of the message or more as its trigger may still be offered.
+no proof that a skill is, whatever its text has. And where nobody searched, and the message does not read like a request
+that any skill is for (`whet.routing.asking`), no skill is likely, unless the message names it or was brought up as an
+example; a skill that quotes two words of the message or more as its trigger may still be offered.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ class Judgement(NamedTuple):
         return round(min(self.sure[at], odds / (1 + odds)), 3)
 
 
-def judge(given: Candidates, weights: Weights) -> Judgement:
-    """Order the skills in question and tell how sure each is."""
+def judge(given: Candidates, weights: Weights, *, searched: bool = False) -> Judgement:
+    """Order the skills in question and tell how sure each is. What somebody `searched` for asks for a skill."""
     scores = features.weigh(features.standard(given.values), features.FEATURES, weights.words)
     names = Names(given.asked.text)
     naming = tuple(names.naming(row.name) for row in given.rows)
@@ -128,7 +128,7 @@ def judge(given: Candidates, weights: Weights) -> Judgement:
         scores[at] += _APART * min(excluded[at], _MOST_EXCLUDED) / _MOST_EXCLUDED
     judged = Judgement(scores, given.keys, [], naming, excluded, example)
     seen = evidence(given, judged)
-    asks = likelihood(given.asked.text, given.total)
+    asks = 1.0 if searched else likelihood(given.asked.text, given.total)
     for at, likely in enumerate(features.weigh(seen, EVIDENCE, weights.sure)):
         sure = 1 / (1 + exp(-(likely + taught[at])))
         most = _proof(seen[at]) if given.table.found[at] else _UNDESCRIBED
