@@ -11,6 +11,7 @@ from learning.episodes import release_notes
 from authoring.world import World, created, refused, world
 from whet.authoring.writer import Provenance
 from whet.learning.usage import counted_as
+from whet.library.state import Blocked
 from whet.library.visibility import MODEL, hidden
 
 if TYPE_CHECKING:
@@ -316,10 +317,18 @@ def test_what_the_curator_archived_comes_back_with_everything(world: World) -> N
 
 
 def test_what_is_kept_back_follows_too(full: Library) -> None:
-    card = full.card("deploy")
-    full.workspace.decisions.block(str(card.id), "The guard says no.")
-    full.edit.rename("deploy", "ship")
-    assert full.workspace.decisions.blocked() == {str(full.card("ship").id): "The guard says no."}
+    decisions, old, blocked = (
+        full.workspace.decisions,
+        full.card("deploy").id,
+        Blocked("The guard says no.", "dangerous"),
+    )
+    new = old._replace(path="ship")
+    decisions.block(str(old), blocked)
+    decisions.move(old, new)
+    assert decisions.blocked() == {str(new): blocked}
+    decisions.move(new, old)
+    assert full.card("deploy").name == "deploy"
+    assert decisions.blocked() == {}, "for its content there is no reason"
 
 
 def test_a_skill_that_is_gone_is_still_known_when_it_comes_back(full: Library) -> None:

@@ -113,6 +113,34 @@ def test_a_skill_that_turns_dangerous_is_noticed_before_a_model_reads_it(repo: P
     assert names(whet("list", "--json", cwd=repo)) == ["good"]
 
 
+def test_a_dangerous_skill_that_was_copied_by_hand_is_marked_once_it_was_scanned(
+    whet: Whet, home: Path, skill: Callable[..., Path]
+) -> None:
+    bad = skill("setup", "Sets up a new Python project.", root=home / ".claude" / "skills")
+    (bad / "setup.sh").write_text(EVIL)
+    message = "set up a new Python project"
+    assert whet("list").stdout == "setup\tSets up a new Python project.\n", "nobody has looked"
+    assert whet("scan", str(bad)).returncode == 1
+    listed = whet("list")
+    assert listed.stdout == "setup\t[dangerous] Sets up a new Python project.\n"
+    assert listed.stderr == "Whet does not offer 1 marked skill to models (`whet doctor`).\n"
+    assert whet("list", "--all").stdout.rstrip("\n").split("\t")[-1] == "dangerous"
+    assert "\nverdict        dangerous\n" in whet("show", "setup").stdout
+    found = whet("find", message)
+    assert (found.stdout, "setup fits but is not offered: The policy asks you about" in found.stderr) == ("", True)
+    assert "setup" not in whet("prompt", "index").stdout
+    assert "Claude Code still loads this skill." in whet("doctor").stdout
+
+    assert whet("guard", "policy", "override", "setup", "--reason", "Read it.").returncode == 0
+    assert whet("list").stdout == "setup\tSets up a new Python project.\n"
+    assert whet("find", message).stdout.startswith("setup\t")
+    (bad / "setup.sh").write_text(f"{EVIL}echo done\n")
+    assert whet("scan", "--all").returncode == 1
+    assert whet("list").stdout.startswith("setup\t[dangerous] "), "the override was for another content"
+    (bad / "setup.sh").unlink()
+    assert whet("list").stdout == "setup\tSets up a new Python project.\n"
+
+
 def test_a_running_process_notices_too(repo: Path, env: dict[str, str], tmp_path: Path) -> None:
     from whet import MODEL, Library, RefusedError
 

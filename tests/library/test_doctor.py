@@ -73,6 +73,7 @@ def test_a_closer_look_brings_up_what_a_list_does_not(
             file.write("")
     library = opened(root, str(tmp_path / "missing"))
     assert found(library, root) == [
+        ("warning", "guard-blocked", "outer/SKILL.md"),
         ("warning", "leftover", ".deploy.whet-tmp-0123456789abcdef"),
         ("warning", "leftover", "outer/.SKILL.md.whet-tmp-0123456789abcdef"),
         ("warning", "leftover", "outer/references/.a.md.whet-tmp-0123456789abcdef"),
@@ -117,7 +118,7 @@ def test_leftovers_are_told_wherever_they_lie(
         ("mkfifo references/pipe", ["special-file"]),
         ("mkfifo .hidden/pipe", ["special-file"]),
         ("mkfifo __pycache__/pipe", []),
-        ("link /etc/hosts", ["link-escape"]),
+        ("link /etc/hosts", ["guard-blocked", "link-escape"]),
         ("link SKILL.md", []),
         ("deep 15", []),
         ("deep 16", ["too-deep"]),
@@ -150,7 +151,7 @@ def test_what_is_seen_at_a_glance_is_what_a_listing_tells(
         assert (sorted(seen.files), listing.problems) == (mains, ())
 
 
-def test_the_doctor_looks_once_and_lists_every_directory_once(
+def test_the_doctor_looks_once_and_reads_every_file_once_more_for_the_guard(
     tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library], io: Counter[str]
 ) -> None:
     counts = []
@@ -160,12 +161,12 @@ def test_the_doctor_looks_once_and_lists_every_directory_once(
             skill(root, f"group-{number % 2}/skill-{number}")
             os.mkdir(f"{root}/group-{number % 2}/skill-{number}/references")
         library = opened(root, settled=True, home=str(tmp_path / f"state-{count}"))
-        library.skills()
+        assert library.doctor() == ()  # it scans what is new
         io.clear()
         assert library.doctor() == ()
         counts.append(Counter({name: io[name] for name in ("stat", "lstat", "scandir", "listdir", "open", "read")}))
     counts[1].subtract(counts[0])
-    assert +counts[1] == Counter({"stat": 2 * 10, "scandir": 2 * 10})
+    assert +counts[1] == Counter({"stat": 4 * 10, "scandir": 4 * 10, "open": 4 * 10, "read": 2 * 10})
 
 
 def test_a_directory_named_in_the_settings_that_is_missing_is_reported(
@@ -223,7 +224,7 @@ os.chmod(base + "/shut", 0o700)
 """) == [
         ["home-read-only", "warning", "state-2"],
         ["unreadable", "warning", "root/two"],
-        ["cache-unavailable", "info", "state-2/cache"],
+        ["cache-unavailable", "info", "state-2/cache.db"],
     ]
 
 

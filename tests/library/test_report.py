@@ -14,7 +14,7 @@ from whet.guard.sandbox.levels import NONE, SEATBELT
 from whet.library.bundles import read_bundles
 from whet.library.client_lists import examine_clients, list_for
 from whet.library.clients import present_clients
-from whet.library.doctor import examine_sandbox
+from whet.library.doctor import examine_sandbox, note_unscanned
 from whet.library.readiness import LocalProbe
 from whet.library.roots import Place
 from whet.library.settings import PolicyFile
@@ -180,6 +180,7 @@ os.chmod(top + "/state", 0o555)
 answer = [entry.code for entry in library().doctor()]
 """)
     )
+    said |= {entry.code for entry in note_unscanned(1)}
     said |= {examine_sandbox(lambda: NONE).code, examine_sandbox(lambda: SEATBELT).code}
     room = [path.name for path in Path(whet.library.__path__[0]).glob("*.py")]
     said |= clients_say(tmp_path / "clients")
@@ -215,7 +216,8 @@ def test_every_reason_to_hide_is_given(
         skill(f"{tmp_path}/project/.agents/skills", name)
     project = opened()
     project.settings.trust()
-    project.workspace.decisions.block(project.card("kept-back").resolved, "It steals keys.")
+    os.symlink("/etc/shadow", f"{tmp_path}/project/.agents/skills/kept-back/link")
+    project.guard.audit()
     project.settings.save_bundle("other", skills=["none-such"])
     project.settings.use("other")
     given |= {item.get("hidden") for item in project.skills(include_hidden=True).to_json()["skills"]}

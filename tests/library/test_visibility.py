@@ -9,6 +9,7 @@ from whet.errors import RefusedError
 from whet.library.card import Card
 from whet.library.readiness import LocalProbe
 from whet.library.roots import Root
+from whet.library.state import Blocked
 from whet.library.visibility import BY_COMMAND, MODEL, PERSON, Caller, Disabled, hidden, hidden_cards
 from whet.notes import Note
 from whet.skill.gates import OPEN, Gates, Tool
@@ -227,9 +228,10 @@ def test_a_person_may_look_at_anything(root: str, skill: Callable[..., str], ope
 
 def test_what_the_guard_keeps_back_is_hidden_from_everyone() -> None:
     made = card()
-    disabled = Disabled((), {made.resolved: "It steals keys."})
+    blocked = Blocked("It steals keys.", "dangerous")
+    disabled = Disabled((), {made.resolved: blocked})
     for caller in (PERSON, MODEL):
         reason = hidden(made, caller, disabled, LINUX)
         assert reason is not None
         assert (reason.code, reason.message) == ("guard-blocked", "It steals keys.")
-    assert hidden(made, PERSON, Disabled((), {"/else": "It steals keys."}), LINUX) is None
+    assert hidden(made, PERSON, Disabled((), {"/else": blocked}), LINUX) is None

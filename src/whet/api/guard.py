@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.errors import UsageError
+from whet.errors import UsageError, WhetError
 from whet.values import answer_json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from whet.guard.audit import Record
     from whet.guard.baseline import Entry as Known
@@ -204,7 +204,43 @@ class SkillGuard:
             results.append(ScanResult(place, package.name, label, found.digest, left, seconds, accepted, archive))
             if progress is not None:
                 progress(len(results), len(packages))
+        from contextlib import suppress
+
+        with suppress(WhetError):  # the report is what was asked for; `whet doctor` tells what is wrong with the state
+            self._follow({os.path.realpath(os.path.expanduser(result.path)): result.verdict for result in results})
         return ScanReport(tuple(results))
+
+    def _follow(self, verdicts: Mapping[str, str]) -> None:
+        """Let lists know what was found in skills of the library, by their places."""
+        workspace = self._workspace
+        if not workspace.decisions.blocked() and all(verdict == "safe" for verdict in verdicts.values()):
+            return
+        snapshot = workspace.snapshot()
+        disabled = snapshot.config.disabled
+        found = {card.place: card for card in snapshot.catalogue.trusted() if card.place in verdicts}
+        news = [card for place, card in found.items() if verdicts[place] != "safe" or disabled.kept_back(card)]
+        if news:
+            workspace.review(news, snapshot.config)
+
+    def scan_new(self, most: int) -> int:
+        """Scan skills of the library that have not been scanned as they are now; how many are left.
+
+        It scans at most so many. What the policy does not allow is kept back from now on.
+        """
+        from whet.library.standalone import read_card
+        from whet.library.trust import origin_of
+
+        workspace, origins, new, unsafe = self._workspace, self._workspace.origins(), [], []
+        snapshot = workspace.snapshot()
+        for card in snapshot.catalogue.trusted():
+            known = workspace.gate.recall(read_card(card), origin_of(card, snapshot.config.policy, origins).place)
+            if known is None:
+                new.append(card)
+            elif known.verdict != "safe" or snapshot.config.disabled.kept_back(card):
+                unsafe.append(card)
+        if new or unsafe:
+            workspace.review((*unsafe, *new[:most]), snapshot.config)
+        return len(new[most:])
 
     def audit(self) -> AuditReport:
         """Scan every skill in the library again, apply the policy, and report what changed since the last time."""
@@ -213,7 +249,7 @@ class SkillGuard:
         workspace, origins, results = self._workspace, self._workspace.origins(), []
         snapshot = workspace.snapshot()
         config, catalogue = snapshot.config, snapshot.catalogue
-        for card in (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting):
+        for card in (*catalogue.trusted(), *catalogue.waiting):
             found = decide_skill(workspace.gate, card, config, origins=origins)
             last = workspace.gate.audit.about(card.location, "audit")
             change = _difference(last, found)

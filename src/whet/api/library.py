@@ -439,7 +439,7 @@ class Library:
         from whet.library.client_lists import list_for
 
         catalogue = self.workspace.snapshot().catalogue if only else None
-        cards = (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed)) if catalogue else ()
+        cards = catalogue.trusted() if catalogue else ()
         paths = {card.resolved for card in cards if only and card.key == only.key}
         return tuple(list_for(client, place, paths) for client in chosen)
 
@@ -786,7 +786,14 @@ class Library:
         A library that cannot be read, such as one with a damaged state database, still gets a report.
         """
         from whet.library.client_lists import examine_clients, name_loaders
-        from whet.library.doctor import examine, examine_place, examine_state, worst_first
+        from whet.library.doctor import (
+            MOST_SCANNED,
+            examine,
+            examine_place,
+            examine_state,
+            note_unscanned,
+            worst_first,
+        )
         from whet.notes import Note
         from whet.prompt.requests import menu_report
 
@@ -795,6 +802,7 @@ class Library:
         state = examine_state(place.state, self.sources.lock_files)
         entries = [*examine_place(place), *state, *stores.sessions.examine()]
         try:
+            entries.extend(note_unscanned(self.guard.scan_new(MOST_SCANNED)))
             snapshot = workspace.snapshot()
             lists = self.clients()
             entries.extend(name_loaders(workspace.report(snapshot), lists))

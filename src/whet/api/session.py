@@ -81,10 +81,14 @@ class Offer(NamedTuple):
     tokens: int
     needed: Card | None = None
     """The one of them that the message calls for without doubt."""
+    kept_back: tuple[str, ...] = ()
+    """The names of skills that fit, but that the guard keeps back: a client that lists them must not use them."""
 
     def to_json(self) -> Json:
         """The offer as JSON."""
-        return {"success": True, "text": self.text, "skills": list(self.skills), "tokens": self.tokens}
+        kept_back = {"kept_back": list(self.kept_back)} if self.kept_back else {}
+        answer = {"success": True, "text": self.text, "skills": list(self.skills), "tokens": self.tokens}
+        return {**answer, **kept_back}
 
 
 class Compaction(NamedTuple):
@@ -217,10 +221,11 @@ class Session:
         if each is not None:
             cards = [card._replace(description=cut(card.description, each)) for card in cards]
         made = build(cards, budget_for(tokens=tokens), Options(rules=False, paths=paths), self._tokenizer)
-        self._offered.update(str(card.id) for card in made.included)
+        kept_back = [card for card in found.kept_back if str(card.id) not in present]
+        self._offered.update(str(card.id) for card in (*made.included, *kept_back))
         names = tuple(card.full_name for card in made.included)
         needed = found.match.card if found.match and found.level == "must" and found.match.name in names else None
-        return Offer(made.text, names, made.tokens, needed)
+        return Offer(made.text, names, made.tokens, needed, tuple(card.full_name for card in kept_back))
 
     def noticed(self, card: Card) -> None:
         """Note that a client read the main file of this skill; it is not offered until the next compaction."""
@@ -426,7 +431,7 @@ class Session:
         own = {name_key(item.name): Use(_FOREMOST + item.times, item.turn) for item in self._active.values()}
         snapshot, count = self.workspace.snapshot(), self._tokenizer.count
         self._ranking = {**self.learning.used(snapshot.catalogue), **own}
-        cards = {str(card.id): card for card in _all(snapshot)}
+        cards = {str(card.id): card for card in snapshot.catalogue.trusted()}
         states = {item: self._state(item, cards.get(item.id), snapshot) for item in self.active}
         gone = [item.name for item, state in states.items() if state == "gone"]
         there = [item for item, state in states.items() if state != "gone"]
@@ -473,7 +478,7 @@ class Session:
         workspace = self.workspace
         snapshot = workspace.snapshot()
         active = {item.id for item in self.active}
-        own = (card for card in _all(snapshot) if active and str(card.id) in active)
+        own = (card for card in snapshot.catalogue.trusted() if active and str(card.id) in active)
         cards = [workspace.find(name)[0] for name in names] or [*own]
         found = collect_needs(cards, self._probe(snapshot.config))
         return tuple(need for need in found if (need.kind, need.name) not in self._asked)
@@ -530,7 +535,7 @@ class Session:
         """Take over what `to_json` wrote. Raises UsageError for anything else."""
         check_session(data)
         if data["version"] < VERSION:
-            data = add_ids(data, _all(self.workspace.snapshot()))
+            data = add_ids(data, self.workspace.snapshot().catalogue.trusted())
         self.id = data["id"]
         self._turn = data["turn"]
         for item in data["active"]:
@@ -547,9 +552,3 @@ class Session:
 
 def _never(_: Part) -> bool:
     return False
-
-
-def _all(snapshot: Snapshot) -> Iterable[Card]:
-    """Every skill that can be loaded, also those that only a qualified name reaches."""
-    catalogue = snapshot.catalogue
-    return (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed))

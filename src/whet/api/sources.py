@@ -679,7 +679,7 @@ class SkillSources:
         root = self._workspace.new_root(project=here)
         disabled = self._workspace.disabled(everywhere=not here)
         catalogue = self._workspace.snapshot().catalogue
-        cards = (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed))
+        cards = catalogue.trusted()
         return plan_sync(
             self._place,
             self._workspace.state,
@@ -708,7 +708,7 @@ class SkillSources:
         kept = {card.directory: snapshot.config.disabled.kept_back(card) for card in snapshot.catalogue.cards}
         return (
             *((path, f"{note.message} {note.hint}") for path, note in found.items()),
-            *((path, reason) for path, reason in kept.items() if reason),
+            *((path, blocked.reason) for path, blocked in kept.items() if blocked),
         )
 
     def sync(self, plan: SyncPlan) -> SyncReport:

@@ -71,8 +71,12 @@ class Gate:
             found = self.scan({**package.tree, **package.aside}, origin)
         except Exception as problem:  # noqa: BLE001  whatever a package does to the scanner is told, and the others go on
             return _failed(package, f"{type(problem).__name__}: {problem}"[:200])
-        findings = (*_unread(package), *(finding for finding in found.findings if not _own_cache(finding)))
-        return Scan(found.digest, verdict(findings), findings)
+        return _with_unread(package, found)
+
+    def recall(self, package: Package, origin: str = "") -> Scan | None:
+        """What `scan_package` found in this content before, with the rules of today; None where it was not scanned."""
+        found = self._scans.recall({**package.tree, **package.aside}, origin)
+        return None if found is None else _with_unread(package, found)
 
     def decide(self, scan: Scan, trust: str, table: Table | None = None) -> Judgement:
         """What a package of this trust may do after a scan, by a table or by the policy in force."""
@@ -116,6 +120,11 @@ class Gate:
     def accept(self, name: str, after: Mapping[str, Item], actor: str, reason: str) -> None:
         """A person lets through what the check asked about: from now on exactly this content."""
         self.override(name, "", self.decide(self.scan(after), actor_trust(actor)), reason, actor)
+
+
+def _with_unread(package: Package, found: Scan) -> Scan:
+    findings = (*_unread(package), *(finding for finding in found.findings if not _own_cache(finding)))
+    return Scan(found.digest, verdict(findings), findings)
 
 
 def _unread(package: Package) -> Iterator[Finding]:

@@ -42,13 +42,19 @@ class ScanCache:
 
     def scan(self, files: Mapping[str, Item], origin: str = "") -> Scan:
         """What a scan of these files finds, now or the last time anybody looked."""
-        name = _name(files, origin)
-        found = self._known.get(name) or self._read([name]).get(name)
+        found = self.recall(files, origin)
         if found is None:
-            found = self._scanned(files, origin)
+            name, found = _name(files, origin), self._scanned(files, origin)
             self._write({name: found})
-        self._known[name] = found
+            self._known[name] = found
         return found
+
+    def recall(self, files: Mapping[str, Item], origin: str = "") -> Scan | None:
+        """What a scan of these files found the last time anybody looked; None where nobody has."""
+        name = _name(files, origin)
+        if name not in self._known:
+            self._known |= self._read([name])
+        return self._known.get(name)
 
     def scan_ahead(self, packages: Iterable[tuple[Mapping[str, Item], str]]) -> None:
         """Scan several packages at once where that is faster, so that `scan` knows what it finds."""

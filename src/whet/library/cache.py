@@ -48,7 +48,7 @@ READER = "11"
 """Raised whenever the same file would be read into a different card."""
 _NOTHING_MORE = (OPEN, (), (), "", "")
 """What most cards have behind their root, as far as it is kept."""
-_PLAIN = (*_NOTHING_MORE, True, "", "")
+_PLAIN = (*_NOTHING_MORE, True, "", "", "")
 """All of it: a skill that asks for nothing is ready."""
 _OWN, _READY = map(Card._fields.index, ("root", "ready"))
 _PER_PART = 128
@@ -266,7 +266,7 @@ def _card(own: tuple[Any, ...], more: Any, root: Root) -> Card:
     kept, notes, extras, when, hint = more
     gates, remarks = _gates(kept), tuple(Note(*note) for note in notes)
     ready = True if gates is OPEN else None
-    return Card._make((*own, root, gates, remarks, extras, when, hint, ready, "", ""))
+    return Card._make((*own, root, gates, remarks, extras, when, hint, ready, "", "", ""))
 
 
 def _gates(values: tuple[Any, ...]) -> Gates:

@@ -64,6 +64,8 @@ class Card(NamedTuple):
     """The code that says why it is hidden from the caller; "" if it is not hidden."""
     listing: str = ""
     """How it is listed for a model (`whet.library.settings.LISTING`); "" for the default, or if not checked."""
+    verdict: str = ""
+    """The verdict for which the guard keeps it back, such as `dangerous`; "" if it does not, or if not checked."""
 
     def __repr__(self) -> str:
         return f"Card(name={self.name!r}, scope={self.scope!r}, path={self.path!r})"
@@ -82,8 +84,8 @@ class Card(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """What a list says of it: why it is hidden, or `draft`; "" for a skill that is neither."""
-        return self.hidden or ("draft" if self.draft else "")
+        """What a list says of it: its verdict, why it is hidden, or `draft`; "" for any other skill."""
+        return self.verdict or self.hidden or ("draft" if self.draft else "")
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -146,6 +148,7 @@ class Card(NamedTuple):
             **({} if self.ready is None else {"ready": self.ready}),
             **({"hidden": self.hidden} if self.hidden else {}),
             **({"listing": self.listing} if self.listing else {}),
+            **({"verdict": self.verdict} if self.verdict else {}),
         }
 
 

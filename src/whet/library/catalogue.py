@@ -51,6 +51,10 @@ class Catalogue(NamedTuple):
         cards = (*self.cards, *(loser for loser, _ in self.shadowed), *self.waiting)
         return next((card for card in cards if card.place == place), None)
 
+    def trusted(self) -> tuple[Card, ...]:
+        """Every skill that may be loaded, even one that is shadowed."""
+        return (*self.cards, *(loser for loser, _ in self.shadowed))
+
     def report(self) -> tuple[Note, ...]:
         """What Whet noticed: files it skipped or repaired, skills that are shadowed or wait for trust."""
         entries = list(self.places)
@@ -142,7 +146,7 @@ def find(catalogue: Catalogue, name: str) -> Card:
     """
     if card := catalogue.by_key.get(name_key(name)):
         return card
-    found = _meant(name, [*catalogue.cards, *(loser for loser, _ in catalogue.shadowed)])
+    found = _meant(name, catalogue.trusted())
     if len(found) == 1:
         return found[0]
     if found:

@@ -215,12 +215,12 @@ _HINTS = {
 }
 
 
-_NOT_OFFERED = ("shadowed", "disabled")
+_NOT_OFFERED = ("shadowed", "disabled", "guard-blocked")
 """Why Whet does not offer a skill that clients may load all the same."""
 
 
 def name_loaders(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator[Note]:
-    """The notes; those about a skill that is shadowed or disabled also name the clients that load it all the same."""
+    """The notes; those about a skill that Whet does not offer also name the clients that load it all the same."""
     loaded = [(found, {os.path.realpath(skill.path) for skill in found.skills}) for found in lists]
     for note in notes:
         path = os.path.realpath(note.path) if note.code in _NOT_OFFERED else ""
@@ -228,7 +228,8 @@ def name_loaders(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator
             titles = [found.title for found in clients]
             load = "loads" if len(titles) == 1 else "load"
             message = f"{note.message} {' and '.join(titles)} still {load} this skill."
-            hint = describe_hiding(note.path, clients) if note.code == "disabled" else note.hint
+            hiding = "" if note.code == "shadowed" else describe_hiding(note.path, clients)
+            hint = hiding if note.code == "disabled" else " ".join(filter(None, (hiding, note.hint)))
             yield note._replace(message=message, severity="warning", hint=hint)
         else:
             yield note

@@ -95,7 +95,6 @@ class Configuration:
         repository: Repository | None = None
         trusted = False
         policy: tuple[tuple[str, str, str], ...] = ()
-        blocked: dict[str, str] = {}
         lowered_listing: tuple[tuple[str, str, str], ...] = ()
         default = settings.use
         links = (*(os.path.realpath(path) for path in settings.links), *sorted(identities))
@@ -113,7 +112,7 @@ class Configuration:
             if trusted:
                 project, project_notes = self._settings.read_project(repository.root)
                 off.extend((name, "", PROJECT_FILE) for name in project.disabled)
-                policy, blocked = project.policy, self._decisions.blocked()
+                policy = project.policy
                 default = project.use or default
                 lowered_listing = _listing(project, PROJECT_FILE)
                 notes = (*notes, *project_notes, *_looser(settings, project, repository))
@@ -125,7 +124,7 @@ class Configuration:
         here = repository.identity if repository else ""
         by_command = sorted(recalled.listed, key=lambda row: row[1] == "")  # those of this project first
         listed = [(name, mode, LISTED_BY_COMMAND) for name, where, mode in by_command if where in ("", here)]
-        disabled = Disabled(off, blocked, (*listed, *_listing(settings, "config.toml")), lowered_listing)
+        disabled = Disabled(off, dict(recalled.blocked), (*listed, *_listing(settings, "config.toml")), lowered_listing)
         config = ResolvedConfig(
             *(place, roots, bounds, repository, trusted, disabled, settings, probe, notes, policy, machine),
             _command(default) if default else "",

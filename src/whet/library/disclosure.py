@@ -152,6 +152,8 @@ class SkillView(NamedTuple):
     """What each client used here does with it: `yes`, or `no` and the reason; empty unless requested."""
     listing: str = "normal"
     """How it is listed for a model (`whet.library.settings.LISTING`)."""
+    verdict: str = ""
+    """The verdict for which the guard keeps it back, such as `dangerous`; "" if it does not."""
     pin: str | None = None
     """Why it is pinned, "" for no reason; None if it is not pinned, or unless requested."""
     find_trust: Callable[[], str] = str
@@ -215,6 +217,7 @@ class SkillView(NamedTuple):
             **({"clients": dict(self.verdicts)} if self.verdicts else {}),
             **({"pinned": self.pin} if self.pin is not None else {}),
             **({"listing": self.listing} if self.listing != "normal" else {}),
+            **({"verdict": self.verdict} if self.verdict else {}),
         }
 
 

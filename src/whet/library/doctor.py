@@ -49,6 +49,8 @@ _OWN_FILES = ("config.toml", "hooks.log", "hooks.log.1", "mcp-token")
 """Files in Whet's own directory besides the databases and their logs."""
 _OFTEN = 100
 """Progress is reported every so many skills."""
+MOST_SCANNED = 100
+"""Skills that one examination scans for the first time; each takes about 15 ms."""
 _MAX_SEARCHED = 100_000
 """Directories of one root that are searched for leftovers."""
 
@@ -78,6 +80,13 @@ def examine(
             kind = "environment variable" if item.kind == "env" else item.kind
             message = f"It needs the {kind} {item.name}, which is missing."
             yield Note("not-ready", "info", message, item.help, skill=card.full_name, path=card.path)
+
+
+def note_unscanned(count: int) -> Iterator[Note]:
+    """That so many skills have not been scanned as they are now, if there are any."""
+    if count:
+        message = f"{count:,} {'skill has' if count == 1 else 'skills have'} not been scanned."
+        yield Note("unscanned", "info", message, "`whet scan --all` scans every skill.")
 
 
 def _portable(card: Card) -> Iterator[Note]:

@@ -14,7 +14,7 @@ import os
 from whet.errors import UsageError
 from whet.library.catalogue import left_out, shadowed, untrusted
 from whet.library.readiness import missing
-from whet.library.visibility import can_be_hidden, hidden_cards
+from whet.library.visibility import can_be_hidden, hidden_cards, is_marked
 from whet.records import NamedTuple
 from whet.skill.gates import OPEN
 from whet.values import Json, Rows, fields_json
@@ -201,7 +201,9 @@ def list_skills(
         others = (*catalogue.waiting, *(loser for loser, _ in catalogue.shadowed))
         cards = sorted((*cards, *others), key=lambda card: card.key)
     elif reasons and not include_hidden:
-        cards = [card for card in cards if card.path not in reasons]
+        cards = [
+            card for card in cards if (reason := reasons.get(card.path)) is None or is_marked(card, reason, caller)
+        ]
     counts = look.counts if len(cards) == len(catalogue.cards) else _counted(cards)
     among = cards if category is None else [card for card in cards if _in_category(card.category, category)]
     if scope is not None:
@@ -231,6 +233,7 @@ def list_skills(
             ready=card.gates is OPEN or not missing(card.gates, probe),
             hidden=reasons[card.path].code if card.path in reasons else "",
             listing=disabled.listed(card).mode.removeprefix("normal"),
+            verdict=blocked.verdict if (blocked := disabled.kept_back(card)) else "",
         )
         for card in page
     ]

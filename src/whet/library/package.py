@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from whet.library.cache import Cache
+    from whet.library.card import Card
     from whet.skill.tree import Tree
 
 LIMITS = Limits(files=10_000, file_bytes=512 * 1024 * 1024, total_bytes=512 * 1024 * 1024)
@@ -427,8 +428,7 @@ def opened_digest(
 
     It covers the main file as it was read, even if it changed since. With a cache, an unchanged tree is not read again.
     """
-    texts = "\0".join(f"{item.path}\0{item.stamp}" for item in files)
-    tree = hashlib.sha256(texts.encode("utf-8", "surrogateescape")).hexdigest()
+    tree = _stamp(files)
     steady = all(item.settled for item in files) and (main.name, main.stamp) in {
         (item.path, item.stamp) for item in files
     }
@@ -450,6 +450,28 @@ def opened_digest(
     if cache is not None and steady and not problems:
         cache.save_digest(directory, tree, result)
     return result, tuple(problems)
+
+
+def card_stamp(card: Card, now: int) -> str:
+    """What changes whenever a scan of a skill could find something else; "" while a file is too new to be sure of."""
+    try:
+        status = os.stat(card.path)
+        listing = Listing((), ())
+        if card.kind == "skill":
+            name = os.path.basename(card.path)
+            listing = list_package(os.path.realpath(card.directory), now=now, main=name, aside=True)
+    except (OSError, WhetError):
+        return ""
+    files = (*listing.files, *listing.aside)
+    if not settled(status, now) or not all(item.settled for item in files if item.stamp):
+        return ""
+    return _stamp(files, file_stamp(status), *map(str, listing.problems))
+
+
+def _stamp(files: Sequence[PackageFile], *more: str) -> str:
+    """What changes whenever one of the files may have changed."""
+    texts = "\0".join((*(f"{item.path}\0{item.stamp}" for item in files), *more))
+    return hashlib.sha256(texts.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _tree_entry(directory: str, item: PackageFile, bases: Sequence[str] | None) -> TreeEntry:

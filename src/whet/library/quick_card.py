@@ -87,5 +87,6 @@ def quick_card(directory: str, name: str, category: str, root: Root, now: int) -
             True if gates is OPEN or gates == OPEN else None,
             "",
             "",
+            "",
         ),
     )

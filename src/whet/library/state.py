@@ -44,6 +44,18 @@ class Recalled(NamedTuple):
     """The id of a skill, the identity of a project or "" for everywhere, and how the skill is listed there."""
     in_use: tuple[tuple[str, str], ...] = ()
     """The identity of a project and the bundle that it uses."""
+    blocked: tuple[tuple[str, Blocked], ...] = ()
+    """The skills that the guard keeps back: by id, those of an older Whet by main file."""
+
+
+class Blocked(NamedTuple):
+    """Why the guard keeps a skill back."""
+
+    reason: str
+    verdict: str = ""
+    """What the scan found; "" if an older Whet decided."""
+    stamp: str = ""
+    """The `whet.library.package.card_stamp` of what was scanned; "" if it has to be scanned again."""
 
 
 class TrustedKey(NamedTuple):
@@ -61,7 +73,7 @@ class Decisions:
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
-        self._clock = clock
+        self.clock = clock
 
     def trusted(self) -> tuple[Trusted, ...]:
         """Every repository and directory the user trusts."""
@@ -73,7 +85,7 @@ class Decisions:
         with self.state.write() as connection:
             return bool(
                 connection.execute(
-                    "INSERT OR IGNORE INTO trusted VALUES (?, ?, ?)", (identity, path, self._clock())
+                    "INSERT OR IGNORE INTO trusted VALUES (?, ?, ?)", (identity, path, self.clock())
                 ).rowcount
             )
 
@@ -91,7 +103,7 @@ class Decisions:
 
     def trust_key(self, key: str, name: str) -> bool:
         """Let a key count; False when it already did, by this name."""
-        row = (key, name, self._clock())
+        row = (key, name, self.clock())
         with self.state.write() as connection:
             sql = (
                 "INSERT INTO trusted_keys VALUES (?, ?, ?) "
@@ -109,15 +121,18 @@ class Decisions:
     def recall(self) -> Recalled:
         """Everything that counts before any skill is looked at, in one query."""
         query = (
-            "SELECT 0, name, surface, '' FROM disabled UNION ALL SELECT 1, identity, '', '' FROM trusted "
-            "UNION ALL SELECT 2, name, project, mode FROM listed UNION ALL SELECT 3, project, bundle, '' FROM in_use"
+            "SELECT 0, name, surface, '', '' FROM disabled UNION ALL SELECT 1, identity, '', '', '' FROM trusted "
+            "UNION ALL SELECT 2, name, project, mode, '' FROM listed "
+            "UNION ALL SELECT 3, project, bundle, '', '' FROM in_use "
+            "UNION ALL SELECT 4, path, reason, verdict, stamp FROM blocked"
         )
         rows = [(kind, *map(text_of, row)) for kind, *row in self.state.recall(query)]
         return Recalled(
-            frozenset((name, surface) for kind, name, surface, _ in rows if kind == 0),
+            frozenset((name, surface) for kind, name, surface, *_ in rows if kind == 0),
             frozenset(identity for kind, identity, *_ in rows if kind == 1),
-            tuple((name, project, mode) for kind, name, project, mode in rows if kind == 2),
-            tuple((project, bundle) for kind, project, bundle, _ in rows if kind == 3),
+            tuple((name, project, mode) for kind, name, project, mode, _ in rows if kind == 2),
+            tuple((project, bundle) for kind, project, bundle, *_ in rows if kind == 3),
+            tuple((path, Blocked(*why)) for kind, path, *why in rows if kind == 4),
         )
 
     def disabled(self) -> frozenset[tuple[str, str]]:
@@ -127,7 +142,7 @@ class Decisions:
     def list_as(self, name: str, mode: str, project: str = "") -> None:
         """Set how a skill is listed, everywhere or in one project."""
         with self.state.write() as connection:
-            connection.execute("REPLACE INTO listed VALUES (?, ?, ?, ?)", (name, project, mode, self._clock()))
+            connection.execute("REPLACE INTO listed VALUES (?, ?, ?, ?)", (name, project, mode, self.clock()))
 
     def use(self, project: str, bundle: str | None) -> bool:
         """Offer only the skills of a bundle in a project, with "" all of them, with None what the settings say.
@@ -139,7 +154,7 @@ class Decisions:
         with self.state.write() as connection:
             connection.execute("DELETE FROM in_use WHERE project = ?", (project,))
             if bundle is not None:
-                connection.execute("INSERT INTO in_use VALUES (?, ?, ?)", (project, bundle, self._clock()))
+                connection.execute("INSERT INTO in_use VALUES (?, ?, ?)", (project, bundle, self.clock()))
         return True
 
     def disable(self, name: str, surface: str = "") -> bool:
@@ -147,7 +162,7 @@ class Decisions:
         with self.state.write() as connection:
             return bool(
                 connection.execute(
-                    "INSERT OR IGNORE INTO disabled VALUES (?, ?, ?)", (name, surface, self._clock())
+                    "INSERT OR IGNORE INTO disabled VALUES (?, ?, ?)", (name, surface, self.clock())
                 ).rowcount
             )
 
@@ -184,7 +199,7 @@ class Decisions:
         """Pin a skill, given by its id. The reason replaces the old one."""
         query = "INSERT INTO pins VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET reason = excluded.reason"
         with self.state.write() as connection:
-            connection.execute(query, (skill, reason.encode("utf-8", "replace").decode(), self._clock()))
+            connection.execute(query, (skill, reason.encode("utf-8", "replace").decode(), self.clock()))
 
     def unpin(self, *skills: str) -> bool:
         """Take pins back, given by ids or keys of names; False when there was none."""
@@ -194,19 +209,18 @@ class Decisions:
             query = "DELETE FROM pins WHERE name = ?"
             return sum([connection.execute(query, (skill,)).rowcount for skill in skills]) > 0
 
-    def blocked(self) -> dict[str, str]:
-        """The skills of repositories that the guard keeps back, and why: by id, those of an older Whet by main file."""
-        rows = self.state.recall("SELECT path, reason FROM blocked")
-        return {text_of(path): text_of(reason) for path, reason in rows}
+    def blocked(self) -> dict[str, Blocked]:
+        """The skills that the guard keeps back, and why: by id, those of an older Whet by main file."""
+        return dict(self.recall().blocked)
 
-    def block(self, skill: str, reason: str) -> bool:
-        """Keep a skill back; False when it was for this reason."""
-        query = (
-            "INSERT INTO blocked VALUES (?, ?, ?) ON CONFLICT (path) DO UPDATE SET reason = excluded.reason, "
-            "since = excluded.since WHERE reason <> excluded.reason"
-        )
+    def block(self, skill: str, why: Blocked) -> bool:
+        """Keep a skill back; False when it was, for just this."""
+        if self.blocked().get(skill) == why:
+            return False
+        query = "REPLACE INTO blocked (path, reason, verdict, stamp, since) VALUES (?, ?, ?, ?, ?)"
         with self.state.write() as connection:
-            return bool(connection.execute(query, (skill, reason, self._clock())).rowcount)
+            connection.execute(query, (skill, *why, self.clock()))
+        return True
 
     def unblock(self, *skills: str) -> bool:
         """Let a skill be, under whatever it is known; False when it was not kept back."""

@@ -2,8 +2,11 @@
 
 A repository's skills are scanned when it is trusted. A look that finds a main file new or changed scans that skill
 before anything of it is listed, its description included; what changed beside the main file is scanned before a model
-reads it. What the gate keeps back is remembered, so that lists leave it out at no cost, and a look that finds nothing
-changed scans nothing. `whet scan --all` and trusting again look at everything anew.
+reads it. Other skills are scanned when somebody asks for it (`whet scan`, `whet doctor`).
+
+What the gate keeps back, wherever it lies, is remembered with a stamp of its files, so that lists know it at no cost. A
+verdict is about one content: a look that finds the files of such a skill changed scans it again, and a look that finds
+nothing changed scans nothing. `whet scan --all` and trusting again look at everything anew.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from whet.guard.gate import Judgement
 from whet.guard.policy import place_trust
 from whet.guard.trust import Provenance
 from whet.library.files import inside
+from whet.library.package import card_stamp
 from whet.library.standalone import read_card
+from whet.library.state import Blocked
 from whet.library.visibility import guard_blocked, refusal
 
 if TYPE_CHECKING:
@@ -95,25 +100,32 @@ def admit(gate: Gate, decisions: Decisions, opened: Opened, config: ResolvedConf
         raise refusal(opened.card, guard_blocked(opened.card, found.decision.reason))
 
 
-def review_changed(gate: Gate, decisions: Decisions, cards: Iterable[Card], config: ResolvedConfig) -> dict[str, str]:
-    """Scan skills of a trusted repository that are new or changed, and remember which are kept back.
+def review_skills(
+    gate: Gate,
+    decisions: Decisions,
+    cards: Iterable[Card],
+    config: ResolvedConfig,
+    origins: Mapping[str, Provenance] = NO_ORIGINS,
+) -> dict[str, Blocked | None]:
+    """Decide about skills as they are now, and remember which are kept back.
 
-    The answer is for whoever asks to keep back: by the id of each skill the reason why, where that could not be
-    remembered, else "".
+    The answer is what could not be remembered, by the ids of the skills: why each is kept back, or None.
     """
-    reasons = {}
+    unsaved: dict[str, Blocked | None] = {}
     for card in cards:
-        reason = ""
         try:
-            found = decide_skill(gate, card, config)
-            if found.decision.action != "allow":
-                reason = found.decision.reason
-                remember(gate, decisions, (found,), "view", "guard")
-                reason = ""
+            found = decide_skill(gate, card, config, origins=origins)
         except WhetError as error:
-            reason = reason or f"It has changed and cannot be scanned: {error.message}"
-        reasons[str(card.id)] = reason
-    return reasons
+            unsaved[str(card.id)] = Blocked(f"It has changed and cannot be scanned: {error.message}")
+            continue
+        try:
+            if found.decision.action == "allow":
+                keep_back(decisions, found)
+            else:
+                remember(gate, decisions, (found,), "view", "guard")
+        except WhetError:  # `whet doctor` tells why nothing can be written
+            unsaved[str(card.id)] = _blocked(found, decisions)
+    return unsaved
 
 
 def review_project(gate: Gate, snapshot: Snapshot) -> tuple[SkillDecision, ...]:
@@ -174,11 +186,17 @@ def remember(gate: Gate, decisions: Decisions, found: Iterable[SkillDecision], a
 
 
 def keep_back(decisions: Decisions, found: SkillDecision) -> None:
-    """Let lists leave out a repository's skill that is not let in, and show one that is."""
-    card, _, decision = found
-    if card.scope != "project":
-        return
-    if decision.action == "allow":
-        decisions.unblock(str(card.id), plain(card.resolved))
+    """Let lists know that a skill is not let in, or that it is."""
+    blocked = _blocked(found, decisions)
+    if blocked is None:
+        decisions.unblock(str(found.card.id), plain(found.card.resolved))
     else:
-        decisions.block(str(card.id), plain(decision.reason))
+        decisions.block(str(found.card.id), blocked)
+
+
+def _blocked(found: SkillDecision, decisions: Decisions) -> Blocked | None:
+    """Why a skill is kept back; None for one that is let in."""
+    card, scan, decision = found
+    if decision.action == "allow":
+        return None
+    return Blocked(plain(decision.reason), scan.verdict, card_stamp(card, decisions.clock()))

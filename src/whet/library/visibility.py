@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from whet.library.bundles import Bundle
     from whet.library.card import Card
     from whet.library.readiness import Probe
+    from whet.library.state import Blocked
 
 
 class Caller(NamedTuple):
@@ -66,11 +67,11 @@ class Disabled:
     def __init__(
         self,
         pairs: Iterable[tuple[str, str, str]],
-        blocked: Mapping[str, str] | None = None,
+        blocked: Mapping[str, Blocked | None] | None = None,
         listed: Iterable[tuple[str, str, str]] = (),
         lowered: Iterable[tuple[str, str, str]] = (),
     ) -> None:
-        """Commands name skills by their ids, files write names; `blocked` has the reason for each id.
+        """Commands name skills by their ids, files write names; `blocked` has by id what the guard keeps back.
 
         `listed` has a name, a mode and a source each, and the first of a name counts; of `lowered`, what a project
         says, only what lists a skill less prominently.
@@ -85,9 +86,15 @@ class Disabled:
         }
         self._blocked = blocked or {}
 
-    def keep_back(self, reasons: Mapping[str, str]) -> None:
-        """Also keep these skills back, by their ids."""
-        self._blocked = {**self._blocked, **reasons}
+    @property
+    def keeps_back(self) -> bool:
+        """Does the guard keep any skill back, here or elsewhere?"""
+        return bool(self._blocked)
+
+    def keep_back(self, blocked: Mapping[str, Blocked | None]) -> None:
+        """Also keep these skills back, by their ids, or with None no longer."""
+        if blocked:
+            self._blocked = {**self._blocked, **blocked}
 
     def use(self, bundle: Bundle) -> None:
         """Offer only the skills of this bundle."""
@@ -115,12 +122,12 @@ class Disabled:
         own = own or _NORMAL
         return max(own, lowered or own, key=lambda said: LISTING.index(said.mode))
 
-    def kept_back(self, card: Card) -> str:
-        """Why the guard keeps a skill back, or "" when it does not."""
+    def kept_back(self, card: Card) -> Blocked | None:
+        """Why the guard keeps a skill back, or None when it does not."""
         if not self._blocked:
-            return ""
+            return None
         older = card.resolved.encode("utf-8", "backslashreplace").decode()
-        return self._blocked.get(str(card.id)) or self._blocked.get(older, "")
+        return self._blocked.get(str(card.id)) or self._blocked.get(older)
 
     def source(self, card: Card, surface: str) -> str | None:
         """Where a skill is switched off for this surface, or None when it is on."""
@@ -147,6 +154,14 @@ def refusal(card: Card, reason: Note) -> RefusedError:
     return RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
 
 
+def is_marked(card: Card, reason: Note, caller: Caller) -> bool:
+    """Does a person see this hidden skill in a list all the same, with a mark?
+
+    What the guard keeps back among your own skills must not just disappear: clients load it from where it is.
+    """
+    return reason.code == "guard-blocked" and card.scope != "project" and not caller.model
+
+
 def guard_blocked(card: Card, reason: str) -> Note:
     """Why a skill that the guard keeps back is not shown."""
     look = f"Look at it with `whet guard policy explain {card.full_name}`"
@@ -163,7 +178,7 @@ def note_draft(name: str) -> Note:
 def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note | None:
     """Why the skill is not shown to this caller, or None when it is."""
     if blocked := disabled.kept_back(card):
-        return guard_blocked(card, blocked)
+        return guard_blocked(card, blocked.reason)
     if (source := disabled.source(card, caller.surface)) is not None:
         undo = f"Remove it from `disabled` in {source}"
         if source == BY_COMMAND:

@@ -34,7 +34,7 @@ from whet.store.state import StateDatabase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from whet.guard.gate import Gate
     from whet.guard.trust import Provenance
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from whet.library.disclosure import Opened
     from whet.library.discovery import Container
     from whet.library.readiness import Probe
+    from whet.library.state import Blocked
     from whet.library.visibility import Disabled
     from whet.library.watch import KernelWatch
     from whet.notes import Progress, Severity
@@ -91,8 +92,8 @@ class Workspace:
         self.origins: Callable[[], Mapping[str, Provenance]] = dict
         """Where skills come from that the user did not write, and their trust, by their directories."""
         self._snapshot: Snapshot | None = None
-        self._kept_back: dict[str, str] = {}
-        """What a look keeps back and could not be remembered: why, by the ids of the skills."""
+        self._unsaved: dict[str, Blocked | None] = {}
+        """What was decided about skills and could not be remembered: why they are kept back, by their ids."""
         self._gate: Gate | None = None
         self._watch: KernelWatch | None = None
 
@@ -262,7 +263,7 @@ class Workspace:
         now = self.clock()
         untrusted = tuple(root.real for root in config.roots if not root.trusted)
         shelves = []
-        reviewed: dict[str, str] = {}
+        new: list[Card] = []
         for root in config.roots:
             old = known.get(root) or (self.cache.shelf(root, config.bounds) if root.trusted else None)
             bounds = config.bounds
@@ -271,14 +272,12 @@ class Workspace:
             shelf = discover(root, bounds, old, now, self.progress, self._watch.verify if self._watch else verify)
             if shelf is not old:
                 if root.trusted and root.scope == "project":
-                    reviewed |= self._review(shelf, old, config)
+                    last_seen = {card.path: card for card in old.cards()} if old else {}
+                    new += [card for card in shelf.cards() if last_seen.get(card.path) != card]
                 self.cache.save(shelf, bounds)
             shelves.append(shelf)
-        if reviewed:
-            self._kept_back = {key: why for key, why in {**self._kept_back, **reviewed}.items() if why}
-            config = self.config()
-        if self._kept_back:
-            config.disabled.keep_back(self._kept_back)
+        trusted = (shelf for shelf in shelves if shelf.root.trusted)
+        config = self._review_changed(config, (card for shelf in trusted for card in shelf.cards()), new)
         same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)] and hidden == before.hidden
         catalogue = before.catalogue if before is not None and same else assemble(shelves, hidden)
         return Snapshot(config, tuple(shelves), catalogue, hidden)
@@ -291,13 +290,31 @@ class Workspace:
             turns, is_open = self.intents.mark()
         return turns, self.hidden() if is_open else None
 
-    def _review(self, shelf: RootListing, old: RootListing | None, config: ResolvedConfig) -> dict[str, str]:
-        """Scan what is new or changed in a trusted repository; see `review_changed`."""
-        from whet.library.trust import review_changed
+    def _review_changed(
+        self, config: ResolvedConfig, cards: Iterable[Card], new: Iterable[Card] = ()
+    ) -> ResolvedConfig:
+        """Scan what is `new` in a trusted repository, and what is kept back for a content that it no longer has."""
+        config.disabled.keep_back(self._unsaved)
+        changed = {card.path: card for card in new}
+        if config.disabled.keeps_back:
+            from whet.library.package import card_stamp
 
-        known = {card.path: card for card in old.cards()} if old else {}
-        changed = [card for card in shelf.cards() if known.get(card.path) != card]
-        return review_changed(self.gate, self.decisions, changed, config) if changed else {}
+            now = self.clock()
+            kept = ((card, why.stamp) for card in cards if (why := config.disabled.kept_back(card)))
+            changed |= {card.path: card for card, stamp in kept if not stamp or stamp != card_stamp(card, now)}
+        return self.review([*changed.values()], config) if changed else config
+
+    def review(self, cards: Collection[Card], config: ResolvedConfig) -> ResolvedConfig:
+        """Have the gate decide about skills as they are now, and remember it; the configuration that follows."""
+        from whet.library.trust import review_skills
+
+        origins = self.origins() if any(card.scope == "user" for card in cards) else {}
+        unsaved = review_skills(self.gate, self.decisions, cards, config, origins)
+        ids = {str(card.id) for card in cards}
+        self._unsaved = {key: why for key, why in self._unsaved.items() if key not in ids} | unsaved
+        config = self.config()
+        config.disabled.keep_back(self._unsaved)
+        return config
 
     def find(self, name: str) -> tuple[Card, ResolvedConfig]:
         """The skill of that name, checked against the disk, without looking at the others where that is safe.
@@ -315,7 +332,7 @@ class Workspace:
             if card is not None and not are_unchanged((card,)):
                 card = reread(card, config.bounds.bases, self.clock())
             if card is not None and self._undisturbed(card, config, before):
-                return card, config
+                return card, self._review_changed(config, (card,))
         snapshot = self.snapshot()
         return find(snapshot.catalogue, name), snapshot.config
 

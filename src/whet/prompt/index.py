@@ -95,6 +95,8 @@ class IndexReport(NamedTuple):
     """How many are listed by name only because somebody said so."""
     manual: int = 0
     """How many are not in the index at all because somebody said so."""
+    kept_back: int = 0
+    """How many are not in the index because the guard keeps them back."""
 
     def to_json(self) -> Json:
         """The report as JSON."""
@@ -121,6 +123,8 @@ class Index(NamedTuple):
     name_only: int = 0
     manual: int = 0
     """How many skills are listed in each of these ways; see `IndexReport`."""
+    kept_back: int = 0
+    """How many the guard keeps back."""
 
     def __str__(self) -> str:
         return self.text
@@ -144,6 +148,7 @@ class Index(NamedTuple):
             self.always,
             self.name_only,
             self.manual,
+            self.kept_back,
         )
 
     def to_json(self) -> Json:
@@ -199,8 +204,10 @@ def index_skills(
 
     config = snapshot.config
     modes: dict[str, str] = {}
+    kept_back = 0
     if not config.disabled.none:
         modes = {card.path: config.disabled.listed(card).mode for card in snapshot.catalogue.cards}
+        kept_back = sum(config.disabled.kept_back(card) is not None for card in snapshot.catalogue.cards)
     cards = visible(snapshot, caller)
     made = build(
         sorted(cards, key=lambda card: modes.get(card.path) != "always"),
@@ -215,7 +222,7 @@ def index_skills(
     )
     manual = sum(mode == "manual" for mode in modes.values())
     gone = tuple(root.path for root in config.roots if not os.path.isdir(root.real))
-    return made._replace(missing_roots=gone, manual=manual)
+    return made._replace(missing_roots=gone, manual=manual, kept_back=kept_back)
 
 
 def build(

@@ -26,7 +26,7 @@ from whet.values import Json, Rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Literal, TypeAlias
 
     from whet.library.card import Card
@@ -183,6 +183,8 @@ class Detection(NamedTuple):
     """The assessment of the skill that the caller asked about."""
     notes: tuple[Note, ...] = ()
     """Remarks."""
+    kept_back: tuple[Card, ...] = ()
+    """Skills that fit better but that the guard keeps back; empty unless requested."""
 
     @property
     def skill(self) -> str | None:
@@ -259,8 +261,13 @@ class SkillMatcher:
     def offer(
         self, message: str, caller: Caller, snapshot: Snapshot, context: MessageContext | None = None
     ) -> Detection:
-        """What `detect` finds in one look at the disk, without what else is worth knowing."""
-        return Question(self, message, caller, snapshot, context).detect()
+        """What `detect` finds in one look at the disk, without what else is worth knowing, save what not to use."""
+        question = Question(self, message, caller, snapshot, context)
+        detection = question.detect()
+        if not (question.is_asked and snapshot.config.disabled.keeps_back):
+            return detection
+        fitting = question.fit_but_hidden()
+        return detection._replace(kept_back=tuple(card for card, why in fitting if why.code == "guard-blocked"))
 
     def relevance(self, message: str, caller: Caller, *, few: bool) -> Relevance:
         """How much each skill matters for a message; with `few`, only those count that should come up for it."""
@@ -455,14 +462,18 @@ class Question:
             scores[next(iter(scores))] = 1.0
         return {**scores, **named}
 
-    def tell_hidden(self) -> None:
-        """Note which skills fit better than all that may be had, and why they are not offered."""
+    def fit_but_hidden(self) -> Iterator[tuple[Card, Note]]:
+        """The skills that fit better than all that may be had, and why they are not offered."""
         if not self._hidden:
             return
         for item in self.search(_MOST_HIDDEN, shut=self.shut - self._hidden.keys()):
             if item.key not in self._hidden or item.score < MAY:
                 break
-            self._notes.append(_fits_but_hidden(self.cards[item.key], self._hidden[item.key]))
+            yield self.cards[item.key], self._hidden[item.key]
+
+    def tell_hidden(self) -> None:
+        """Note which skills fit better than all that may be had, and why they are not offered."""
+        self._notes.extend(_fits_but_hidden(card, reason) for card, reason in self.fit_but_hidden())
 
     def is_unwanted(self) -> bool:
         """Did somebody say that no skill should come up for such a message? Then it is noted, too."""

@@ -103,6 +103,8 @@ def view_card(
         apart = [_apart(card)] if caller.model and opened.skill.execution.context == "fork" else []
         shown = view._replace(notes=(*apart, *view.notes, *rendered.notes), settings=lines, hidden=reason)
         shown = shown._replace(listing=config.disabled.listed(card).mode, find_trust=lambda: workspace.trust(card))
+        if blocked := config.disabled.kept_back(card):
+            shown = shown._replace(verdict=blocked.verdict)
     if loaded is not None:
         loaded.add(card.path, file_path or "", page, seen)
     return shown

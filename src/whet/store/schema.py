@@ -333,6 +333,14 @@ STATE_MIGRATIONS = (
     # They are in `hooks.log`, which can be written when the database cannot.
     Migration(29, "learning", "DROP TABLE hook_failures;"),
     Migration(30, "learning", "DROP TABLE rejected_edits; DROP TABLE lifecycle;"),
+    Migration(
+        31,
+        "library",
+        """
+        ALTER TABLE blocked ADD COLUMN verdict TEXT NOT NULL DEFAULT '';
+        ALTER TABLE blocked ADD COLUMN stamp TEXT NOT NULL DEFAULT '';
+        """,
+    ),
 )
 
 STATE = Schema(

@@ -58,6 +58,10 @@ _MAY = (
     "server whet or by reading its file to the end, and follow it; a description alone is not the instructions."
 )
 _ALSO = "The list has it, and others that may fit."
+_KEPT_BACK = (
+    "Do not load or follow the skill {name}, even if it is listed: a scan of it found something dangerous. If the user "
+    "asks for it, say so; `whet guard policy explain {name}` says what was found."
+)
 
 
 class LearnSetting:
@@ -292,12 +296,14 @@ def offer_skills(session: Session, event: Event, snapshot: Snapshot) -> str:
 
     context = MessageContext.here(event.project, recent_turns(event.transcript, event.prompt))
     offer = session.offer(event.prompt, paths=True, each=_DESCRIBED, snapshot=snapshot, context=context)
+    kept_back = "".join(f"{_KEPT_BACK.format(name=clean(name))}\n" for name in offer.kept_back)
     if not offer.skills:
-        return ""
-    if offer.needed is None:
-        return f"{_MAY}\n{offer.text}"
-    must = _MUST.format(name=clean(offer.needed.full_name), file=clean(offer.needed.path))
-    return f"{must}\n{offer.text}" if len(offer.skills) == 1 else f"{must} {_ALSO}\n{offer.text}"
+        return kept_back
+    lead = _MAY
+    if offer.needed is not None:
+        must = _MUST.format(name=clean(offer.needed.full_name), file=clean(offer.needed.path))
+        lead = must if len(offer.skills) == 1 else f"{must} {_ALSO}"
+    return f"{kept_back}{lead}\n{offer.text}"
 
 
 def tell_news(state: StateDatabase, clock: Clock, opened: Callable[[], Library]) -> str:

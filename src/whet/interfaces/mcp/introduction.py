@@ -73,7 +73,7 @@ def _decisions(state: StateDatabase) -> str:
     """What the person decided about skills."""
     decisions = Decisions(state, system_clock)
     recalled = decisions.recall()
-    found = (decisions.trusted(), sorted(recalled.disabled), sorted(decisions.blocked().items()))
+    found = (decisions.trusted(), sorted(recalled.disabled), sorted(recalled.blocked))
     return json.dumps((*found, recalled.listed, recalled.in_use))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from whet.api.settings import Roots
     from whet.interfaces.cli.context import Context
-    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Namespace, Parser
     from whet.library.card import Card
     from whet.library.client_lists import ClientList
@@ -132,7 +132,7 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
     else:
         for at in range(0, len(skills), _AT_ONCE):
             part = skills[at : at + _AT_ONCE]
-            lines = [f"{card.full_name}\t{card.description}" for card in part]
+            lines = [f"{card.full_name}\t{_described(card)}" for card in part]
             if options.all or not is_printable("".join(lines).replace("\t", "", len(part))):
                 lines = [_format_line(card, skills if options.all else None) for card in part]
             screen.line("\n".join(lines))
@@ -150,6 +150,8 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
         screen.say(f"Whet ignores {count} until you trust the project (`whet guard trust`).")
         shows = "" if options.all else f"; `whet list --all` shows {them}"
         screen.say(f"Clients that read {its} directory load {them} anyway{shows}.")
+    if marked := sum(card.verdict != "" for card in skills):
+        screen.say(f"Whet does not offer {plural(marked, 'marked skill')} to models (`whet doctor`).")
     if aside := "; ".join(_omissions(skills.aside)):
         screen.say(f"{aside}.")
 
@@ -164,9 +166,14 @@ def _is_unlinked(card: Card, skills: Skills) -> bool:
     return any(verdict == ELSEWHERE for _, verdict in skills.verdicts[card.path])
 
 
+def _described(card: Card) -> str:
+    """What a skill says it is for, after the verdict of one that the guard keeps back."""
+    return f"[{card.verdict}] {card.description}" if card.verdict else card.description
+
+
 def _format_line(card: Card, whole: Skills | None) -> str:
     """Name and description; of the `whole` library also where it is, which clients load it and why it is hidden."""
-    cells = [card.full_name, card.description]
+    cells = [card.full_name, card.description if whole else _described(card)]
     if whole is not None:
         loads = [name for name, verdict in whole.verdicts.get(card.path, ()) if verdict.startswith("yes")]
         cells += [_origin(card), ", ".join(loads), card.mark]
@@ -260,7 +267,8 @@ def _format_row(card: Card, column: int, indent: int, screen: Screen, told: str)
     state = card.mark or ("" if card.ready else "not ready")
     mark = f"[{state}] " if state else ""
     description = screen.fit(card.description, indent + width(name) + 2 + width(told) + len(mark))
-    marked = screen.paint(told, "dim") + screen.paint(mark, "dim" if card.hidden else "yellow")
+    style: Style = "red" if card.verdict else "dim" if card.hidden else "yellow"
+    marked = screen.paint(told, "dim") + screen.paint(mark, style)
     return f"{screen.paint(name, 'cyan')}  {marked}{description}".rstrip()
 
 
@@ -441,6 +449,8 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
         "try": skill.interface.default_prompt,
     }
     yield from ((label, clean(text)) for label, text in said.items() if text)
+    if view.verdict:
+        yield "verdict", screen.paint(view.verdict, "red")
     if view.hidden:
         yield "hidden", screen.paint(screen.places(f"{clean(view.hidden.message)} {clean(view.hidden.hint)}"), "yellow")
     if listed := LISTED.get(view.listing):
