@@ -58,6 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; no test could interrupt
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.getoption("quick"):  # with it, as some shells set it, no process could be forked
+        os.environ.pop("PYTHONUNBUFFERED", None)
     given = config.getoption("basetemp") or os.environ.get("PYTEST_DEBUG_TEMPROOT")
     if config.getoption("quick") and not given:
         from memory import memory_directory

@@ -272,6 +272,7 @@ def test_a_text_that_looks_like_a_mark_is_none() -> None:
         ("yaml", 'a: "\\U00110000"'),
         ("yaml", "a: \ud800"),
         ("yaml", "[" * 5000),
+        ("yaml", "{" * 200_000),
         ("json", "[" * 100_000),
         ("json", "1" * 5000 + "x"),
         ("toml", "a = " + "[" * 5000),

@@ -33,6 +33,8 @@ _OTHER_NAMES = {
 _NO_PROGRAMS = frozenset(("json", "yaml", "toml", "sql", "html", "css", "markdown", "bash"))
 _LONGEST = {"bash": 8_000}
 """Characters that are parsed, else 200,000: what the grammar of bash takes grows with the square of odd texts."""
+_DEEPEST = 500
+"""Levels of YAML that are read: what its parser takes grows with the square of them."""
 _FENCED = re.compile(r"^[ \t]{0,80}(?P<fence>`{3,}|~{3,})(?P<info>[^\n`~]{0,500})\n", re.MULTILINE)
 _LANGUAGE = re.compile(r"[\w+#-]{0,40}")
 
@@ -148,9 +150,12 @@ def _toml(text: str) -> None:
 def _yaml(text: str) -> None:
     import yaml
 
+    depth = 0
     try:
-        for _ in yaml.parse(text):
-            pass
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:
+                raise ValueError("nested too deeply")
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
 

@@ -144,7 +144,8 @@ def evidence_of(transcript: Transcript) -> Evidence:
     first, request = request_of(events, [act.at for act in done])
     rules, follow_ups = _later(events, first, done)
     answered = _beside(events, first)
-    kept = [act for act in done if act.at not in _taken_back(done) and act.at not in answered]
+    gone = _taken_back(done) | {*answered}
+    kept = [act for act in done if act.at not in gone]
     succeeded, signals = outcome_of(events, done, first)
     return Evidence(
         request=request,
