@@ -225,6 +225,14 @@ def _readings(documents: Sequence[Document]) -> Iterator[_Reading]:
     left = _left_behind(programs)
     shipped = {"shell": Shipped(documents, ""), "javascript": Shipped(documents, "javascript")}
     used = _Used(documents)
+    named = [document.path.rpartition("/")[2] for document in documents if document.kind != "markdown"]
+    for page in (document for document in documents if document.kind == "markdown"):
+        lines = (line for line in page.text.split("\n") if line[:1] not in ("|", ">") and _PASSES.search(line))
+        if any(name in line for line in lines for name in named):
+            from whet.guard.prose.checker import commands
+
+            script = page._replace(kind="shell", text=commands(page.text))
+            yield _Reading(used.called(script), Given(shipped=shipped["shell"]), used.before(script))
     for document in programs:
         data = shipped.get(document.kind)
         data = data if data is not None and data.is_named(document.text) else None
@@ -233,6 +241,9 @@ def _readings(documents: Sequence[Document]) -> Iterator[_Reading]:
         before = [*_settings(document, documents), *used.before(document)] if document.kind == "shell" else []
         if data or files or texts or before:
             yield _Reading(used.called(document), Given(files=files, texts=texts, shipped=data), before)
+
+
+_PASSES = expression(r"[|>$<]")
 
 
 def _left_behind(programs: Sequence[Document]) -> Given:
@@ -280,8 +291,17 @@ def _put_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
 
 def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """Programs of other languages that run what they make of the characters of a data file."""
-    names = {document.path.rpartition("/")[2].partition(".")[0] for document in documents if document.kind in _DATA}
+    data = {
+        document.path.rpartition("/")[2].partition(".")[0]: document for document in documents if document.kind in _DATA
+    }
+    names = set(data)
     for document in documents:
+        call = _DISPATCHES.search(document.text) if document.kind == "code" else None
+        named = [name for name in names if len(name) > 2 and name in document.text] if call else ()
+        if call and any(_holds_command(data[name].text) for name in named):
+            message = "The code calls what its data names, and there are commands in the data"
+            line = line_of(document.text, call.start())
+            yield document.path, Hit("split-payload", line, shorten(call[0]), message=message)
         if document.kind in _CALLED and len(names) > 1 and (call := _CALLED[document.kind][1].search(document.text)):
             if _CALLED[document.kind][0].search(document.text):
                 message = "The code takes both the module and the function that it calls from its data"
@@ -295,6 +315,17 @@ def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
             line = line_of(document.text, found.start())
             message = "The code assembles text from its data files and runs it"
             yield document.path, Hit("split-payload", line, shorten(found[0]), message=message)
+
+
+_DISPATCHES = shape("flow", "dispatches")
+_ENTRY = expression(r"[:=,\[]\s{0,9}[\"']?([^\"'\n]{8,400})")
+
+
+def _holds_command(data: str) -> bool:
+    """Is a value in a file of data a command that nobody should run?"""
+    from whet.guard.shell.checker import check
+
+    return any(map(_is_grave, check("\n".join(_ENTRY.findall(data[:20_000]))).hits))
 
 
 def _new(reading: _Reading) -> Iterator[tuple[str, Hit]]:
@@ -374,7 +405,8 @@ class _Used:
             if document.kind in ("shell", "text", "code") and document.text
         }
         names = "|".join(map(re.escape, self._scripts))
-        self._call = re.compile(_CALL.format(shells=_SHELLS, names=names), re.MULTILINE) if len(documents) > 1 else None
+        call = _CALL.format(shells=_SHELLS, names=names)
+        self._call = re.compile(call, re.MULTILINE) if self._scripts else None
 
     def before(self, script: Document) -> list[tuple[str, str]]:
         """What is read before a script, and before those that it uses: the path and the text of each."""

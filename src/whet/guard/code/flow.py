@@ -364,7 +364,7 @@ class _Flow(Judges):
             if mark.kind == "decoded":
                 self.hit("exec-decoded")
             elif mark.kind == "fetched":
-                unknown = not mark.subject or host_of(mark.subject).kind == "known"
+                unknown = host_of(mark.subject).kind == "known" if mark.subject else not FETCHES.search(given)
                 self.hit("exec-fetched", "warn" if unknown else None)
 
     def evidence(self) -> str:

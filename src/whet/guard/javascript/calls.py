@@ -14,6 +14,7 @@ from whet.guard.expression import expression
 from whet.guard.hosts import serves_modules
 from whet.guard.javascript.expressions import call_of
 from whet.guard.javascript.values import (
+    SET,
     constant,
     decoded,
     either,
@@ -52,7 +53,6 @@ _AGAIN = re.compile(
 )
 _KEYBOARD = expression(r"^(?:iohook|uiohook-napi|uiohook|node-global-key-listener|keylogger\.js|gkm|keysender)\b")
 _FOREIGN = expression(r"https?:", re.IGNORECASE)
-_PAGE = re.compile(rb"\b(?:document|window)\.[a-z]|\baddEventListener\b|<script")
 _TYPING = frozenset({"keydown", "keypress", "keyup"})
 _ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
 
@@ -113,11 +113,6 @@ class Meaning(Judges):
     def name_global(self, text: Value) -> Value | None:
         """What a text is that is only the name of something everybody knows."""
         return Value(name=text.exact) if text.exact in ("require", "process", "child_process") else None
-
-    @property
-    def on_page(self) -> bool:
-        """Does a browser run the file, which gives it nothing of the machine?"""
-        return self.program is not None and _PAGE.search(self.program.source) is not None
 
     @property
     def klasses(self) -> set[str]:
@@ -312,8 +307,7 @@ def _require(effects: Meaning, call: Call) -> Value:
     if call.name in ("import", "importScripts") and _FOREIGN.match(wanted.said):
         marks = deliver(effects, wanted, ()).marks
         for mark in marks if not serves_modules(wanted.said) and not host_at(wanted.said).near else ():
-            one = judge_started(mark)
-            effects.report([one._replace(severity="warn") if effects.on_page and one.severity == "critical" else one])
+            effects.report([judge_started(mark)])
         return NOTHING
     if (wanted.text or "")[:5].lower() == "data:":
         evaluate(effects, data_url(wanted), "require")
@@ -386,6 +380,17 @@ def _assigned(_effects: Meaning, call: Call) -> Value:
     for arg in call.args:
         props.update(arg.props or {})
     return Value(marks=union(call.args), props=props)
+
+
+def _proxied(effects: Meaning, call: Call) -> Value:
+    """An object behind functions that are called when it is read, written or called."""
+    target, traps = call.arg(0), call.arg(1).props or {}
+    got = NOTHING
+    if effects.program is not None and "get" in traps:
+        got = effects.program.bind(traps["get"].fn, (target, NOTHING, target))
+    props = {**(target.props or {}), **({SET: traps["set"]} if "set" in traps else {})}
+    called = traps["apply"].fn if "apply" in traps else target.fn
+    return target.but(marks=union((target, got)), props=props or target.props, fn=called)
 
 
 def _stringify(_effects: Meaning, call: Call) -> Value:
@@ -524,6 +529,6 @@ def _spread(_effects: Meaning, call: Call) -> Value:
 Meaning.specials = {
     "require": _require, "home": _home, "temporary": _temporary, "join": _join, "letters": characters, "base64": base64,
     "buffer": buffer, "unescape": unescape, "spread": _spread, "number": number, "unpack data": unpacked, "worker": _worker,
-    "first": _awaited, "variable": _variable, "prototype": _prototype, "assign": _assigned, "stringify": _stringify,
+    "first": _awaited, "variable": _variable, "prototype": _prototype, "assign": _assigned, "proxy": _proxied, "stringify": _stringify,
     "parse": _parse, "message": _message, "pipeline": _pipeline,
 }  # fmt: skip

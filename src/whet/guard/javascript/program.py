@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS, call_of
-from whet.guard.javascript.values import either, joined, member, module, one_of, unescaped
+from whet.guard.javascript.values import SET, either, joined, member, module, one_of, unescaped
 from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, union
@@ -449,6 +449,8 @@ class Program:
             self._learn(0, name, value)
             return
         known = self.value(owner)
+        if known.props is not None and SET in known.props:
+            self.bind(known.props[SET].fn, (NOTHING, Value(name), value))
         if known.props is not None and len(known.props) < MOST_PROPS:
             known.props[name] = value
         elif known.props is None and not known.name and not known.fn and value is not NOTHING and depth < 6:

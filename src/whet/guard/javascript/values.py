@@ -25,6 +25,8 @@ _MOST_ITEMS = 4000
 _HOME = {
     "HOME": "~", "USERPROFILE": "~", "HOMEPATH": "~", "APPDATA": "~/AppData/Roaming", "LOCALAPPDATA": "~/AppData/Local",
 }  # fmt: skip
+SET = "(set)"
+"""The member of an object that is called with what is put into it."""
 
 
 def maybe(text: str | None) -> Any:

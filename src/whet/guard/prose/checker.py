@@ -208,8 +208,18 @@ def _indented_rows(text: str) -> Iterator[tuple[int, str]]:
         yield number - len(kept) + 1, "\n".join(kept)
 
 
-def _together(found: list[Block], coded: list[_Row]) -> Iterator[tuple[Seen, int, Block]]:
-    """What the commands of a text do one after the other: what one block puts into a variable or a file, another may send."""
+def commands(text: str) -> str:
+    """The commands of a text, each on the line where it stands."""
+    found = blocks(text)
+    rows = [""] * (text.count("\n") + 2)
+    for piece, line, _ in _pieces(found, list(_rows(found))):
+        for at, row in enumerate(piece.split("\n")[: len(rows) - line], start=line - 1):
+            rows[at] = f"{rows[at]}; {row}" if rows[at] else row
+    return "\n".join(rows)
+
+
+def _pieces(found: list[Block], coded: list[_Row]) -> list[tuple[str, int, Block]]:
+    """The commands in fences and backticks, each with its line."""
     pieces = [
         (_unquoted(block.text), block.line, block)
         for block in found
@@ -219,6 +229,12 @@ def _together(found: list[Block], coded: list[_Row]) -> Iterator[tuple[Seen, int
         if block.kind != "fence":
             codes = [code for code in inline if _is_command(code)]
             pieces += [(code, line, block._replace(text=block.text.partition(code)[0])) for code in codes]
+    return pieces
+
+
+def _together(found: list[Block], coded: list[_Row]) -> Iterator[tuple[Seen, int, Block]]:
+    """What the commands of a text do one after the other: what one block puts into a variable or a file, another may send."""
+    pieces = _pieces(found, coded)
     if not 1 < len(pieces) <= _MOST_PIECES:
         return
     pieces.sort(key=lambda piece: piece[1])

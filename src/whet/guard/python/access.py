@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.tables import bare
-from whet.guard.python.values import Function, Klass
+from whet.guard.python.values import Choice, Function, Klass
 from whet.guard.taint.fold import binary
 from whet.guard.taint.mark import ENVIRONMENT, Mark
 from whet.guard.taint.secret import secret_key
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 def several(marks: frozenset[Mark]) -> list[Mark]:
     """The marks of a text that a loop put together from file after file."""
     return [mark._replace(subject=mark.subject + " and more") for mark in marks if mark.kind == "file" and mark.subject]
+
+
+_MOST_CALLS = 20
+"""Functions of a mapping that are tried where nobody knows which one is called."""
 
 
 def attribute(owner: Value, name: str) -> Value:
@@ -80,10 +84,15 @@ def _breaks_word(left: Any, right: Any) -> bool:
     )
 
 
+def kept(value: Value) -> Any:
+    """What a list or a mapping keeps of a value: the constant, or the value itself where it is something to call."""
+    return value if value.const is UNKNOWN and (value.fn is not None or value.name) else value.const
+
+
 def gathered(values: list[Value]) -> Value:
     """A list of values."""
     function = next((value.fn for value in values if isinstance(value.fn, Function)), None)
-    return Value([value.const for value in values], marks=union(values), hidden=hidden_in(values), fn=function)
+    return Value([kept(value) for value in values], marks=union(values), hidden=hidden_in(values), fn=function)
 
 
 def item(owner: Value, key: Value) -> Value:
@@ -98,15 +107,21 @@ def item(owner: Value, key: Value) -> Value:
             return Value(name=full if not owner.path else f"{owner.path}.{key.const}", hidden=key.hidden)
         return NOTHING
     const: Any = UNKNOWN
-    kept = False
+    whole = False
+    if key.const is UNKNOWN and isinstance(owner.const, (list, tuple, dict)):
+        parts = owner.const.values() if isinstance(owner.const, dict) else owner.const
+        if calls := [part for part in parts if isinstance(part, Value)][:_MOST_CALLS]:
+            return Value(marks=owner.marks, fn=Choice(calls))
     if isinstance(owner.const, (list, tuple, dict, str, bytes)) and not isinstance(key.const, (list, dict)):
         try:
             const = owner.const[key.const]
-            kept = not isinstance(owner.const, (str, bytes))
+            whole = not isinstance(owner.const, (str, bytes))
         except (LookupError, TypeError):
             const = UNKNOWN
+    if isinstance(const, Value):
+        return const
     marks = owner.marks
-    if marks and key.const is not UNKNOWN and not kept:  # what was put in under the key comes out whole
+    if marks and key.const is not UNKNOWN and not whole:  # what was put in under the key comes out whole
         marks = frozenset(mark._replace(whole=False) if mark.whole else mark for mark in marks)
     instance = owner.name if owner.name.startswith(("pathlib.", "sys.argv")) else ""
     return Value(const, instance, marks, owner.hidden)

@@ -244,6 +244,11 @@ def _joinpath(reader: Reader, this: Call) -> Value | None:
     return _join(reader, this)
 
 
+def _with_name(reader: Reader, this: Call) -> Value | None:
+    this.args = [attribute(this.owner, "parent"), *this.args]
+    return _join(reader, this)
+
+
 def _same(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
     source = this.arg(0) if this.args else this.owner
     return Value(source.const, source.name, source.marks, source.hidden, source.path)
@@ -324,7 +329,7 @@ def _configure(reader: Reader, this: Call) -> Value | None:
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "attribute": _getattr, "import": _import, "names": _vars, "letter": _chr, "code point": _ord, "bytes": _bytes, "map": _map,
     "reduce": _reduce, "reverse": _reversed, "sequence": _sequence, "number": _number, "length": _length, "text": _string,
-    "letters": _table, "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "same": _same, "folder": _dirname,
+    "letters": _table, "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "join parent": _with_name, "same": _same, "folder": _dirname,
     "home": _home, "variable": _variable, "temporary": _temporary, "getter": _getter, "partial": _partial, "class": _type,
     "packages": _packages, "settings": _configure, "field": _field, "words": _words,
 }  # fmt: skip

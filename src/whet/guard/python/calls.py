@@ -16,7 +16,7 @@ from whet.guard.python.builtins import attribute_method
 from whet.guard.python.loops import chain, hold, hooked, outlives, put
 from whet.guard.python.statements import block
 from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, bare
-from whet.guard.python.values import Function, Klass, Partial
+from whet.guard.python.values import Choice, Function, Klass, Partial
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
 from whet.guard.taint.fold import DECODERS, UNESCAPES, decoded, method
@@ -61,12 +61,24 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
             words.setdefault("**", value)
         else:
             words["**"] = value
+    this = Call(
+        "", callee, owner, args, words, node, verb=func.attr if isinstance(func, ast.Attribute) else "", scope=scope
+    )
+    result = NOTHING
+    for one in callee.fn.values if isinstance(callee.fn, Choice) else (callee,):
+        result = joined(result, _apply(reader, this, one))
+    return result
+
+
+def _apply(reader: Reader, this: Call, callee: Value) -> Value:
+    """What a function gives that is called with some values."""
+    node, args, words, owner = this.node, this.args, this.words, this.owner
+    callee = callee.const if isinstance(callee.const, Value) else callee
     if isinstance(callee.fn, Partial):
         args, words = [*callee.fn.args, *args], {**callee.fn.words, **words}
         callee = callee.fn.callee
     name = bare(callee.name) if callee.name else ""
-    verb = func.attr if isinstance(func, ast.Attribute) else ""
-    this = Call(name, callee, owner, args, words, node, verb=verb, scope=scope)
+    this = Call(name, callee, owner, args, words, node, verb=this.verb, scope=this.scope)
     reader.line = node.lineno
     if callee.hidden and callee.name and DANGEROUS.fullmatch(this.name):
         reader.hit("hidden-call", subject=this.name, message=f"The name {this.name} is assembled from pieces")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import gathered, item
+from whet.guard.python.access import gathered, item, kept
 from whet.guard.python.tables import SECRET_FILTER
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
@@ -116,7 +116,7 @@ def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope
     if isinstance(root, ast.Name) and root.id != "os":
         old = scope.find(root.id)
         if old is not None and not old.name:
-            old = put(old, [*keys, key.const if isinstance(key.const, str) else HOLE], value.const)
+            old = put(old, [*keys, key.const if isinstance(key.const, str) else HOLE], kept(value))
             scope.home(root.id).names[root.id] = old
         if old is not None and value.marks - old.marks and old.name != "os.environ":
             reader.changes += 1

@@ -12,7 +12,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.python.access import attribute, combined, gathered, item, name_of
+from whet.guard.python.access import attribute, combined, gathered, item, kept, name_of
 from whet.guard.python.builtins import SPECIAL
 from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
@@ -255,7 +255,7 @@ def _dict(reader: Reader, node: Any, scope: Scope) -> Value:
         if name.marks:
             values.append(name)
         if isinstance(name.const, (str, bytes, int)) and len(const) < 5000:
-            const[name.const] = value.const
+            const[name.const] = kept(value)
     return Value(const, marks=union(values))
 
 

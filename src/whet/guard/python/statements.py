@@ -125,7 +125,7 @@ def _function(reader: Reader, node: Any, scope: Scope) -> None:
     scope.names[node.name] = Value(fn=function)
     reader.functions.append(function)
     for decorator in node.decorator_list:
-        reader.value(decorator, scope)
+        reader.call_back(reader.value(decorator, scope), [Value(fn=function)])
 
 
 def _class(reader: Reader, node: Any, scope: Scope) -> None:
@@ -254,12 +254,15 @@ def _turn_by_turn(reader: Reader, node: Any, iterable: Value, scope: Scope) -> b
     return True
 
 
+_MOST_CALLED = 12
+
+
 def _for(reader: Reader, node: Any, scope: Scope) -> None:
     iterable = reader.value(node.iter, scope)
     if _turn_by_turn(reader, node, iterable, scope):
         return
     reader.branch += 1
-    for value in _secret_names(iterable):
+    for value in _chosen(node, iterable):
         bind(reader, node.target, value, scope)
         block(reader, node.body, scope)
     bind(reader, node.target, element(iterable), scope)
@@ -268,10 +271,15 @@ def _for(reader: Reader, node: Any, scope: Scope) -> None:
     reader.branch -= 1
 
 
-def _secret_names(iterable: Value) -> list[Value]:
-    """The names of keys that a loop goes over, one by one: what it gathers is all of them."""
+def _chosen(node: ast.For, iterable: Value) -> list[Value]:
+    """What a loop goes over one by one: functions that it calls, and names of keys, since it gathers all of them."""
     if not isinstance(iterable.const, (list, tuple)):
         return []
+    own = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+    calls = (one.func for part in node.body for one in ast.walk(part) if isinstance(one, ast.Call))
+    called = (one.slice if isinstance(one, ast.Subscript) else one for one in calls)
+    if any(isinstance(one, ast.Name) and one.id in own for one in called):
+        return [Value(const, marks=iterable.marks) for const in iterable.const[:_MOST_CALLED]]
     names = [name for name in iterable.const[1:40] if isinstance(name, str) and secret_name(name)]
     return [Value(name) for name in names[:4]]
 

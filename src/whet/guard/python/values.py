@@ -58,6 +58,15 @@ class Klass:
         return Value(consts, marks=union(self.fields.values()))
 
 
+class Choice:
+    """One of several functions; which one is known only when the program runs."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: list[Value]) -> None:
+        self.values = values
+
+
 class Partial:
     """A function that is given some of its arguments before it is called."""
 

@@ -42,6 +42,11 @@ def judge_harm(scene: Scene, step: Step) -> None:
     for target, _ in step.targets():
         if _DISK.match(target):
             scene.hit("wipe-disk", "critical" if step.name != "dd" else None)
+    if step.name in _EMPTY:
+        emptied = [one.target for one in step.command.redirections if one.operator in (">", ">|") and one.target.names]
+        for path in (text for word in emptied for text in scene.possible_texts(step, word, 3)):
+            if weigh_removal(path, step.folder) == "critical":
+                scene.hit("wipe-home", "critical", path[:80], "The script empties files of the user")
     if any(word in ("/dev/zero", "/dev/urandom", "/dev/random") for word in step.texts):
         for one in step.command.redirections:
             if ">" in one.operator and any(map(_is_some_disk, scene.possible_texts(step, one.target, 3))):
@@ -53,6 +58,8 @@ def judge_harm(scene: Scene, step: Step) -> None:
             scene.hit("hide-traces")
 
 
+_EMPTY = frozenset(("", ":", "true"))
+"""Programs that print nothing: what they are redirected to is emptied."""
 _OTHERS = frozenset(
     (
         *("echo", "printf", "grep", "rg", "pgrep", "pkill", "killall", "which", "test", "[", "[["),
@@ -135,6 +142,18 @@ def _git(scene: Scene, step: Step) -> None:
         scene.hit("wipe-home", "critical", wiped)
 
 
+def _drop(scene: Scene, step: Step) -> None:
+    """Every database of a server, one after the other."""
+    lists = [one.command.text for one in scene.steps if _DATABASES.search(one.command.text)]
+    each = "loop" in step.command.inside or name_of(step.command.argv) in ("xargs", "parallel")
+    if each and lists and not any(map(_NARROWS_LIST.search, lists)):
+        scene.hit("wipe-home", "critical", "", "The script drops all databases of the server")
+
+
+_DATABASES = shape("shell_signs", "databases")
+_NARROWS_LIST = shape("shell_signs", "narrows")
+
+
 def _mv(scene: Scene, step: Step) -> None:
     gone = any(target == "/dev/null" for target, _ in step.targets())
     if gone and any(weigh_removal(text, step.folder) for one in step.args for text in one.texts):
@@ -208,7 +227,7 @@ def _searched(scene: Scene) -> Iterator[str]:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "overwrite disk": _disk, "move": _mv, "clean": _git, "open mode": _chmod,
+    "overwrite disk": _disk, "drop": _drop, "move": _mv, "clean": _git, "open mode": _chmod,
     "container": _docker, "set password": _password, "unquarantine": _quarantine, "encrypt": _encrypts,
 }  # fmt: skip
 """What the tables call what commands harm."""

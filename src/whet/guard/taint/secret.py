@@ -89,7 +89,7 @@ def _named_after(stems: list[str], host: str) -> bool:
     names = [*(stem for stem in stems if len(stem) > 2), "".join(stems)]
     for label in labels[: -1 if len(labels) > 1 else None]:
         plain = label.replace("-", "")
-        if any(word and (word in plain or (len(plain) > 3 and plain in word)) for word in names):
+        if any(word and (word in plain or (len(plain) > 3 and word.startswith(plain))) for word in names):
             return True
     joined = "".join(stems)
     return bool(joined) and (joined == host.replace(".", "")[-len(joined) :] or _abbreviates(joined, labels))
