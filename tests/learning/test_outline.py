@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from learning.episodes import EPISODES, bash, calls, edit, release_notes, says, session, user, write
+from learning.episodes import EPISODES, Part, bash, calls, edit, release_notes, says, session, user, write
 from whet.guard.syntax import blocks_of, parses
 from whet.learning.distill.draft import draft, main_file
 from whet.learning.distill.names import name_of, sentence_of, title_of, values_in
@@ -53,7 +53,7 @@ The steps use these values of the session. Ask for those of the new task, and us
 
 ## Steps
 
-These steps worked in the session, in this order:
+These are the steps of the session, in order, without failed attempts. It worked.
 
 1. Run:
 
@@ -94,6 +94,21 @@ What the agent said at the end:
 
 - Commands: `make`, `lychee`.
 """
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ((bash("mkdocs gh-deploy", "copied 3 files"),), "The session does not show whether it worked."),
+        ((bash("mkdocs gh-deploy", "copied 3 files"), user("Thanks, that works.")), "It worked."),
+        ((bash("mkdocs gh-deploy", "copied 3 files"), user("No, that is wrong. It still fails.")), "It did not work."),
+    ],
+)
+def test_the_steps_claim_no_more_than_the_session_shows(events: tuple[Part, ...], said: str) -> None:
+    made = draft(evidence_of(session(user("Build the docs of the parser."), *events)))
+    assert made.body.partition("## Steps\n\n")[2].partition("\n")[0] == (
+        f"These are the steps of the session, in order, without failed attempts. {said}"
     )
 
 

@@ -78,7 +78,7 @@ def test_steps_are_chosen_by_number_reworded_and_added() -> None:
     steps = made.body.partition("## Steps\n")[2].partition("\n## ")[0]
     tag = "git tag -a v4.2.0 -m 'Release 4.2.0'"
     assert steps == (
-        "\nThese steps worked in the session, in this order:\n\n"
+        "\nThese are the steps of the session, in order, without failed attempts. It worked.\n\n"
         "1. Look at the tag:\n\n   ```bash\n   git tag --list v4.2.0\n   ```\n\n"
         f"2. Run:\n\n   ```bash\n   {tag}\n   ```\n\n3. Tell the team.\n"
     )

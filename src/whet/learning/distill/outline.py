@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.syntax import parses
 from whet.learning.distill.permissions import programs_of
-from whet.learning.evidence.session import TESTING
+from whet.learning.evidence.session import ENDED, TESTING
 from whet.prompt.tokens import estimate
 from whet.skill.names import slug
 from whet.skill.template import OUTLINE
@@ -162,7 +162,8 @@ def _steps(evidence: Evidence, room: int, files: dict[str, str]) -> tuple[list[s
         if costs[at] <= min(left, max(_ACTION, room // 3)):
             shown.add(at)
             left -= costs[at]
-    lines = ["", "## Steps", "", "These steps worked in the session, in this order:", ""]
+    said = f"These are the steps of the session, in order, without failed attempts. {ENDED[evidence.succeeded]}"
+    lines = ["", "## Steps", "", said, ""]
     number = 0
     for at, step in enumerate(steps):
         path = "" if at in shown or step.tool != "Bash" else _beside(f"step-{at + 1}", "sh", step.action, files)

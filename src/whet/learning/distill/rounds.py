@@ -22,7 +22,7 @@ from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.learning.distill import draft as drafting
 from whet.learning.distill.names import DESCRIPTION, TRIGGERS
 from whet.learning.distill.writer import RETRIES, TRIGGER, Help, Written, check, read_written
-from whet.learning.evidence.session import MOST_STEPS, Evidence
+from whet.learning.evidence.session import ENDED, MOST_STEPS, Evidence
 from whet.skill.coerce import split_outside, truth
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, fields_json, read_value
@@ -50,8 +50,6 @@ ARGUMENTS = 9
 """As many as there may be."""
 AGENT = "the connected agent"
 """What the model is called that calls `skill_distill`."""
-ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "The session does not show whether it worked."}
-"""How a session ended, in words."""
 ROUNDS: tuple[tuple[str, str, Mapping[str, tuple[str, Kind]]], ...] = (
     (
         "what",

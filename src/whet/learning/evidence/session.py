@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.events import Event, Transcript
 
 Outcome = Literal["yes", "no", "unknown"]
+ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "The session does not show whether it worked."}
+"""How a session ended, in words."""
 
 REQUEST = 8_000
 """Characters of the request."""

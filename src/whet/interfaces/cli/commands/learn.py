@@ -305,7 +305,7 @@ def render_transcript(read: SessionRead, screen: Screen, _options: Namespace) ->
     transcript, events = read.transcript, read.transcript.events
     if read.evidence:
         screen.grid(("EVIDENCE", "WHAT", "DETAIL"), [*_evidence_rows(read.evidence)])
-        from whet.learning.distill.rounds import ENDED
+        from whet.learning.evidence.session import ENDED
 
         screen.say(ENDED[read.evidence.succeeded])
     else:
