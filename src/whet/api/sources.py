@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from whet.sources.install.automatic import AutoUpdate
     from whet.sources.install.installer import Inspection, Installer, Wanted
     from whet.sources.install.plan import Applied, Comparison, Plan
-    from whet.sources.install.report import Origin, Outdated, Verification
+    from whet.sources.install.report import Installation, Origin, Outdated, Verification
     from whet.sources.keys import OwnKey, SignedSkill
     from whet.sources.lock.file import Installed
     from whet.sources.lock.installs import Installs
@@ -592,9 +592,18 @@ class SkillSources:
         from whet.sources.install.report import why
 
         card, _ = self._workspace.find(name)
+        return why(self._installer_of(card), card)
+
+    def installation(self, card: Card) -> Installation | None:
+        """What the lock says about a skill, and whether it has changed since; None if it is in no lock."""
+        from whet.sources.install.report import find_installation
+
+        return find_installation(self._installer_of(card), card)
+
+    def _installer_of(self, card: Card) -> Installer:
         here = card.scope == "project"
         root = card.root.real if card.root.real in self._own_roots() else self._workspace.new_root(project=here)
-        return why(self._installer(root), card)
+        return self._installer(root)
 
     def is_locked(self, name: str, *, here: bool = False) -> bool:
         """Does the lock name this skill?"""

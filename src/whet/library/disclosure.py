@@ -156,6 +156,12 @@ class SkillView(NamedTuple):
     """The verdict for which the guard keeps it back, such as `dangerous`; "" if it does not."""
     pin: str | None = None
     """Why it is pinned, "" for no reason; None if it is not pinned, or unless requested."""
+    source: str = ""
+    """Where it was installed from, in readable form; empty if it was not installed, or unless requested."""
+    revision: str = ""
+    """What the source calls the content that was installed: a commit, a branch with its commit, or a digest."""
+    edited: bool = False
+    """Whether it has changed since it was installed."""
     find_trust: Callable[[], str] = str
     """What finds out about its trust, which takes a look at the lock and the history."""
 
@@ -216,6 +222,7 @@ class SkillView(NamedTuple):
             **({"hidden": self.hidden.to_reason()} if self.hidden else {}),
             **({"clients": dict(self.verdicts)} if self.verdicts else {}),
             **({"pinned": self.pin} if self.pin is not None else {}),
+            **({"source": self.source, "revision": self.revision, "edited": self.edited} if self.source else {}),
             **({"listing": self.listing} if self.listing != "normal" else {}),
             **({"verdict": self.verdict} if self.verdict else {}),
         }

@@ -23,6 +23,7 @@ from whet.records import NamedTuple
 from whet.skill import paths
 from whet.skill.finder import main_file
 from whet.skill.tree import library_digest
+from whet.sources.git.checkout import read_checkout
 from whet.sources.model import Fetched, Listing, Offer, Ref
 from whet.sources.packages import (
     SOURCE_LIMITS,
@@ -113,6 +114,7 @@ class PathSource:
         fallback = os.path.basename(self._place.path)
         main, content = tree[main_file(tree, "")].data, digest(tree)
         offer = describe(self.ref._replace(path=where), main, fallback=fallback, revision=content, marker=content)
+        offer = offer._replace(checkout=self._checkout)
         self._room -= sum(len(item.data) for item in tree.values())
         if self._room >= 0:
             self._held[offer] = tree
@@ -133,6 +135,10 @@ class PathSource:
     def _place(self) -> _Place:
         directory = self._top()
         return _Place(directory, os.path.realpath(directory))
+
+    @cached_property
+    def _checkout(self) -> str:
+        return read_checkout(self._place.real) if self.ref.kind == "path" else ""
 
     def _directory(self, where: str) -> str:
         """A directory in this one, reached without leaving it."""

@@ -84,6 +84,8 @@ class Offer(NamedTuple):
     """What the hub says that this version fixes: then it need not be old."""
     proof: LogProof | None = None
     """That the hub's log has it; None for other sources."""
+    checkout: str = ""
+    """Of a directory in a git repository: what is checked out there (`whet.sources.git.checkout`)."""
 
 
 class LogProof(NamedTuple):

@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sources.repositories import Repository
+from sources.repositories import skill as offered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,3 +113,27 @@ def test_a_terminal_gets_wrapped_text_and_a_rule_across(
     lines = shown("show", "words", columns=30).text().splitlines()
     assert lines[1:3] == ["Says one thing and then", "another thing and then one"]
     assert "─" * 30 in lines
+
+
+def test_an_installed_skill_names_its_source_and_whether_it_was_edited(
+    tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    repository, team = Repository.new(tmp_path / "served"), tmp_path / "team"
+    commit = repository.commit({"pdf/SKILL.md": offered("pdf"), "csv/SKILL.md": offered("csv")})
+    repository.git("clone", "-q", repository.url, str(team))
+    looked = whet("show", str(team))
+    assert looked.stderr == f"{team}, main, commit {commit[:10]}, a git repository (community): 2 skills.\n"
+    whet("install", str(team), "--skill", "pdf", "--yes")
+    whet("install", repository.url, "--skill", "csv", "--yes")
+    found = answer(whet, "pdf")
+    assert (found["source"], found["revision"], found["edited"]) == (f"{team}/pdf", f"main@{commit}", False)
+    assert [line.split(maxsplit=1) for line in whet("show", "pdf").stdout.splitlines()[6:8]] == [
+        ["source", f"{team}/pdf, main, commit {commit[:10]}"],
+        ["edited", "no"],
+    ]
+    with open(f"{found['path']}/SKILL.md", "a", encoding="utf-8") as file:
+        file.write("More.\n")
+    assert answer(whet, "pdf")["edited"] is True
+    assert "edited         yes, since it was installed\n" in whet("show", "pdf").stdout
+    found = answer(whet, "csv")
+    assert (found["source"], found["revision"]) == (f"git:{repository.url}#path=csv", commit)

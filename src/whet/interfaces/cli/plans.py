@@ -207,7 +207,11 @@ def render_review(plan: Plan, step: Step, screen: Screen) -> None:
     """What happens to a skill: where, what it may do, what the guard found, a line for each file that changes."""
     _render_head(name_action(step.action), step, screen, "bold")
     source = step.entry.source if step.entry else ""
-    origin = f"from {describe_source(source, step.judgement.decision.trust)}, " if step.judgement else ""
+    checkout = step.entry.checkout if step.entry else ""
+    origin = ""
+    if step.judgement:
+        revision = f" ({name_revision('', checkout)})" if checkout else ""
+        origin = f"from {describe_source(source, step.judgement.decision.trust, checkout)}{revision}, "
     screen.paragraph(f"{origin}{'in' if step.before else 'into'} {screen.place(plan.directory(step))}", 2)
     for power in step.powers if step.before else _describe_powers(plan, step):
         screen.paragraph(f"{'new: ' if step.before else ''}{power}", 2)

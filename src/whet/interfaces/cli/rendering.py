@@ -97,14 +97,14 @@ _SHOWN_PLACES = 6
 """Places of one finding that are named; -v names all."""
 _SHOWN_WORDS = 3
 """Different words of one finding that are quoted; -v quotes all."""
-_DIRECTORIES = {"local": "your own directory", "directory": "an untrusted directory"}
+_DIRECTORIES = {"local": "your own {}", "directory": "an untrusted {}"}
 """What a directory is called by its trust."""
 
 
-def describe_source(source: str, trust: str) -> str:
+def describe_source(source: str, trust: str, checkout: str = "") -> str:
     """What a source is, with the trust that it has for the policy."""
     if source.startswith("path:"):
-        return _DIRECTORIES.get(trust, f"a directory ({trust})")
+        return _DIRECTORIES.get(trust, f"a {{}} ({trust})").format("git repository" if checkout else "directory")
     return "this machine" if trust == "local" else f"{'an' if trust[:1] in 'aeio' else 'a'} {trust} source"
 
 

@@ -166,8 +166,14 @@ def join_unique(words: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(words))
 
 
-def name_revision(revision: str) -> str:
-    """A revision, short, and what it is: a digest of the content where the source has no revisions of its own."""
+def name_revision(revision: str, checkout: str = "") -> str:
+    """A revision, short, and what it is: a digest of the content where the source has no revisions of its own.
+
+    A directory in a git repository has a branch and a commit instead, as `whet.sources.git.checkout` gives them.
+    """
+    if checkout:
+        branch, _, commit = checkout.rpartition("@")
+        return ", ".join(filter(None, (branch, f"commit {commit[:10]}" if commit else "no commit yet")))
     return f"{'digest' if revision.startswith('sha256:') else 'revision'} {short_revision(revision)}"
 
 

@@ -774,10 +774,13 @@ class Inspection(NamedTuple):
     skills: tuple[OfferedSkill, ...]
     inspected: tuple[InspectedSkill, ...]
     notes: tuple[Note, ...]
+    checkout: str = ""
+    """Of a directory in a git repository: what is checked out there (`whet.sources.git.checkout`)."""
 
     def to_json(self) -> Json:
         """The answer as JSON."""
-        return answer_json(self)
+        answer = answer_json(self)
+        return answer if self.checkout else {key: value for key, value in answer.items() if key != "checkout"}
 
 
 def inspect(installer: Installer, wanted: Wanted) -> Inspection:
@@ -800,6 +803,7 @@ def inspect(installer: Installer, wanted: Wanted) -> Inspection:
         tuple(map(_offered, listing.offers)),
         tuple(_inspect_skill(installer, package) for package in packages),
         (*wanted.notes, *listing.notes),
+        next((offer.checkout for offer in listing.offers), ""),
     )
 
 

@@ -607,6 +607,7 @@ class Planner:
             dependency="" if name in self.chosen else old.dependency if old else self.needed.get(name, ""),
             extra=old.extra if old else "",
             signer=self.installer.signer(package.tree),
+            checkout=offer.checkout,
             **(offer.proof._asdict() if offer.proof else {}),
         )
 

@@ -243,13 +243,21 @@ def _compare(installer: Installer, skill: CheckedSkill, answer: Answer) -> Check
     return skill._replace(held=young.rstrip(".") or installer.held_back(offer))
 
 
+def find_installation(installer: Installer, card: Card) -> Installation | None:
+    """What the lock says about a skill, and whether it has changed since; None if it is in no lock."""
+    relative = installer.relative(card.place)
+    entry = next((entry for entry in installer.installed() if entry.path == relative), None)
+    if entry is None:
+        return None
+    return Installation(entry, not installer.is_intact(entry.path, entry), installer.show_source(entry))
+
+
 def why(installer: Installer, card: Card) -> Origin:
     """Where a skill comes from, who let it in and why, and what became of it since."""
     path = card.place
-    relative = installer.relative(path)
-    entry = next((entry for entry in installer.installed() if entry.path == relative), None)
     made = tuple(installer.journal.entries(path=path)[:1])
-    installed = _installation(installer, entry) if entry else None
+    installed = find_installation(installer, card)
+    entry = installed.entry if installed else None
     root = card.root
     plugin = (
         f"{root.namespace} of {client_named(root.client).title}" if root.client and root.namespace else root.namespace
@@ -269,7 +277,3 @@ def _decision(installer: Installer, path: str, entry: Installed | None) -> Recor
     contents = {digest(read_tree(path)), entry.digest if entry else ""}
     about = [record for record in allowed if record.digest in contents]
     return next(iter((about or allowed or records)[-1:]), None)
-
-
-def _installation(installer: Installer, entry: Installed) -> Installation:
-    return Installation(entry, not installer.is_intact(entry.path, entry), installer.show_source(entry))

@@ -82,6 +82,8 @@ class Installed(NamedTuple):
     log_salt: str = ""
     merged: str = ""
     """The digest of the content that the last update merged with local edits; "" where it had none to merge."""
+    checkout: str = ""
+    """Of a directory in a git repository: what was checked out there (`whet.sources.git.checkout`)."""
 
 
 class Lock(NamedTuple):
@@ -98,6 +100,7 @@ _OPTIONAL = (
     "pinned",
     "dependency",
     "merged",
+    "checkout",
     "signer",
     "log_key",
     "log_entry",

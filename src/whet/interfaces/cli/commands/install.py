@@ -20,8 +20,7 @@ from whet.interfaces.cli.changes import hint_clients
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import asks, plan_options, run_plan
 from whet.interfaces.cli.terminal import progress
-from whet.interfaces.cli.text import clean, plural, short_revision
-from whet.notes import name_action
+from whet.interfaces.cli.text import clean, name_revision, plural, short_revision
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
@@ -318,7 +317,9 @@ def _describe_origin(origin: Origin, screen: Screen) -> Iterator[tuple[str, str]
     if installed := origin.installed:
         entry = installed.entry
         yield "from", installed.shown or "no source"
-        if entry.revision not in ("", entry.digest):
+        if entry.checkout:
+            yield "revision", name_revision("", entry.checkout)
+        elif entry.revision not in ("", entry.digest):
             yield "revision", short(entry.revision)
         yield "digest", f"{short(entry.digest)} ({plural(len(entry.files), 'file')})"
         yield "since", f"{entry.installed}, last updated {entry.updated}"
@@ -332,7 +333,7 @@ def _describe_origin(origin: Origin, screen: Screen) -> Iterator[tuple[str, str]
             yield "pinned", f"updates skip it{'' if entry.pinned == 'yes' else f': {entry.pinned}'}"
     elif origin.history:
         made = origin.history[0]
-        yield "made", f"{name_action(made.action)} by {made.actor} on {iso(made.time)}"
+        yield "made", f"{made.what} by {made.actor} on {iso(made.time)}"
     elif origin.plugin:
         yield "from", f"the plugin {origin.plugin}"
         yield "changes", "go to a copy of your own; update or remove the plugin with the client that installed it"

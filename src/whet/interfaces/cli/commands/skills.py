@@ -329,6 +329,9 @@ def run_show(context: Context, options: Namespace) -> Answer:
         from whet.sources.lock.pins import read_pin
 
         view = view._replace(pin=read_pin(view.card, context.library.workspace))
+        if installed := context.library.sources.installation(view.card):
+            revision = installed.entry.checkout or installed.entry.revision
+            view = view._replace(source=installed.shown or "no source", revision=revision, edited=installed.edited)
         if lists := context.library.clients(only=view.card):
             from whet.library.client_lists import judge_skills
 
@@ -372,8 +375,8 @@ def render_inspection(found: Inspection, screen: Screen, _options: Namespace) ->
     if not found.inspected:
         rows = [(offer.name, offer.version, offer.path, offer.description) for offer in found.skills]
         screen.table(("NAME", "VERSION", "PATH", "DESCRIPTION"), rows)
-    revision = f", {name_revision(found.revision)}" if found.revision else ""
-    shown = f"{clean(found.shown)}{clean(revision)}, {describe_source(found.source, found.trust)}"
+    revision = f", {name_revision(found.revision, found.checkout)}" if found.revision else ""
+    shown = f"{clean(found.shown)}{clean(revision)}, {describe_source(found.source, found.trust, found.checkout)}"
     screen.say(f"{shown}: {plural(len(found.skills), 'skill')}.")
     screen.say(*(note.message for note in found.notes))
 
@@ -428,6 +431,11 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     yield "path", screen.place(card.location)
     if screen.verbose or not screen.tty:
         yield "digest", view.digest
+    if view.source:
+        checkout = view.revision if "@" in view.revision else ""
+        revision = f", {name_revision(view.revision, checkout)}" if view.revision else ""
+        yield "source", f"{screen.places(clean(view.source))}{clean(revision)}"
+        yield "edited", screen.paint("yes, since it was installed", "yellow") if view.edited else "no"
     said = {
         "title": " ".join(filter(None, (skill.interface.emoji, skill.interface.display_name))),
         "id": skill.id,
