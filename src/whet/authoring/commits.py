@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from whet.authoring.journal import REVERSALS
 from whet.errors import WhetError
 from whet.records import NamedTuple
 from whet.skill.names import key
@@ -45,7 +46,7 @@ class Committed(NamedTuple):
     @property
     def back(self) -> bool:
         """Did it go back to an earlier content?"""
-        return self.entry.action in ("rollback", "undo", "restore")
+        return self.entry.action in ("rollback", "restore", *REVERSALS)
 
     @property
     def old_names(self) -> tuple[str, str]:
@@ -145,7 +146,7 @@ def find_moves(journal: Journal, entries: Sequence[Entry]) -> dict[str, Entry]:
             if (old.action, new.action) == ("rename", "rename"):
                 moved = new.id == old.id + 1 or len(gone) == len(come) == 1
             else:
-                moved = (old.action, new.action) == ("undo", "undo") and _takes_back_move(journal, old, new)
+                moved = old.action == new.action in REVERSALS and _takes_back_move(journal, old, new)
             if moved:
                 found[new.path] = old
     return found

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whet.authoring.commits import Commit
+from whet.authoring.journal import REVERSALS
 from whet.authoring.journal import Note as Written
 from whet.authoring.main_file import main_of, said
 from whet.authoring.merge import Conflict, merge_text
@@ -76,7 +77,7 @@ def find_makers(entries: Iterable[Entry]) -> dict[str, str]:
     for entry in entries:
         if not entry.before and entry.after:
             known = renamed if entry.action == "rename" else entry.path
-            moved = entry.action in ("rename", "undo", "restore")
+            moved = entry.action in ("rename", "restore", *REVERSALS)
             makers[entry.path] = makers.get(known, entry.actor) if moved else entry.actor
         renamed = entry.path if entry.action == "rename" and not entry.after else ""
     return makers
@@ -157,7 +158,7 @@ def to_version(journal: Journal, skill: str, path: str, number: int | None) -> T
     return TreeChange("rollback", skill, path, journal.content(wanted), now)
 
 
-def revert_entries(journal: Journal, entries: Sequence[Entry]) -> list[TreeChange]:
+def revert_entries(journal: Journal, entries: Sequence[Entry], action: str = "undo") -> list[TreeChange]:
     """The changes that take entries back, the last one first. Raises ConflictError where something else came after.
 
     A skill that went on since is merged: what the entry changed goes back where nobody touched the same lines again.
@@ -180,7 +181,7 @@ def revert_entries(journal: Journal, entries: Sequence[Entry]) -> list[TreeChang
         except ConflictError as error:
             error.hint = _ways_back(journal, entry) or error.hint
             raise
-    return [TreeChange("undo", names[path], path, tree, seen[path]) for path, tree in trees.items()]
+    return [TreeChange(action, names[path], path, tree, seen[path]) for path, tree in trees.items()]
 
 
 def _ways_back(journal: Journal, entry: Entry) -> str:
@@ -257,7 +258,7 @@ def find_deleted(journal: Journal, name: str) -> TreeChange:
     return TreeChange("restore", entry.skill, entry.path, journal.content(entry.before), "")
 
 
-LOCK_ACTIONS = ("adopt", "update", "undo")
+LOCK_ACTIONS = ("adopt", "update", *REVERSALS)
 """The actions that may change what the lock says of a skill, and not the skill; an update may keep all of its lines."""
 INSTALL = "install"
 """The origin of the changes that installing, updating and adopting make."""
@@ -297,7 +298,7 @@ def find_reversals(entries: Iterable[Entry]) -> dict[int, set[int]]:
 def _is_undo(entry: Entry) -> bool:
     """Does an entry reverse another? A decision is reversed by another one; then the run names what it reverses."""
     if not is_switch(entry):
-        return entry.action == "undo"
+        return entry.action in REVERSALS
     return bool(entry.run.partition(".")[2] or _UNDOES.fullmatch(entry.reason))
 
 
@@ -639,7 +640,7 @@ class History:
         else:
             changes = [
                 change
-                for change in revert_entries(self._journal, entries)
+                for change in revert_entries(self._journal, entries, "redo" if again else "undo")
                 if digest(change.after) != change.expected or change.path in own
             ]
             if changes and dry_run:

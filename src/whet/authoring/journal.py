@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.library.package import read_tree
-from whet.notes import SWITCHES
+from whet.notes import SWITCHES, name_action
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.tree import Item, Tree, entries, manifest, read_manifest
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from whet.store.state import StateDatabase
     from whet.values import Json
 
+REVERSALS = ("undo", "redo")
+"""The actions that reverse another change; a redo reverses an undo."""
 _SPACE = 1 << 256
 _GRACE_NS = 3600 * 10**9
 """Longer than any writer takes from storing a content to writing down what refers to it."""
@@ -69,6 +71,13 @@ class Entry(NamedTuple):
     """The lineage digest after this entry."""
     previous: str
     hash: str
+
+    @property
+    def what(self) -> str:
+        """What people call the change."""
+        if self.action == "found":
+            return "first seen" if not self.before else "edited by hand" if self.after else "removed by hand"
+        return name_action(self.action, self.origin)
 
     def to_json(self) -> Json:
         """The entry as JSON."""

@@ -23,7 +23,7 @@ import threading
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.journal import Edit, Note
+from whet.authoring.journal import REVERSALS, Edit, Note
 from whet.authoring.permissions import parse_permissions, read_permissions
 from whet.authoring.trees import digest, replacing, write_tree
 from whet.errors import ConflictError, FailedError, WhetError
@@ -49,7 +49,7 @@ _LOCK_SECONDS = 30.0
 _PATIENCE = 2.0
 """How long a reader waits for a writer."""
 _ATTEMPTS = 5
-_BACK = ("undo", "rollback", "restore")
+_BACK = ("rollback", "restore", *REVERSALS)
 """Actions that go back to what was there."""
 _PAGE, _PAGES, _PAGES_EACH = 4096, 32, 8
 """Of the database; how many a change may touch, and how many more with each entry."""

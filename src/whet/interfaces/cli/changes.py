@@ -9,7 +9,7 @@ from whet.authoring.journal import short_run
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import reason_option
 from whet.interfaces.cli.rendering import fold_diff
-from whet.notes import SWITCHES, name_action, read_replacement
+from whet.notes import SWITCHES, read_replacement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,7 +121,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         elif entry.before == entry.after:
             article = "the" if before else "The"
             state = f"{article} files of {entry.skill} did not change; its entry in the lock is as it was."
-        what = f"{word} change {before.id} ({name_action(before.action, before.origin)}): " if before else ""
+        what = f"{word} change {before.id} ({before.what}): " if before else ""
         screen.say(f"{what}{state}")
     screen.say(*reversal.notes)
     if reversal.undone and not (reversal.again or reversal.state):
@@ -159,6 +159,6 @@ def _render_preview(reversal: Reversal, screen: Screen) -> None:
         screen.say(f"Would return {reversal.skill} to state {reversal.state}. Nothing was changed.")
     word = "redo" if reversal.again else "undo"
     for entry in reversal.again or reversal.undone:
-        screen.say(f"Would {word} change {entry.id} ({name_action(entry.action, entry.origin)}): {entry.skill}.")
+        screen.say(f"Would {word} change {entry.id} ({entry.what}): {entry.skill}.")
     if folded:
         screen.hint("-v shows every line.")

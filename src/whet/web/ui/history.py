@@ -18,13 +18,15 @@ def show_history(asked: Asked) -> Page:
     """The last changes, newest first."""
     name = asked.text("name") or None
     history = asked.library.history
-    answer = history.entries(name, asked.number("last", _SHOWN)).to_json()
+    found = history.entries(name, asked.number("last", _SHOWN))
     try:
         undoable = {run[0].run for run in history.undoable()}
     except NotFoundError:
         undoable = set()
-    entries = [{**entry, "undoable": entry["run"] in undoable} for entry in reversed(answer["entries"])]
-    return Page("history.html", {**answer, "entries": entries})
+    entries = [
+        {**entry.to_json(), "what": entry.what, "undoable": entry.run in undoable} for entry in reversed(found.entries)
+    ]
+    return Page("history.html", {**found.to_json(), "entries": entries})
 
 
 def show_change(asked: Asked) -> Page:
@@ -34,7 +36,7 @@ def show_change(asked: Asked) -> Page:
     entries = [entry for entry in history.entries().entries if entry.run == run]
     if not entries:
         raise NotFoundError("no-such-entry", f"The history has no run {run!r}.", hint="Choose one on the history page.")
-    rows = [entry.to_json() for entry in entries]
+    rows = [{**entry.to_json(), "what": entry.what} for entry in entries]
     undoable = any(known[0].run == run for known in history.undoable())
     return Page(
         "change.html", {"run": run, "entries": rows, "diff": history.describe_change(entries), "undoable": undoable}

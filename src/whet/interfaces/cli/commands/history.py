@@ -16,7 +16,6 @@ from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import fold_diff, format_time, paint_diff, render_proof
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, clean_json, join_numbers, join_unique, name_several, plural
-from whet.notes import name_action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +81,7 @@ def render_history(history: SkillHistory, screen: Screen, _options: Namespace) -
             str(entry.id),
             format_time(screen, entry.time),
             entry.actor,
-            name_action(entry.action, entry.origin),
+            entry.what,
             str(versions.get(entry.id, "")) if named else entry.skill,
             screen.places(entry.reason),
         )
@@ -168,7 +167,7 @@ def _choose_change(context: Context) -> str | None:
                 join_numbers(entry.id for entry in entries),
                 format_time(screen, entries[-1].time),
                 entries[-1].actor,
-                join_unique(name_action(entry.action, entry.origin) for entry in entries),
+                join_unique(entry.what for entry in entries),
                 _name_skills(entries),
                 screen.places(entries[-1].reason),
             ),
