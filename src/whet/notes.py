@@ -99,12 +99,12 @@ class Progress(NamedTuple):
 
 
 def name_action(action: str, origin: str = "") -> str:
-    """What people call the action of a change: everything that takes a skill out is `remove`.
+    """What people call the action of a change: everything that takes a skill out is `remove`, `undo --to` is `return`.
 
     A skill can be enabled or disabled for one client, which is then the `origin` of the change. The origin of another
     decision says what it replaced.
     """
-    known = {"delete": "remove", "uninstall": "remove", "audit": "scan"}
+    known = {"delete": "remove", "uninstall": "remove", "audit": "scan", "rollback": "return"}
     named = known.get(action, action.replace("_", " "))
     if action in ("list-as", "use"):
         return f"{action} {read_replacement(origin)[1]}"

@@ -209,10 +209,46 @@ def test_a_change_that_was_changed_again_cannot_be_undone_and_nothing_changes(wo
     for what in ("3", run):
         error = refused(partial(library.edit.history.undo, what), "cannot-undo")
         assert error.details["entry"] == 3
-        assert error.hint == "Undo what came after it first: `whet undo 5`, or go back with `whet undo deploy --to 1`."
+        assert error.hint == (
+            "`whet undo 5` undoes the last change to deploy first. `whet undo deploy --to 1` returns deploy to the "
+            "state before change 3, without anything that came after it; the history keeps what it has now."
+        )
         assert content(world.root) == before
     for what in ("4", "5", "3"):
         library.edit.history.undo(what)
+    check_whole(world.state, world.root)
+
+
+def test_the_hint_of_an_undo_that_conflicts_names_only_what_works(world: World) -> None:
+    library = world.library()
+    library.edit.apply([created("deploy", "Word.\n")])
+    library.edit.apply([patched("deploy", "Word", "Text")])
+    main = world.root / "deploy/SKILL.md"
+    main.write_text(main.read_text().replace("Text", "By hand"))
+    error = refused(partial(library.edit.history.undo, "deploy"), "cannot-undo")
+    assert error.hint == (
+        "`whet undo deploy --to 1` returns deploy to the state before change 2, without anything that came after it; "
+        "the history keeps what it has now."
+    )
+    error = refused(partial(library.edit.history.undo, "1"), "cannot-undo")
+    assert error.hint == "`whet remove deploy` removes deploy; the history keeps it."
+    library.edit.history.rollback("deploy", 1)
+    assert [(entry.actor, entry.what, entry.reason) for entry in library.edit.history.entries().entries[1:]] == [
+        ("user", "patch", ""),
+        ("unknown", "edited by hand", "Changed outside Whet."),
+        ("user", "return", "To state 1."),
+    ]
+
+
+def test_a_redo_is_called_one(world: World) -> None:
+    library = world.library()
+    library.edit.apply([created("deploy", "Word.\n")])
+    library.edit.history.undo()
+    library.edit.history.redo()
+    library.edit.history.undo()
+    library.edit.history.redo()
+    named = [entry.what for entry in library.edit.history.entries().entries]
+    assert named == ["create", "undo", "redo", "undo", "redo"]
     check_whole(world.state, world.root)
 
 

@@ -223,7 +223,7 @@ def test_a_change_of_many_skills_is_one_line_of_the_list_and_its_question_is_wra
         assert max(map(len, lines)) <= 80
         terminal.types("n").end()
     with Terminal(machine, "history", COLUMNS="80") as terminal:
-        assert terminal.end()[1][-1].endswith("  From ~/shop.")
+        assert terminal.end()[1][-2].endswith("  From ~/shop.")
 
 
 def test_connect_offers_the_clients_and_shows_the_change_when_asked(machine: Machine) -> None:
@@ -335,7 +335,10 @@ def test_edit_and_show_alone_offer_the_skills(machine: Machine) -> None:
             "  second  user  Does the second.",
             "  third   user  [draft] Does the third.",
         ]
-        assert terminal.press(DOWN, ENTER).end() == (0, ["~/.agents/skills/second", "Changed second, version 2."])
+        assert terminal.press(DOWN, ENTER).end() == (
+            0,
+            ["~/.agents/skills/second", "Changed second; SKILL.md now says version 2."],
+        )
     with Terminal(machine, "show") as terminal:
         terminal.until("Show which skill?").until("Esc leaves").press("s", "e", "c").until("filter: sec")
         code, lines = terminal.press(ENTER).end()

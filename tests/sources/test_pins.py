@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sources.world import World, world
-from whet.sources.lock.pins import read_pin
+from whet.sources.lock.pins import read_entry, read_pin
 
 if TYPE_CHECKING:
     from whet import Library
@@ -25,7 +25,7 @@ def library(world: World) -> Library:
 
 
 def pins(library: Library) -> list[str | None]:
-    return [read_pin(library.card(name), library.workspace) for name in ("deploy", "pdf")]
+    return [read_pin(card := library.card(name), library.workspace, read_entry(card)) for name in ("deploy", "pdf")]
 
 
 def test_a_pin_of_the_person_is_read_with_its_reason(library: Library) -> None:

@@ -15,7 +15,7 @@ from whet.library.state import Trusted
 from whet.library.visibility import PERSON
 from whet.notes import read_replacement
 from whet.skill.names import key as name_key
-from whet.sources.lock.pins import read_pin, read_pinned, write_pinned
+from whet.sources.lock.pins import read_entry, read_pin, read_pinned, write_pinned
 from whet.values import Json, Rows, answer_json
 
 if TYPE_CHECKING:
@@ -454,12 +454,12 @@ class SkillSettings:
         A reason replaces that of an earlier pin; without one, an earlier reason stays.
         """
         card, _ = self._workspace.find(name)
-        made = self._set_pin(card, reason or read_pin(card, self._workspace) or "")
+        made = self._set_pin(card, reason or read_pin(card, self._workspace, read_entry(card)) or "")
         return PinChange(card.name, True, bool(made.entries))
 
     def _set_pin(self, card: Card, reason: str | None, by: Provenance = USER) -> Commit:
         """Pin a skill, or with None unpin it, and enter that into the history with why it was pinned before."""
-        before = read_pin(card, self._workspace)
+        before = read_pin(card, self._workspace, read_entry(card))
         changed = self._sources().set_pin(card.directory, card.name, write_pinned(reason)) or before != reason
         with self._workspace.state.write():
             if reason is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from whet.authoring.commits import Commit
@@ -148,13 +149,17 @@ def to_version(journal: Journal, skill: str, path: str, number: int | None) -> T
         held = [*(entry.before for entry in entries), *(entry.after for entry in entries[-1:])]
         older = [of for of in held if of and of != now]
         if not older:
-            hint = "`whet history NAME` lists its states." if known else "Whet has not changed it yet."
+            hint = f"`whet history {quote(skill)}` lists its states." if known else "Whet has not changed it yet."
             raise NotFoundError("no-such-version", f"{skill} has no earlier state.", hint=hint)
         wanted = older[-1]
     else:
         wanted = version_at(journal, path, number).entry.after
     if wanted == now:
-        raise UsageError("nothing-changes", f"{skill} is already in that state.", hint="Name another with --to.")
+        raise UsageError(
+            "nothing-changes",
+            f"{skill} is already in that state.",
+            hint=f"`whet history {quote(skill)}` lists its states.",
+        )
     return TreeChange("rollback", skill, path, journal.content(wanted), now)
 
 
@@ -169,8 +174,10 @@ def revert_entries(journal: Journal, entries: Sequence[Entry], action: str = "un
     for entry in sorted(entries, key=lambda entry: -entry.id):
         path = entry.path
         if entry.action == "found" and not entry.before and journal.entries(path=path)[0].id == entry.id:
-            message = f"Entry {entry.id} only records that {entry.skill} existed before its history began."
-            raise ConflictError("cannot-undo", message, hint="Use delete to remove the skill.", entry=entry.id)
+            message = f"Change {entry.id} only records that {entry.skill} existed before its history began."
+            raise ConflictError(
+                "cannot-undo", message, hint=f"`whet remove {quote(entry.skill)}` removes it.", entry=entry.id
+            )
         if path not in trees:
             trees[path] = read_tree(path)
             seen[path] = digest(trees[path])
@@ -185,23 +192,31 @@ def revert_entries(journal: Journal, entries: Sequence[Entry], action: str = "un
 
 
 def _ways_back(journal: Journal, entry: Entry) -> str:
-    """What to do about an entry that cannot be undone as it is: the commands, as far as there are some."""
-    known = journal.entries(path=entry.path)
+    """What to do about an entry that cannot be undone as it is: only commands that work."""
+    known, name = journal.entries(path=entry.path), quote(entry.skill)
     gone = {*_taken_back(known), *find_reversals(known)}
-    later = [other.id for other in known if other.id > entry.id and other.id not in gone]
+    later = [other for other in known if other.id > entry.id and other.id not in gone and other.run]
+    now = digest(read_tree(entry.path))
     states = [state.number for state in versions(journal, entry.path) if state.entry.after == entry.before]
-    first = f"undo what came after it first: `whet undo {later[-1]}`" if later else ""
-    back = f"go back with `whet undo {entry.skill} --to {states[-1]}`" if states else ""
-    ways = ", or ".join(filter(None, (first, back)))
-    return f"{ways[:1].upper()}{ways[1:]}." if ways else ""
+    ways = []
+    if later and later[-1].after == now:
+        ways.append(f"`whet undo {later[-1].id}` undoes the last change to {entry.skill} first.")
+    if states and entry.before != now:
+        ways.append(
+            f"`whet undo {name} --to {states[-1]}` returns {entry.skill} to the state before change {entry.id}, "
+            "without anything that came after it; the history keeps what it has now."
+        )
+    if now and not entry.before:
+        ways.append(f"`whet remove {name}` removes {entry.skill}; the history keeps it.")
+    return " ".join(ways)
 
 
 def _reverted(entry: Entry, now: Tree | None, before: Tree | None, after: Tree | None) -> Tree | None:
     if digest(now) == entry.after:
         return before
-    hint = "`whet history NAME` lists what came after it, and its states."
+    hint = f"`whet history {quote(entry.skill)}` lists what came after it, and its states."
     if now is None or before is None or after is None:
-        message = f"{entry.skill} has changed since entry {entry.id}."
+        message = f"{entry.skill} has changed since change {entry.id}."
         raise ConflictError("cannot-undo", message, hint=hint, entry=entry.id)
     result = dict(now)
     for path in {*before, *after}:
@@ -210,7 +225,7 @@ def _reverted(entry: Entry, now: Tree | None, before: Tree | None, after: Tree |
         if now.get(path) == after.get(path):
             restored_item = before.get(path)
         elif (restored_item := _merged(now.get(path), after.get(path), before.get(path))) is None:
-            message = f"{path} of {entry.skill} has changed since entry {entry.id}."
+            message = f"{path} of {entry.skill} has changed since change {entry.id}."
             raise ConflictError("cannot-undo", message, hint=hint, entry=entry.id, path=path)
         if restored_item is not None:
             result[path] = restored_item
@@ -341,9 +356,11 @@ def _are_joined(entries: Iterable[Entry]) -> bool:
 
 def _check_last(entry: Entry, known: Iterable[Entry]) -> None:
     """Raise ConflictError for a change of the lock after which the skill was installed or updated again."""
-    if any(later.id > entry.id and later.path == entry.path and later.origin == INSTALL for later in known):
-        message = f"{entry.skill} has been updated since entry {entry.id}."
-        raise ConflictError("cannot-undo", message, hint="Undo what came after it first.", entry=entry.id)
+    after = [one.id for one in known if one.id > entry.id and one.path == entry.path and one.origin == INSTALL]
+    if after:
+        message = f"{entry.skill} has been updated since change {entry.id}."
+        hint = f"`whet undo {after[-1]}` undoes the last update first."
+        raise ConflictError("cannot-undo", message, hint=hint, entry=entry.id)
 
 
 def find_lost(journal: Journal) -> list[LostContent]:
@@ -469,6 +486,7 @@ class History:
         )
         if dry_run:
             return Reversal((), state=state, skill=skill, diff=_preview([change]))
+        by = by._replace(reason=by.reason or f"To state {state}.")
         return Reversal(*self._committer.commit([change], by), state=state, skill=skill)
 
     def undo(self, what: int | str | None = None, by: Provenance = USER, *, dry_run: bool = False) -> Reversal:
@@ -534,8 +552,6 @@ class History:
         """The last run that is not taken back, of one skill where its path is given, and what is left of it."""
         runs = self.undoable(path)
         if not runs:
-            from shlex import quote
-
             what = f"{name} has no change left to undo." if path else "Every change is already undone."
             undone = any(_is_undo(run[0]) for run in self.undoable(path, undos=True))
             again = f"`whet redo {quote(name)}`" if path else "`whet redo`"

@@ -97,9 +97,9 @@ def test_texts_come_from_the_line_a_file_or_standard_input(
 
 def test_edit_and_patch_say_the_new_version(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("edit", "deploy", "--body", "Push it.\nPush it.\n")
-    assert printed(run) == (0, f"{deploy}\n", "Changed deploy, version 2.\n")
+    assert printed(run) == (0, f"{deploy}\n", "Changed deploy; SKILL.md now says version 2.\n")
     many = whet("skill", "patch", "deploy", "--find", "Push", "--replace", "- Pull", "--all")
-    assert printed(many) == (0, f"{deploy}\n", "Changed deploy, version 3: 2 replacements.\n")
+    assert printed(many) == (0, f"{deploy}\n", "Made 2 replacements in deploy; SKILL.md now says version 3.\n")
     one = answer(
         whet("skill", "patch", "deploy", "--find=- Pull it.\n- Pull", "--replace=", "--set-version", "keep", "--json")
     )
@@ -121,7 +121,7 @@ def test_a_patch_that_fails_tells_the_closest_lines(deploy: Path, whet: Callable
 def test_files_are_written_patched_and_removed(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     file = deploy / "scripts" / "run.sh"
     words = ("skill", "write-file", "deploy", "scripts/run.sh", "--content", "echo hi\n")
-    wrote = "Wrote scripts/run.sh of deploy, version 2.\n"
+    wrote = "Wrote scripts/run.sh of deploy; SKILL.md now says version 2.\n"
     assert printed(whet(*words, "--executable")) == (0, f"{deploy}\n", wrote)
     assert os.access(file, os.X_OK) or os.name == "nt"
     assert (

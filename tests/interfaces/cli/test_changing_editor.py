@@ -53,7 +53,7 @@ def test_what_the_editor_leaves_becomes_the_skill(
     editor("assert sys.argv[1] == '--wait' and path.name == 'SKILL.md'\npath.write_text(text.replace('it', 'that'))")
     run = whet("edit", "thing", "--reason", "Clearer.")
     assert (run.returncode, run.stdout) == (0, f"{thing}\n")
-    assert run.stderr == "Changed thing, version 2.\n"
+    assert run.stderr == "Changed thing; SKILL.md now says version 2.\n"
     assert (thing / "SKILL.md").read_text(encoding="utf-8").endswith("---\nDo that.\n")
     assert (os.listdir(thing), left(tmp_path)) == (["SKILL.md"], [])
 

@@ -187,9 +187,9 @@ def test_a_redo_is_undone_by_its_number_and_the_change_counts_as_undone(
     assert whet("remove", "deploy").returncode == 0
     assert told("undo") == "Undid change 4 (remove): deploy is back."
     assert told("redo") == "Redid change 4 (remove): deploy is gone."
-    assert told("undo", "6") == "Undid change 6 (undo): deploy is back."
+    assert told("undo", "6") == "Undid change 6 (redo): deploy is back."
     assert told("redo") == "Redid change 4 (remove): deploy is gone."
-    assert told("undo", "8") == "Undid change 8 (undo): deploy is back."
+    assert told("undo", "8") == "Undid change 8 (redo): deploy is back."
     assert told("undo") == "Undid change 3 (edit): deploy no longer has it.", "4 is undone already"
     assert body(deploy) == "Two.\n"
 

@@ -49,7 +49,8 @@ def test_options_of_the_command_and_everywhere(complete: Callable[..., list[str]
     assert complete("list", "--c") == ["--category", "--cursor", "--client"]
     assert complete("view", "--f") == ["--file"]
     assert complete("skill", "pack", "--") == [
-        *("--output", "--root", "--project", "--json", "--quiet", "--verbose", "--no-input", "--version", "--help")
+        *("--output", "--root", "--project", "--json", "--quiet", "--verbose", "--yes", "--no-input", "--version"),
+        "--help",
     ]
 
 

@@ -312,8 +312,8 @@ def test_a_new_skill_says_which_clients_do_not_look_for_it(
     hint = "hint: Claude Code does not look there; `whet sync` links your skills.\n"
     assert whet("new", "second", "--description", "Does it. Use for it.", "--body", "Do it.").stderr.endswith(hint)
     assert "Claude Code" not in whet("new", "third", "--description", "Does it. Use for it.").stderr
-    assert whet("edit", "third", "--body", "Do it.").stderr == f"Changed third, version 2.\n{hint}"
-    assert whet("edit", "third", "--body", "Do it now.").stderr == "Changed third, version 3.\n"
+    assert whet("edit", "third", "--body", "Do it.").stderr == f"Changed third; SKILL.md now says version 2.\n{hint}"
+    assert whet("edit", "third", "--body", "Do it now.").stderr == "Changed third; SKILL.md now says version 3.\n"
     skill("alpha", root=Path("source"))
     assert whet("install", "./source", "--yes").stderr.endswith(hint)
 

@@ -161,6 +161,7 @@ def test_the_help_is_the_same_everywhere() -> None:
         "  --json                  Print one JSON document.\n"
         "  -q, --quiet             Print only errors on standard error.\n"
         "  -v, --verbose           Show more.\n"
+        "  -y, --yes               Do not ask for confirmation.\n"
         "  --no-input              Never ask a question.\n"
         "  --version               Print the version.\n"
         "  -h, --help              Show this help.\n"

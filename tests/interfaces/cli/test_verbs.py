@@ -358,7 +358,9 @@ def test_a_skill_named_like_a_command_of_the_history_is_reached(
 ) -> None:
     skill("diff")
     assert whet("edit", "diff", "--body", "Do it well.").returncode == 0
-    assert [line.split("\t")[3] for line in whet("history", "--", "diff").stdout.splitlines()] == ["edit", "found"]
+    assert [line.split("\t")[3] for line in whet("history", "--", "diff").stdout.splitlines()] == [
+        *("edit", "first seen")
+    ]
     assert whet("history", "diff").returncode == 2
 
 

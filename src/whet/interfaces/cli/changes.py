@@ -48,7 +48,7 @@ def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draf
 def change_options(parser: Parser, *, version: bool = False) -> None:
     """Take what every change can be told; `--version` is taken, by the version of Whet."""
     if version:
-        text = "The next version: major, minor, patch, keep, or a version number."
+        text = "The version to write: major, minor, patch, keep, or a number (default: the next one)."
         parser.option("--set-version", metavar="V", default="", text=text)
     reason_option(parser)
     parser.option("--stage", text="Only propose the change; `whet proposals approve` applies it.")
@@ -96,6 +96,11 @@ def telling(tell: Callable[[Change], str], *, path: bool = True) -> Callable[[Ch
 def name_version(change: Change) -> str:
     """The name of a skill and the version it has now."""
     return f"{change.skill}, version {change.version}" if change.version else change.skill
+
+
+def tell_edit(done: str, change: Change) -> str:
+    """What an edit did, and the version that it wrote: every edit raises the version that SKILL.md declares."""
+    return f"{done}; SKILL.md now says version {change.version}." if change.version else f"{done}."
 
 
 def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> None:

@@ -81,6 +81,7 @@ GLOBAL_OPTIONS = (
     Option(("--json",), "", "Print one JSON document."),
     Option(("-q", "--quiet"), "", "Print only errors on standard error."),
     Option(("-v", "--verbose"), "", "Show more."),
+    Option(("-y", "--yes"), "", "Do not ask for confirmation."),
     Option(("--no-input",), "", "Never ask a question."),
     Option(("--version",), "", "Print the version."),
     Option(("-h", "--help"), "", "Show this help."),

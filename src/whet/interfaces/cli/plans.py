@@ -55,7 +55,6 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
     """Take what every plan can be told."""
     here_option(parser)
     parser.option("--dry-run", text="Only show the plan.")
-    parser.option("-y", "--yes", text="Do not ask for confirmation.")
     if override:
         text = "Install even what the policy asks about or blocks; R is the reason, which is recorded."
         parser.option("--override", metavar="R", read=nonempty, text=text)

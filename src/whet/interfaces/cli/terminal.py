@@ -141,7 +141,7 @@ def _size(count: int) -> str:
 
 def can_ask(options: Namespace) -> bool:
     """Can and may a person be asked?"""
-    if getattr(options, "yes", False) or options.no_input or options.json or options.quiet:
+    if options.yes or options.no_input or options.json or options.quiet:
         return False
     if os.environ.get("CI"):  # some of these machines have a terminal, and nobody at it
         return False

@@ -325,7 +325,8 @@ for _name, _verb in VERBS.items():
         _words, _, _option = _spelling.partition(" --")
         _SPELLINGS[_words] = (_name, [f"--{_option}"] if _option else [], _spelling in _verb.old)
 _VALUED = ("--root", "--project")
-_GLOBAL = (*_VALUED, "--json", "-q", "--quiet", "-v", "--verbose", "--no-input", "--version", "-h", "--help")
+_SWITCHES = ("--json", "-q", "--quiet", "-v", "--verbose", "-y", "--yes", "--no-input", "--version", "-h", "--help")
+_GLOBAL = (*_VALUED, *_SWITCHES)
 _SHORT = 3
 """Letters of a word that is too short to be looked for inside others."""
 

@@ -35,7 +35,7 @@ from whet.sources.lock.foreign import without_record
 from whet.sources.lock.installs import directory_of, relative_path
 from whet.sources.model import open_source
 from whet.sources.packages import choose
-from whet.sources.refs.parse import file_path, read_ref, ref_text, ref_trust, shown
+from whet.sources.refs.parse import file_path, read_ref, ref_text, ref_trust, show_source, shown
 from whet.store.concurrency import together
 from whet.values import Json, answer_json, as_json, fields_json
 
@@ -209,14 +209,8 @@ class Installer:
         return read_ref(opened_source(entry.source, self.base), self.reach.place)
 
     def show_source(self, entry: Installed) -> str:
-        """A source as people write it. For one of several skills in a directory, this is the path of that skill."""
-        try:
-            ref = self.ref_of(entry) if entry.source else None
-        except WhetError:  # a text of a later Whet
-            return entry.source
-        if ref is None:
-            return ""
-        return f"{ref.location}/{ref.path}" if ref.kind == "path" and ref.path and not ref.ref else shown(ref)
+        """A source as people write it."""
+        return show_source(opened_source(entry.source, self.base), self.reach.place)
 
     def check_own(self, ref: Ref, entry: Installed | None = None) -> None:
         """Raise RefusedError for a place on this machine that a repository's lock names and that is not part of it.

@@ -12,27 +12,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.workspace import Workspace
+    from whet.sources.lock.file import Installed
 
 
 _LEVELS = 4
 """How far above a skill's directory the lock of its root may lie: skills lie in categories."""
 
 
-def read_pin(card: Card, workspace: Workspace) -> str | None:
-    """Why a skill is pinned, "" for no reason; None if it is not pinned. A lock that cannot be read pins nothing."""
+def read_pin(card: Card, workspace: Workspace, entry: Installed | None) -> str | None:
+    """Why a skill is pinned, "" for no reason; None if it is not pinned. `entry` is what the lock says of it."""
     pins = workspace.decisions.pins()
     if (key := next((key for key in card.known_as if key in pins), None)) is not None:
         return pins[key]
+    return read_pinned(entry.pinned) if entry else None
+
+
+def read_entry(card: Card) -> Installed | None:
+    """What the lock says of a skill, with the source as it is understood anywhere; None if no lock names it.
+
+    A lock that cannot be read names nothing.
+    """
     place = os.path.dirname(card.resolved)
     above = os.path.dirname(place)
     for _ in range(_LEVELS):
         above = os.path.dirname(above)
         if os.path.lexists(file := os.path.join(above, LOCK_NAME)):
-            from whet.sources.lock.file import read
+            from whet.sources.lock.file import opened_source, read
 
             with suppress(WhetError):
                 path = os.path.relpath(place, above).replace(os.sep, "/")
-                return next((read_pinned(one.pinned) for one in read(file).entries if one.path == path), None)
+                entry = next((one for one in read(file).entries if one.path == path), None)
+                return entry._replace(source=opened_source(entry.source, above)) if entry else None
     return None
 
 

@@ -126,6 +126,17 @@ def shown(ref: Ref) -> str:
         return ref_text(ref)
 
 
+def show_source(text: str, place: Place) -> str:
+    """The source that a text names, as people write it. One of several skills in a directory has a path of its own."""
+    try:
+        ref = read_ref(text, place) if text else None
+    except WhetError:  # a text of a later Whet
+        return text
+    if ref is None:
+        return ""
+    return f"{ref.location}/{ref.path}" if ref.kind == "path" and ref.path and not ref.ref else shown(ref)
+
+
 def candidates(ref: Ref) -> tuple[Ref, ...]:
     """What a reference to a repository may mean, likeliest first, when names of branches hold slashes.
 

@@ -79,7 +79,6 @@ def configure_connect(parser: Parser) -> None:
     parser.option("--undo", text=text)
     parser.option("--list", text="Only list the clients; with --here, those of the project.")
     parser.option("--dry-run", text="Only show the change.")
-    parser.option("-y", "--yes", text="Do not ask for confirmation.")
 
 
 def run_connect(context: Context, options: Namespace) -> Answer:

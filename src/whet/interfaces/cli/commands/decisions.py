@@ -52,7 +52,6 @@ def configure_trust(parser: Parser) -> None:
     parser.positional("path", "DIR", "The repository or directory to trust (default: this repository).", optional=True)
     parser.option("--list", text="List what is trusted.")
     parser.option("--review", text="Only scan the skills; do not trust anything.")
-    parser.option("-y", "--yes", text="Do not ask for confirmation.")
     parser.exclude(("--list", "--review"))
 
 

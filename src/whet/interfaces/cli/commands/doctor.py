@@ -184,14 +184,11 @@ def configure_needs(parser: Parser) -> None:
     parser.option("--check", text="Exit with 1 if something is missing.")
     text = "Show how to install missing programs, as the skills say, and install them after you confirm."
     parser.option("--install", text=text)
-    parser.option("-y", "--yes", text="With --install: do not ask for confirmation.")
 
 
 def run_needs(context: Context, options: Namespace) -> Answer:
     if options.install:
         return _install_needs(context, options)
-    if options.yes:
-        raise misuse("skill needs", "`--yes` needs `--install`.")
     needs = context.library.needs(*options.names, caller=context.caller)
     return Answer(needs, render_needs, 1 if options.check and not needs.ready else 0)
 

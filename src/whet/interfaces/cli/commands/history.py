@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from whet.authoring.writer import Provenance
@@ -90,6 +91,9 @@ def render_history(history: SkillHistory, screen: Screen, _options: Namespace) -
     about = f"about {history.name}" if named else "yet"
     heads = ("ID", "WHEN", "WHO", "WHAT", "STATE" if named else "SKILL", "REASON")
     screen.grid(heads, rows, f"The history has no entries {about}.")
+    if screen.tty and rows:
+        back = f", `whet undo {quote(history.name)} --to STATE` returns to a state" if history.name else ""
+        screen.hint(f"`whet undo ID` undoes a change{back}.")
 
 
 def render_lost(found: LostContents, screen: Screen, _options: Namespace) -> None:

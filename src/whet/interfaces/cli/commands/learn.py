@@ -152,7 +152,6 @@ def configure_distill(parser: Parser) -> None:
     parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, last, or the FILE of a transcript.", optional=True)
     parser.option("--model", metavar="M", text="Let this model write the skill, such as openai:gpt-5.")
     parser.option("--no-model", text="Use no model, whatever the settings say.")
-    parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
     parser.option("--dry-run", text="Write nothing; show what would be written.")
     parser.option("--resume", text="Continue the distillation that you stopped last, or that of SESSION.")
     parser.option("--name", metavar="N", text="The skill's name.")

@@ -326,12 +326,20 @@ def run_show(context: Context, options: Namespace) -> Answer:
                 raise
             raise error from None
     if file is None:
-        from whet.sources.lock.pins import read_pin
+        from whet.sources.lock.pins import read_entry, read_pin
 
-        view = view._replace(pin=read_pin(view.card, context.library.workspace))
-        if installed := context.library.sources.installation(view.card):
-            revision = installed.entry.checkout or installed.entry.revision
-            view = view._replace(source=installed.shown or "no source", revision=revision, edited=installed.edited)
+        workspace, entry = context.library.workspace, read_entry(view.card)
+        view = view._replace(pin=read_pin(view.card, workspace, entry))
+        if entry:
+            from whet.sources.refs.parse import show_source
+
+            # what other tools write down in a skill is no edit: that is looked at only where the digests differ
+            differs = view.digest != entry.digest and context.library.sources.installation(view.card)
+            view = view._replace(
+                source=show_source(entry.source, workspace.place),
+                revision=entry.checkout or entry.revision,
+                edited=bool(differs and differs.edited),
+            )
         if lists := context.library.clients(only=view.card):
             from whet.library.client_lists import judge_skills
 

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.authoring.writer import USER, Provenance, TreeChange
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from whet.interfaces.cli.arguments import chosen_skill_argument, misuse, read_data, read_text, require, skill_argument
-from whet.interfaces.cli.changes import change, change_options, hint_clients, name_version, render_change, telling
+from whet.interfaces.cli.changes import (
+    change,
+    change_options,
+    hint_clients,
+    name_version,
+    render_change,
+    tell_edit,
+    telling,
+)
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.plans import apply_plan, asks, force_option, plan_options, render_review, run_plan
@@ -227,7 +235,7 @@ def run_edit(context: Context, options: Namespace) -> Answer:
         done = edit_skill(context, options)
     else:
         done = change(context, options, "edit", body=body)
-    answer = Answer(done, telling(lambda c: f"Changed {name_version(c)}."))
+    answer = Answer(done, telling(lambda c: tell_edit(f"Changed {c.skill}", c)))
     if card.draft and card.scope == "user" and done.entries and not context.library.card(card.full_name).draft:
         return hint_clients(answer, context, [card.name])  # it is finished now
     return answer
@@ -251,7 +259,9 @@ def run_patch(context: Context, options: Namespace) -> Answer:
     require(options, "skill patch", "find", "replace")
     where = {"file_path": options.file, "all": options.all, "tolerant": options.tolerant}
     done = change(context, options, "patch", find=options.find, replace=options.replace, **where)
-    return Answer(done, telling(lambda c: f"Changed {name_version(c)}: {plural(c.replacements or 0, 'replacement')}."))
+    return Answer(
+        done, telling(lambda c: tell_edit(f"Made {plural(c.replacements or 0, 'replacement')} in {c.skill}", c))
+    )
 
 
 def configure_rename(parser: Parser) -> None:
@@ -485,7 +495,7 @@ def run_write_file(context: Context, options: Namespace) -> Answer:
         raise misuse("skill write-file", "--content or --content-file is missing.")
     fields = {"file_path": options.path, "content": content, "executable": options.executable or None}
     done = change(context, options, "write_file", **fields)
-    return Answer(done, telling(lambda c: f"Wrote {c.file} of {name_version(c)}."))
+    return Answer(done, telling(lambda c: tell_edit(f"Wrote {c.file} of {c.skill}", c)))
 
 
 def configure_remove_file(parser: Parser) -> None:
@@ -497,7 +507,7 @@ def configure_remove_file(parser: Parser) -> None:
 
 def run_remove_file(context: Context, options: Namespace) -> Answer:
     done = change(context, options, "remove_file", file_path=options.path)
-    return Answer(done, telling(lambda c: f"Removed {c.file} of {name_version(c)}."))
+    return Answer(done, telling(lambda c: tell_edit(f"Removed {c.file} of {c.skill}", c)))
 
 
 def render_archive(archived: Change, screen: Screen, _options: Namespace) -> None:
