@@ -98,6 +98,12 @@ def test_what_is_exported_is_proved_scanned_and_stored(gap: Gap) -> None:
     assert (again.versions, again.known, again.acts, gap.inside.verify()[0]) == (0, 3, 0, size)
 
 
+def test_a_version_with_a_build_is_carried_over(gap: Gap) -> None:
+    publish(gap.outside, "1.0.0+linux.1")
+    assert import_bundle(gap.inside, gap.carry(), PUBLIC).versions == 1
+    assert gap.versions() == ["1.0.0+linux.1"]
+
+
 def test_one_bundle_continues_another(gap: Gap) -> None:
     publish(gap.outside)
     first = gap.carry("first.tar")

@@ -17,6 +17,7 @@ import tarfile
 from contextlib import closing, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from urllib.parse import unquote
 
 from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError, WhetError
 from whet.hub.log import TILE
@@ -279,7 +280,7 @@ class BundleWeb(Web):
         if body is None and path.endswith("/archive"):
             body = self._bundle.read(f"blobs/{sha256}", limit)
         elif body is None:
-            body = self._bundle.read(path.removeprefix("/"), limit)
+            body = self._bundle.read(unquote(path.removeprefix("/")), limit)
         if sha256 and hashlib.sha256(body).hexdigest() != sha256:
             message = f"The archive of {path} does not match its SHA-256."
             raise InvalidError("digest-mismatch", message, hint="Do not use the bundle. Export it again.")
