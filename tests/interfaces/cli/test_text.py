@@ -17,6 +17,7 @@ from whet.interfaces.cli.text import (
     name_several,
     pad,
     plural,
+    short_revision,
     shorten,
     width,
     wrap,
@@ -183,3 +184,17 @@ def test_a_command_in_a_sentence_stays_whole() -> None:
         "(or `x y`) now.",
     ]
     assert wrap("(`a b`/`c`) and `--x`,`--y`", 80) == ["(`a b`/`c`) and `--x`,`--y`"]
+
+
+@pytest.mark.parametrize(
+    ("revision", "short"),
+    [
+        ("sha256:" + "ab" * 32, "ababababab"),
+        ("0123456789abcdef0123456789abcdef01234567", "0123456789"),
+        ("1.2.0-beta.10", "1.2.0-beta.10"),
+        ("1.2.3+build", "1.2.3+build"),
+        ("20261118", "20261118"),
+    ],
+)
+def test_a_hash_is_shortened_and_a_version_is_not(revision: str, short: str) -> None:
+    assert short_revision(revision) == short

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Namespace, Parser
     from whet.sources.install.plan import Applied, Plan, Step
+    from whet.sources.lock.file import Installed
     from whet.values import Json
 
 
@@ -255,13 +256,18 @@ def _describe_powers(plan: Plan, step: Step) -> Iterator[str]:
         yield f"brings {plural(len(scripts), 'script')}: {', '.join(scripts[:_SHOWN_SCRIPTS])}{more}"
 
 
+def _revision(entry: Installed) -> str:
+    """The revision of a source that has revisions, else the digest of the skill: the hash of an archive is neither."""
+    return entry.digest if entry.revision.startswith("sha256:") else entry.revision
+
+
 def _name_step(step: Step) -> str:
     entry, old = step.entry or step.previous, step.previous
     if entry is None:
         return step.name
-    what, _, new = name_revision(entry.revision).partition(" ") if entry.revision else ("", "", "")
+    what, _, new = name_revision(revision).partition(" ") if (revision := _revision(entry)) else ("", "", "")
     what, new = ("", entry.version) if entry.version else (f", {what}" if what else "", new)
-    before = "" if old is None else old.version if entry.version else short_revision(old.revision)
+    before = "" if old is None else old.version if entry.version else short_revision(_revision(old))
     if step.action in ("update", "merge") and before and before != new:
         return f"{step.name}{what} {before} -> {new}"
     return f"{step.name}{what} {new}".rstrip()

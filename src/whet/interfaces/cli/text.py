@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _LONG = 64
 _PRINTABLE = bytes(range(0x20, 0x7F))
 ELLIPSIS = "…"
+_HASH = compile_late(r"[0-9a-f]{12,}")
 _WORD = compile_late(r"(?:`[^`\n]*`|\S)+")
 _UNSAFE = compile_late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line end, which the callers deal with
@@ -178,8 +179,9 @@ def name_revision(revision: str, checkout: str = "") -> str:
 
 
 def short_revision(revision: str) -> str:
-    """As much of a commit or a hash as people need to tell it from others."""
-    return revision.removeprefix("sha256:")[:10]
+    """As much of a commit or a hash as people need to tell it from others; a version in full."""
+    bare = revision.removeprefix("sha256:")
+    return bare[:10] if _HASH.fullmatch(bare) else bare
 
 
 def _escape(found: re.Match[str]) -> str:
