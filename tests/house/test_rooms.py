@@ -19,6 +19,7 @@ ROOMS = (
     "notes",
     "values",
     "extras",
+    "sockets",
     "skill",
     "store",
     "guard",

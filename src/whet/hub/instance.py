@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_typ
 from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError
 from whet.extras import missing_extra
 from whet.hub.settings import RESOLVER, Login, Mirror, OwnProvider
+from whet.sockets import listen
 from whet.sources.transparency import is_origin
 from whet.sources.web.client import Web
 from whet.store.atomic import write_bytes, write_text
@@ -221,7 +222,7 @@ def open_hub(directory: str, *, database: str = "", blobs: str = "", clock: Cloc
 def serve(hub: Hub, host: str, port: int, pages: Sequence[Route] = ()) -> None:
     """Serve a hub, with `pages` for people, until it is stopped.
 
-    It prints `listening on http://HOST:PORT` once it answers.
+    It prints `listening on http://HOST:PORT` once it answers. Raises WhetError where it cannot listen there.
     """
     try:
         import uvicorn
@@ -237,11 +238,9 @@ def serve(hub: Hub, host: str, port: int, pages: Sequence[Route] = ()) -> None:
                 address = self.servers[0].sockets[0].getsockname()
                 print(f"listening on http://{address[0]}:{address[1]}", flush=True)
 
-    config = uvicorn.Config(
-        create_app(hub, pages), host, port, log_level="warning", access_log=False, server_header=False
-    )
+    config = uvicorn.Config(create_app(hub, pages), log_level="warning", access_log=False, server_header=False)
     try:
-        with suppress(KeyboardInterrupt):  # how uvicorn ends when it was told to stop
-            Server(config).run()
+        with listen(host, port) as listening, suppress(KeyboardInterrupt):  # how uvicorn ends when it was told to stop
+            Server(config).run(sockets=[listening])
     finally:
         hub.close()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from whet.errors import FailedError
 from whet.extras import missing_extra
+from whet.sockets import listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,15 +42,7 @@ def serve_ui(
     from whet.web.security import LocalOnly, SignIn
     from whet.web.ui.app import create_app
 
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((_HOST, port))
-    except (OSError, OverflowError) as error:
-        listening.close()
-        why = getattr(error, "strerror", "") or "there is no such port"
-        hint = "Choose a port from 1024 to 65535, or leave out --port."
-        raise FailedError("port-taken", f"Port {port} cannot be used: {why}.", hint=hint) from None
+    listening = listen(_HOST, port)
     port = listening.getsockname()[1]
     sign_in = SignIn(lambda token: announce(f"http://{_HOST}:{port}/sign-in?token={token}"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import os
@@ -202,8 +203,8 @@ def test_a_port_that_is_taken_is_told(whet: Whet) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, _, errors = whet("--http", "--port", str(port))
-    assert (code, errors.split(" (")[0]) == (4, f"error: Cannot listen on 127.0.0.1:{port}")
-    assert errors.endswith("hint: Choose another with `--port`; 0 picks a free one.\n")
+    message = f"error: Cannot listen on 127.0.0.1:{port}: {os.strerror(errno.EADDRINUSE)}."
+    assert (code, errors) == (4, f"{message}\nhint: Choose another with `--port`; 0 picks a free one.\n")
 
 
 def test_the_token_is_made_once_and_kept_from_others(world: World, whet: Whet) -> None:

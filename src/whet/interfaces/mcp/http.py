@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hmac
 import os
-import socket
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from whet.errors import FailedError, RefusedError, UsageError
+from whet.errors import RefusedError, UsageError
 from whet.store.failures import os_failures
 from whet.store.regular import open_regular
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Collection, MutableMapping
 
     from anyio import Lock
@@ -33,7 +33,6 @@ TOKEN_FILE = "mcp-token"  # noqa: S105  the name of a file
 TOKEN_VARIABLE = "WHET_MCP_TOKEN"  # noqa: S105  the name of a variable
 SHORTEST_TOKEN = 16
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_LAST_PORT = 65_535
 _TOKEN_BYTES = 32
 _LONGEST_TOKEN = 4_096
 _GRACE = 2
@@ -161,19 +160,6 @@ def _request_id(body: bytes) -> str:
     except ValueError:
         return ""
     return str(message.get("id", "")) if isinstance(message, dict) and "method" in message else ""
-
-
-def bind(address: Address) -> socket.socket:
-    """The socket to listen on. Raises WhetError where that cannot be."""
-    if not 0 <= address.port <= _LAST_PORT:
-        raise UsageError("bad-port", f"{address.port} is not a port.", hint=f"Ports go from 0 to {_LAST_PORT}.")
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    try:
-        return socket.create_server((address.host, address.port), family=family)
-    except OSError as error:
-        hint = "Choose another with `--port`; 0 picks a free one."
-        message = f"Cannot listen on {address.host}:{address.port} ({error.strerror or error})."
-        raise FailedError("cannot-listen", message, hint=hint) from error
 
 
 def application(server: SkillServer, address: Address, token: str) -> ASGIApp:

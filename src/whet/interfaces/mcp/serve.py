@@ -16,6 +16,7 @@ from whet.interfaces.mcp.client_session import ClientSession
 from whet.interfaces.mcp.introduction import Introduction
 from whet.interfaces.mcp.watcher import Known
 from whet.prompt.tokens import ESTIMATE
+from whet.sockets import listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,7 +92,7 @@ def serve_http(
         sessions = SessionPool(libraries.get, writes=writes, runs=runs, tokenizer=ESTIMATE)
         server = SkillServer(sessions, alone=False)
         app = http.application(server, address, token)
-        with http.bind(address) as listening:
+        with listen(address.host, address.port) as listening:
             host, port = listening.getsockname()[:2]
             ready(f"http://{f'[{host}]' if ':' in host else host}:{port}{http.PATH}")
             await http.serve(server, listening, app)
