@@ -116,6 +116,50 @@ def test_log_in_publish_install_with_a_proof_and_yank(tmp_path: Path, hub: Serve
     assert ada.whet("yank", "acme/review@1.0.0", "--reason", "x")[1]["code"] == "hub-not-named"
 
 
+def test_a_hub_that_cannot_listen_says_why(tmp_path: Path, hub: Served) -> None:
+    ada, directory = Person(tmp_path / "ada", hub), str(tmp_path / "new")
+    assert ada.whet("hub", "init", directory)[0] == 0
+    code, taken = ada.whet("hub", "serve", directory, "--port", str(hub.port))
+    assert (code, taken["code"]) == (4, "cannot-listen")
+    assert taken["hint"] == "Choose another with `--port`; 0 picks a free one."
+    code, unknown = ada.whet("hub", "serve", directory, "--host", "no-such.invalid")
+    assert (code, unknown["code"], unknown["hint"]) == (4, "cannot-listen", "Choose another with `--host`.")
+    code, wrong = ada.whet("hub", "serve", directory, "--port", "99999")
+    assert (code, wrong["error"]) == (2, "99999 is not a port.")
+
+
+def test_a_version_that_is_withdrawn_later_is_named_by_update(tmp_path: Path, hub: Served) -> None:
+    ada, bob = Person(tmp_path / "ada", hub), Person(tmp_path / "bob", hub)
+    ada.whet("login", ada.address, "--token-stdin", stdin=f"{hub.tokens['ada']}\n")
+    for version in ("1.0.0", "1.1.0"):
+        assert ada.whet("publish", ada.write_skill(version), "--hub", ada.address, "--owner", "acme")[0] == 0
+    assert bob.whet("install", f"hub:{bob.address}/acme/review@1.0.0")[0] == 0
+    assert bob.whet("update", "--check")[1]["skills"][0]["notes"] == []
+    assert ada.whet("yank", "acme/review@1.0.0", "--reason", "It misses deletions.")[0] == 0
+    yanked = ("version-yanked", "Version 1.0.0 of acme/review was yanked. It misses deletions.")
+    code, checked = bob.whet("update", "--check")
+    skill = checked["skills"][0]
+    assert (code, skill["status"]) == (0, "current")
+    assert [(note["code"], note["message"]) for note in skill["notes"]] == [yanked]
+    code, updated = bob.whet("update")
+    assert (code, updated["plan"][0]["reason"]) == (0, "Up to date.")
+    assert [(note["code"], note["message"]) for note in updated["notes"]] == [yanked]
+
+    # The highest version of a range that is not in quarantine; once none is left, nothing says "yanked".
+    quarantine = "/api/v1/skills/acme/review/versions/{}/quarantine"
+    assert ada.whet("yank", "acme/review@1.0.0", "--undo")[0] == 0
+    assert hub.ask("PUT", quarantine.format("1.1.0"), "mo", b'{"reason": "It deletes files."}').status == 200
+    _, plan = bob.whet("install", f"hub:{bob.address}/acme/review@^1.0", "--dry-run")
+    assert [step["version"] for step in plan["plan"]] == ["1.0.0"]
+    assert ada.whet("yank", "acme/review@1.0.0", "--reason", "It misses deletions.")[0] == 0
+    code, refused = bob.whet("install", f"hub:{bob.address}/acme/review")
+    assert (code, refused["code"]) == (3, "version-quarantined")
+    assert refused["error"] == "Every version of acme/review was yanked or is in quarantine."
+    assert hub.ask("PUT", quarantine.format("1.0.0"), "mo", b'{"reason": "It deletes files."}').status == 200
+    code, refused = bob.whet("install", f"hub:{bob.address}/acme/review")
+    assert (code, refused["error"]) == (3, "Every version of acme/review is in quarantine.")
+
+
 @pytest.mark.deep
 def test_evals_are_published_with_a_skill_and_shown_to_whoever_installs_it(tmp_path: Path, hub: Served) -> None:
     ada, bob = Person(tmp_path / "ada", hub), Person(tmp_path / "bob", hub)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.journal import Entry
     from whet.library.card import Card
-    from whet.sources.install.installer import Installer, Wanted
+    from whet.sources.install.installer import Answer, Installer, Wanted
     from whet.sources.lock.file import Installed
     from whet.sources.merge import Prefer
     from whet.sources.model import Offer
@@ -109,7 +109,7 @@ def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Pref
                 installer.reach.progress(Progress("Scan", number, len(answers), "skills"))
                 planner.update(answer.package, answer.entry)
             else:
-                _keep_current(planner, answer.entry, answer.offer)
+                _keep_current(planner, answer)
     add_needed(planner, [answer.package for answer in answers if answer.package and not answer.error])
     planner.steps.sort(key=lambda step: step.path)
     return planner.plan()
@@ -120,7 +120,9 @@ def _unchanged(entry: Installed, offer: Offer) -> bool:
     return bool(offer.marker) and offer.marker == entry.marker
 
 
-def _keep_current(planner: Planner, entry: Installed, offer: Offer | None) -> None:
+def _keep_current(planner: Planner, answer: Answer) -> None:
+    entry, offer = answer.entry, answer.offer
+    planner.notes.extend(answer.notes)
     now = digest(planner.installer.content(entry.path))
     if not now:
         planner.keep(entry, missing(entry), "conflict", "locked-missing")

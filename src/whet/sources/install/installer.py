@@ -558,6 +558,8 @@ class Answer(NamedTuple):
     """Its content, if that was asked for."""
     error: WhetError | None = None
     """Why there is none."""
+    notes: tuple[Note, ...] = ()
+    """What the source says of the skill, such as that its version was yanked."""
 
 
 class _Asked(NamedTuple):
@@ -685,8 +687,11 @@ def _checked(package: Fetched) -> Fetched | WhetError:
 def _with_content(
     installer: Installer, answer: Answer, contents: dict[Offer, Fetched | WhetError], listing: Listing
 ) -> Answer:
-    if answer.offer is None or answer.offer not in contents:
+    if answer.offer is None:
         return answer
+    own = tuple(note for note in remarks(listing, (answer.offer,)) if note.skill)
+    if answer.offer not in contents:
+        return answer._replace(notes=own)
     found = contents[answer.offer]
     if isinstance(found, WhetError):
         return Answer(answer.entry, error=found)
@@ -694,8 +699,7 @@ def _with_content(
         installer.check_package(found)
     except RefusedError as error:
         return Answer(answer.entry, error=error)
-    own = [note for note in remarks(listing, (answer.offer,)) if note.skill]
-    return answer._replace(package=found._replace(notes=(*found.notes, *own)))
+    return answer._replace(package=found._replace(notes=(*found.notes, *own)), notes=own)
 
 
 class OfferedSkill(NamedTuple):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from whet.authoring.journal import Entry
     from whet.guard.audit import Record
     from whet.library.card import Card
+    from whet.notes import Note
     from whet.sources.hub_logs import Publication
     from whet.sources.install.installer import Answer, Installer
     from whet.sources.lock.file import Installed
@@ -90,6 +91,8 @@ class CheckedSkill(NamedTuple):
     """The newer content that is too young to be installed."""
     shown: str = ""
     """Its source, in readable form."""
+    notes: tuple[Note, ...] = ()
+    """What the source says of it, such as that its version was yanked."""
 
 
 class Outdated(NamedTuple):
@@ -234,6 +237,7 @@ def _compare(installer: Installer, skill: CheckedSkill, answer: Answer) -> Check
         return skill._replace(status="gone" if gone else "unavailable", reason=error.message, code=error.code)
     if offer is None:
         return skill
+    skill = skill._replace(notes=answer.notes)
     same = digest(answer.package.tree) == entry.digest if answer.package else offer.marker == entry.marker
     if same:
         return skill._replace(status="current", held=installer.held_back(offer))

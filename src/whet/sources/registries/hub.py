@@ -141,7 +141,7 @@ class HubSource(Registry):
             path = skill.ref.path
             wanted = self._find_highest(path) if self._range else wanted or skill.version
             if not wanted:
-                raise _refuse_yanked(f"Every version of {path} was yanked.", "a version")
+                raise self._refuse_all(path)
         version = self.get_version(owner, name, wanted, pinned=self.ref.ref == wanted)
         return self._offer_version(version), (*notes, *_note_yank(version))
 
@@ -193,6 +193,14 @@ class HubSource(Registry):
         message = f"{self.ref.location} has no version of {path} in the range {self._range}."
         hint = f"It has {', '.join(numbers[:10])}." if numbers else "Ask its publisher."
         raise NotFoundError("no-such-version", message, hint=hint, suggestions=numbers[:10])
+
+    def _refuse_all(self, path: str) -> RefusedError:
+        """Why a skill has no version to install: they were yanked, or the hub holds them in quarantine."""
+        held = [_is_quarantined(entry) for _, entry in self.list_versions(path)]
+        if not any(held):
+            return _refuse_yanked(f"Every version of {path} was yanked.", "a version")
+        message = f"Every version of {path} {'is' if all(held) else 'was yanked or is'} in quarantine."
+        return RefusedError("version-quarantined", message, hint="Ask the hub's moderators.")
 
     def list_versions(self, path: str) -> Iterator[tuple[str, Answer]]:
         """The versions of a skill, the highest first."""
@@ -359,8 +367,12 @@ class HubSource(Registry):
 
 
 def _is_release(number: str, entry: Answer) -> bool:
-    """Whether a version of a list is one to install: not yanked, and not one before a release."""
-    return "yanked" not in entry and "-" not in number.partition("+")[0]
+    """Whether a version of a list is one to install: not yanked, not in quarantine, and not one before a release."""
+    return "yanked" not in entry and not _is_quarantined(entry) and "-" not in number.partition("+")[0]
+
+
+def _is_quarantined(entry: Answer) -> bool:
+    return entry.prose("status") == "quarantined"
 
 
 def read_version(answer: Answer, owner: str, name: str, version: str) -> Version:

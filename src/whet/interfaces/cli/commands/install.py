@@ -236,14 +236,14 @@ def render_auto(done: AutoUpdate, screen: Screen, _options: Namespace) -> None:
 
 def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> None:
     """A table of what is not current; a sentence about the rest."""
-    rows = [_outdated_row(skill) for skill in answer.skills if skill.status != "current"]
+    rows = [_outdated_row(skill) for skill in answer.skills if skill.status != "current" or skill.notes]
     if rows:
         screen.table(("NAME", "STATUS", "NOW", "LATEST", "NOTE"), rows)
-    current = len(answer.skills) - len(rows)
+    current = sum(skill.status == "current" for skill in answer.skills)
     counts = [f"{plural(answer.outdated, 'skill')} outdated", f"{current} current"]
     if waiting := sum(skill.status == "newer" and not skill.outdated for skill in answer.skills):
         counts.append(f"{waiting} held back")
-    if unknown := len(rows) - answer.outdated - waiting:
+    if unknown := len(answer.skills) - current - answer.outdated - waiting:
         counts.append(f"{unknown} unknown")
     screen.say(f"{', '.join(counts)}." if answer.skills else "Nothing is installed.")
     if followed := sum(skill.outdated and not skill.pinned for skill in answer.skills):
@@ -256,7 +256,8 @@ def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> Non
 def _outdated_row(skill: CheckedSkill) -> tuple[str, ...]:
     marks = {"pinned": skill.pinned, "edited": skill.edited, "missing": skill.missing}
     held = f"held back: {skill.held}" if skill.held else ""
-    note = "; ".join(filter(None, (", ".join(word for word, true in marks.items() if true), skill.reason, held)))
+    said = (note.message.rstrip(".") for note in skill.notes)
+    note = "; ".join(filter(None, (", ".join(word for word, true in marks.items() if true), skill.reason, held, *said)))
     revision, version = skill.latest or ("", "")
     if skill.version and version != skill.version and (version or not revision):
         return skill.name, skill.status, skill.version, version, note
