@@ -133,7 +133,7 @@ def test_a_policy_can_ask_instead(shop: Shop) -> None:
     machine = shop.machine
     machine.settings('[policy.community]\ncaution = "ask"\n')
     code, out, said = machine.says("install", shop.url, "--skill", "ports")
-    reason = f"The policy asks you about {WARNED.replace(' are blocked', '').replace('Community', 'community')}"
+    reason = WARNED.replace("are blocked", "need your approval")
     assert (code, out) == (3, FOUND.splitlines()[0] + "\n")
     assert said == (
         f"ports: {reason}\n"
@@ -228,8 +228,8 @@ def test_a_directory_without_an_origin_is_asked_about_and_its_findings_are_shown
     machine = shop.machine
     (machine.work / "ports").mkdir()
     (machine.work / "ports" / "SKILL.md").write_text(PORTS["SKILL.md"])
-    asked = WARNED.replace("Community skills", "The policy asks you about skills from an untrusted directory")
-    asked = asked.replace(" are blocked", "")
+    asked = WARNED.replace("Community skills", "Skills from an untrusted directory")
+    asked = asked.replace("are blocked", "need your approval")
     unsure = machine.says("install", "./ports")
     assert unsure == (
         3,

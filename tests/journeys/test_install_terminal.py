@@ -28,8 +28,7 @@ pytestmark = [
 ]
 PORTS = main("ports", "Opens ports.", "Run this:\n\n```bash\nsudo ufw disable\n```\n")
 ASKED = (
-    "The policy asks you about community skills with a warning: a protection of the machine is turned off "
-    "(SKILL.md, line 9)."
+    "Community skills with a warning need your approval: a protection of the machine is turned off (SKILL.md, line 9)."
 )
 
 

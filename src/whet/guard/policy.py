@@ -47,7 +47,7 @@ _WHO = {
     "local": "Your own skills",
 }
 _WITH = {"safe": "without a serious finding", "caution": "with a warning", "dangerous": "with a dangerous finding"}
-_DONE = {"allow": "are allowed", "block": "are blocked"}
+_DONE = {"allow": "are allowed", "ask": "need your approval", "block": "are blocked"}
 
 
 class Cell(NamedTuple):
@@ -230,10 +230,7 @@ def decide(
     who = _WHO.get(trust, f"Skills with the trust {trust}")
     worst = gravest(findings) if verdict != "safe" else None
     why = f": {told(worst)}" if worst else ""
-    if cell.action == "ask":
-        reason = f"The policy asks you about {who[0].lower()}{who[1:]} {_WITH[verdict]}{why}."
-    else:
-        reason = f"{who} {_WITH[verdict]} {_DONE[cell.action]}{why}."
+    reason = f"{who} {_WITH[verdict]} {_DONE[cell.action]}{why}."
     final = not machine.overrides and cell.action != "allow"
     return Decision(cell.action, reason, trust, verdict, cell.source, final)
 

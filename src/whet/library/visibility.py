@@ -164,8 +164,9 @@ def is_marked(card: Card, reason: Note, caller: Caller) -> bool:
 
 def guard_blocked(card: Card, reason: str) -> Note:
     """Why a skill that the guard keeps back is not shown."""
-    look = f"Look at it with `whet guard policy explain {card.full_name}`"
-    hint = f"{look}; `whet guard policy override` allows it, with a reason."
+    name = card.full_name
+    allow = f"`whet guard policy override {name} --reason TEXT` allows it as it is now."
+    hint = f"`whet guard policy explain {name}` shows what was found; {allow}"
     return Note("guard-blocked", "info", reason, hint)
 
 
