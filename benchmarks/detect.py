@@ -48,7 +48,7 @@ from routing_metrics import (
 )
 from routing_ours import Ours
 
-from whet.routing.scoring import MAY, MUST
+from whet.routing.scoring import FITTED, MAY, MUST, Weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from routing_data import Query, Skill
     from routing_metrics import Point
 
-    from whet.routing.weights import Weights
 
 GOAL = 0.9
 _CLAUSE = re.compile(
@@ -181,8 +180,6 @@ def _left_out(
 ) -> Scored:
     """Ours, with a curve that was fitted without the source of the message."""
     from routing_sureness import fit, gather
-
-    from whet.routing.weights import FITTED
 
     pairs = gather(pool.skills, queries)
     weights = {

@@ -2,7 +2,7 @@
 
     python benchmarks/routing_fitting.py --pool POOL.jsonl[.gz] --queries Q.jsonl
 
-prints the table of `whet.routing.weights`. The model is one weight for each feature: the chance of a skill to be the
+prints the table of `whet.routing.scoring`. The model is one weight for each feature: the chance of a skill to be the
 right one is its share of the exponentials of all skills in question, and the weights make the right ones most likely.
 A large source counts by the root of its size, and weights are kept small, because that does better on sources that
 were not among the messages; `retrieval.py` measures it by fitting anew for each source without it.
@@ -24,7 +24,7 @@ from routing_ours import entries
 
 from whet.routing import features
 from whet.routing.router import Router
-from whet.routing.weights import FITTED, Weights
+from whet.routing.scoring import FITTED, Weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
     python benchmarks/routing_sureness.py --pool POOL.jsonl[.gz] --queries Q.jsonl
 
-prints `sure` of `whet.routing.weights`. A pair of a message and a skill is right when the message is for the skill.
+prints `sure` of `whet.routing.scoring`. A pair of a message and a skill is right when the message is for the skill.
 Wrong are the messages that an author wrote as near misses; the best runner-up of a message that is for another skill,
 because two skills seldom are right at once; and the first skill of a library that a message has nothing to do with,
 because most messages call for none. Everything is asked in libraries of three sizes (a few skills, one vendor's, the

@@ -14,8 +14,8 @@ from routing.shelf import router
 from whet.routing import features
 from whet.routing.features import ask, corrected
 from whet.routing.index import Postings
+from whet.routing.scoring import FITTED
 from whet.routing.texts import Texts
-from whet.routing.weights import FITTED
 from whet.skill.terms import number
 
 if TYPE_CHECKING:

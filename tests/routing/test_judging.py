@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routing.shelf import SHELF, router, with_more
-from whet.routing.scoring import MAY, MUST, Judgement, Names, judge
+from whet.routing.scoring import FITTED, MAY, MUST, Judgement, Names, judge
 from whet.routing.texts import Texts
-from whet.routing.weights import FITTED
 
 if TYPE_CHECKING:
     from whet.routing.router import Router

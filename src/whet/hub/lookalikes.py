@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whet.routing.index import one_apart
+from whet.skill.names import is_slip
 
 _SAME = str.maketrans("01358", "oless")
 _SHORTEST = 4
@@ -14,7 +14,7 @@ def looks_like(name: str, other: str) -> bool:
     if name == other or min(len(name), len(other)) < _SHORTEST:
         return False
     one, two = (_skeleton(text) for text in (name, other))
-    return one == two or one_apart(one, two)
+    return one == two or is_slip(one, two)
 
 
 def _skeleton(name: str) -> str:

@@ -26,6 +26,7 @@ from itertools import islice
 
 from whet.errors import FailedError
 from whet.records import NamedTuple
+from whet.skill.names import is_slip
 from whet.store.clock import system_clock
 from whet.store.database import MEMORY, Database
 from whet.store.packed import pack, unpack
@@ -253,7 +254,7 @@ class Index:
         for start in (word[:half], _BACKWARDS + word[: -half - 1 : -1]):
             for (other,) in self._tables.read(query, (start, f"{start}~")):
                 found.add(other[:0:-1] if other[0] == _BACKWARDS else other)
-        return sorted(other for other in found if one_apart(word, other))
+        return sorted(other for other in found if is_slip(word, other))
 
     def _by_slot(self, query: str, slots: Sequence[int]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
@@ -456,17 +457,6 @@ def _merge(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
 def _level(size: int) -> int:
     """The power of eight a segment's number of skills is at."""
     return (max(size, 1).bit_length() - 1) // 3
-
-
-def one_apart(one: str, other: str) -> bool:
-    """Is it one letter added, left out or changed, or two neighbours swapped?"""
-    if len(one) > len(other):
-        one, other = other, one
-    same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), len(one))
-    if len(one) < len(other):
-        return one[same:] == other[same + 1 :]
-    swapped = one[same + 1 : same + 2] + one[same : same + 1] + one[same + 2 :]
-    return one[same + 1 :] == other[same + 1 :] or swapped == other[same:]
 
 
 def _used(connection: sqlite3.Connection) -> bytearray:

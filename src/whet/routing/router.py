@@ -13,8 +13,7 @@ from whet.records import NamedTuple
 from whet.routing import features
 from whet.routing.features import LONGEST, Asked, ask, corrected
 from whet.routing.index import SHORTEST_TYPO, VERSION, Index, New, damage
-from whet.routing.scoring import MAY, MUST, Candidates, Explainer, Twins, judge
-from whet.routing.weights import FITTED
+from whet.routing.scoring import FITTED, MAY, MUST, Candidates, Explainer, Twins, judge
 from whet.routing.words import read_message
 from whet.skill.terms import number, terms
 from whet.store.database import MEMORY

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from whet.routing.features import Asked, Table, Values
     from whet.routing.index import Row
-    from whet.routing.weights import Weights
 
     Naming = Literal["", "named", "declined"]
 
@@ -80,6 +79,42 @@ EVIDENCE = (
     "named",
 )
 """What speaks for a skill being right at all, and against it."""
+
+
+class Weights(NamedTuple):
+    """The weights of each step of ranking, by feature."""
+
+    words: dict[str, float]
+    """Ranking."""
+    sure: dict[str, float]
+    """Telling how likely a skill is right at all."""
+
+
+FITTED = Weights(
+    words={
+        "sentences": 0.282,
+        "apart": 0.326,
+        "described-apart": 0.229,
+        "opening": 0.448,
+        "body": 0.287,
+        "named": 0.387,
+        "pairs": 0.271,
+        "quoted": 0.189,
+        "description-length": 0.449,
+    },
+    sure={
+        "start": -4.52,
+        "share": 4.68,
+        "described": 1.77,
+        "length": 0.6,
+        "lead": 0.39,
+        "excluded": -21.36,
+        "named": 0.55,
+    },
+)
+"""Fitted on labelled messages. A weight of ranking is per standard deviation of the feature across the skills in
+question (benchmarks/routing_fitting.py prints them); those of `sure` are in the units of `EVIDENCE`
+(benchmarks/routing_sureness.py)."""
 
 
 class Judgement(NamedTuple):
