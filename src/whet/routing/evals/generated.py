@@ -17,6 +17,7 @@ from importlib.resources import files
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.routing.analysis import without_exclusions, without_negations
 from whet.skill.body import section, sections
 from whet.skill.terms import key_terms
 from whet.values import Json, fields_json
@@ -37,8 +38,6 @@ _PER_KIND = 4
 _WORDS = (2, 16)
 """How many words a message has."""
 _WHEN = re.compile(r"(?i)when to use")
-_NOT = re.compile(r"(?i)(?:do not use|when not to use)")
-_EXCEPT = re.compile(r"(?i)\bdo not use\b")
 _QUOTED = re.compile(r'"([^"\n]{3,120})"')
 _POINT = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?:])\s+")
@@ -135,7 +134,7 @@ def _ways(text: str, frames: Sequence[str]) -> Iterator[str]:
 
 def _asked(skill: Skill) -> Iterator[str]:
     """What its text says people ask, in its own words."""
-    description = _EXCEPT.split(skill.description)[0]
+    description = without_negations(skill.description)[0]
     _, *rest = _SENTENCE.split(description)
     told = [*_QUOTED.findall(description), *_points(section(skill.body, _WHEN)), *skill.triggers]
     when = "" if _points(skill.when_to_use) else skill.when_to_use
@@ -149,21 +148,21 @@ def _asked(skill: Skill) -> Iterator[str]:
 def _done(skill: Skill) -> Iterator[str]:
     """What it does: verbs and objects of its description, its headings, its steps."""
     yield from _does(skill.description)
-    titles = _phrases().titles
-    for part in sections(skill.body.split("\n")):
+    titles, body = _phrases().titles, without_exclusions(skill.body)[0]
+    for part in sections(body.split("\n")):
         title = _plain(part.title)
         if part.level > 1 and _is_message(title) and not part.title.casefold().startswith(tuple(titles)):
             yield title
     if len([*_asked(skill)]) >= _FEW:
         return
-    steps = (_SENTENCE.split(step)[0] for step in _STEP.findall(skill.body))
+    steps = (_SENTENCE.split(step)[0] for step in _STEP.findall(body))
     yield from filter(_is_message, map(_plain, steps))
 
 
 def _does(description: str) -> Iterator[str]:
     """What the first sentence of a description says that the skill does, as somebody asks for it: "tidy drawers"."""
     small = _phrases().small
-    sentence = _SENTENCE.split(_EXCEPT.split(description)[0])[0]
+    sentence = _SENTENCE.split(without_negations(description)[0])[0]
     for clause in _VERBS.split(sentence):
         if found := _THIRD.fullmatch(_plain(clause)):
             verb, ending, following, more = found.groups()
@@ -183,10 +182,10 @@ def _other_work(skill: Skill) -> Iterator[str]:
 
 
 def _not_for_it(skill: Skill) -> Iterator[str]:
-    said = _EXCEPT.split(skill.description, maxsplit=1)
-    clauses = _CLAUSES.split(said[1]) if len(said) > 1 else []
+    """What it says that it is not for."""
     also = [] if _points(skill.when_not_to_use) else _CLAUSES.split(skill.when_not_to_use)
-    for text in (*_points(section(skill.body, _NOT)), *clauses, *also):
+    clauses = _CLAUSES.split(without_negations(skill.description)[1])
+    for text in (*_points(without_exclusions(skill.body)[1]), *clauses, *also):
         yield from filter(_is_message, [_plain(_SENTENCE.split(text)[0])])
 
 
