@@ -193,3 +193,28 @@ def test_a_state_that_cannot_be_written_forgets_nothing_while_it_runs(
     script.write_text(EVIL)
     assert library.guard.scan(setup).verdict == "dangerous"
     assert look(library) == MARKED
+
+
+@pytest.mark.parametrize("way", ["link", "category", "flat", "not ASCII", "the root itself"])
+def test_wherever_a_skill_lies_it_is_recognised(
+    way: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    root = tmp_path / "root"
+    name = {"category": "group/one", "flat": "one.md", "not ASCII": "größe", "the root itself": "."}.get(way, "one")
+    if way == "flat":
+        root.mkdir()
+        body = f"```sh\n{EVIL}```\n"
+        (root / name).write_text(f"---\nname: one\ndescription: Does one.\n---\nRun this first:\n\n{body}")
+    else:
+        (Path(skill(str(root), name)).parent / "setup.sh").write_text(EVIL)
+    if way == "link":
+        root.rename(tmp_path / "elsewhere")
+        root.mkdir()
+        os.symlink(tmp_path / "elsewhere" / "one", root / "two")
+        (tmp_path / "state").mkdir()
+        (tmp_path / "state" / "config.toml").write_text(f"links = ['{tmp_path}/elsewhere']")
+    library = opened(str(root))
+    assert [card.mark for card in library.skills()] == [""]
+    library.guard.scan(root / {"flat": name, "link": "two"}.get(way, ""))
+    assert [card.mark for card in library.skills()] == ["dangerous"]
+    assert [card.mark for card in opened(str(root)).skills()] == ["dangerous"]

@@ -5,6 +5,8 @@ Hidden skills are left out, not listed and then refused; the reason is always to
 
 from __future__ import annotations
 
+import os
+
 from whet.errors import RefusedError
 from whet.library.readiness import wrong_platform
 from whet.library.settings import LISTING
@@ -62,7 +64,7 @@ class Disabled:
     """The skills that are switched off, everywhere or on one surface, and who said so; those the guard keeps back; how
     the others are listed for a model."""
 
-    __slots__ = ("_blocked", "_by", "_listed", "_lowered", "_members", "in_use")
+    __slots__ = ("_blocked", "_blocked_names", "_by", "_listed", "_lowered", "_members", "in_use")
 
     def __init__(
         self,
@@ -84,7 +86,9 @@ class Disabled:
         self._by = {
             (name if source == BY_COMMAND else name_key(name), surface): source for name, surface, source in pairs
         }
-        self._blocked = blocked or {}
+        self._blocked: Mapping[str, Blocked | None] = {}
+        self._blocked_names: frozenset[str] = frozenset()
+        self.keep_back(blocked or {})
 
     @property
     def keeps_back(self) -> bool:
@@ -95,6 +99,7 @@ class Disabled:
         """Also keep these skills back, by their ids, or with None no longer."""
         if blocked:
             self._blocked = {**self._blocked, **blocked}
+            self._blocked_names = frozenset(name for key in self._blocked for name in key.split("/")[-2:])
 
     def use(self, bundle: Bundle) -> None:
         """Offer only the skills of this bundle."""
@@ -124,10 +129,17 @@ class Disabled:
 
     def kept_back(self, card: Card) -> Blocked | None:
         """Why the guard keeps a skill back, or None when it does not."""
-        if not self._blocked:
+        if not self._blocked or self._is_named_otherwise(card):
             return None
         older = card.resolved.encode("utf-8", "backslashreplace").decode()
         return self._blocked.get(str(card.id)) or self._blocked.get(older)
+
+    def _is_named_otherwise(self, card: Card) -> bool:
+        """Is a skill surely none of those kept back? Its directory or file is called otherwise; its id takes longer."""
+        if card.kind != "skill" or card.real or card.directory == card.root.path:
+            return False
+        name = card.directory[card.directory.rfind(os.sep) + 1 :]
+        return name not in self._blocked_names and name.isascii()
 
     def source(self, card: Card, surface: str) -> str | None:
         """Where a skill is switched off for this surface, or None when it is on."""
