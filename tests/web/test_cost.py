@@ -60,7 +60,7 @@ LISTING = {"/evals", "/doctor"}
 
 
 def test_a_view_reads_no_more_with_more_skills(tmp_path: Path, quick: bool) -> None:
-    """No page opens more files or databases when there are many skills, and most list no more directories."""
+    """No page opens more databases when there are many skills, only the doctor's more files, and most list no more."""
     costs: list[dict[str, Counter[str]]] = []
     for count in (20, 100 if quick else 1_200):
         top = tmp_path / str(count)
@@ -71,7 +71,8 @@ def test_a_view_reads_no_more_with_more_skills(tmp_path: Path, quick: bool) -> N
                 site.get(path)
             costs.append({path: counted(top, partial(site.get, path)) for path in PAGES})
     few, many = costs
-    assert {path: many[path]["open"] for path in PAGES} == {path: few[path]["open"] for path in PAGES}
+    others = [path for path in PAGES if path != "/doctor"]  # it reads what the guard has to know
+    assert {path: many[path]["open"] for path in others} == {path: few[path]["open"] for path in others}
     assert all(many[path]["sqlite3.connect"] == 0 for path in PAGES)
     listed = {path: many[path].total() - few[path].total() for path in PAGES if path not in LISTING}
     assert {path: more for path, more in listed.items() if more > 5} == {}
