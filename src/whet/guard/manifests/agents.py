@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
@@ -85,13 +86,12 @@ def _server(notes: Notes, name: str, server: Mapping[str, object]) -> None:
     for url in texts([server.get("url"), server.get("serverUrl"), server.get("httpUrl")]):
         if severity := _odd(url):
             notes.hit("mcp-odd-server", url, severity, host_of(url).name)
-        for one in judge_request(url, _keys(url), _keys(headers)):
-            notes.hit(one.rule, url, one.severity, one.subject, one.message)
+        notes.report(judge_request(url, _keys(url), _keys(headers)), url)
     if isinstance(command, str):
         line = " ".join([command, *args])
         base = re.split(r"[\\/]", command.strip())[-1].lower()
         shell = base in _SHELLS and bool(args)
-        bad = notes.command(args[-1] if shell else " ".join([command, *map(_quoted, args)]))
+        bad = notes.command(args[-1] if shell else " ".join([command, *map(quote, args)]))
         wanted = next((arg for arg in args if not arg.startswith("-")), "")
         started = re.sub(r"^(?:git\+|tarball\+)", "", wanted) if base in _RUNNERS else ""
         if (started and _odd(started)) or (shell and (bad or runs_fetched(line)) and "://" in line):
@@ -122,10 +122,6 @@ def _odd(url: str) -> Severity | None:
     if host.kind in ("paste", "drop", "shortener") or (host.kind == "address" and url.lower().startswith("http://")):
         return "critical"
     return "warn" if host.shady or url.lower().startswith("http://") else None
-
-
-def _quoted(text: str) -> str:
-    return text if re.fullmatch(r"[\w@%+=:,./-]{1,500}", text) else "'" + text.replace("'", "'\\''") + "'"
 
 
 def _sent_away(command: str) -> Severity | None:
@@ -209,7 +205,7 @@ def codex(notes: Notes, data: Any) -> None:
         )
     if isinstance(values.get("notify"), list):
         notes.hit("agent-hook", "notify")
-        notes.command(" ".join(map(_quoted, texts(values["notify"]))))
+        notes.command(join(texts(values["notify"])))
     for provider in table(values.get("model_providers")).values():
         _redirects(notes, {"OPENAI_BASE_URL": table(provider).get("base_url")})
     servers(notes, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from shlex import join
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
@@ -39,7 +40,7 @@ def dockerfile(notes: Notes, _path: str) -> None:
         if going or found:
             command = found[1] if found else row
             if command.lstrip().startswith("[") and found and (words := texts(parse(command, "json"))):
-                command = words[2] if len(words) > 2 and words[1] in ("-c", "-lc") else " ".join(words)
+                command = join(words)
             going = row.rstrip().endswith("\\")
             rows.append("" if command.lstrip().startswith("#") else command)
         else:
@@ -66,9 +67,9 @@ def compose(notes: Notes, data: Any) -> None:
             elif re.match(r"/:/", text):
                 notes.hit("container-escape", text)
         for key in ("command", "entrypoint"):
-            words = texts(values.get(key))
-            for command in words if len(words) == 1 else words[2:3] if words[1:2] in (["-c"], ["-lc"]) else []:
-                notes.command(command, _outside(command.replace("$$", "$"), within))
+            if words := texts(values.get(key)):
+                command = join(words) if len(words) > 1 else words[0]
+                notes.command(words[-1], _outside(command.replace("$$", "$"), within))
 
 
 _MOUNTED = expression(r"^((?:~|\$\{?HOME\}?|/)[^:\s]{1,200}):(/[^:\s]{1,200})")
@@ -183,21 +184,7 @@ def autostart(notes: Notes, commands: list[str], *, sure: bool = False) -> None:
 
 def units(notes: Notes, path: str) -> None:
     """A unit of systemd, or an entry of a desktop."""
-    found = _STARTED.findall(notes.text)
-    autostart(
-        notes,
-        [words[2] if len(words := _words(one)) > 2 and words[1] in ("-c", "-lc") else one for one in found],
-        sure="autostart/" in path,
-    )
-
-
-def _words(command: str) -> list[str]:
-    import shlex
-
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return command.split()
+    autostart(notes, _STARTED.findall(notes.text), sure="autostart/" in path)
 
 
 def crontab(notes: Notes, _path: str) -> None:
@@ -231,8 +218,8 @@ def plist(notes: Notes, path: str) -> None:
 
     after = notes.text[notes.text.find("<key>Program") :]
     strings = [unescape(text) for text in _STRINGS.findall(after.partition("</array>")[0])][:20]
-    command = strings[-1] if len(strings) > 1 and strings[-2] in ("-c", "-lc") else " ".join(strings)
-    bad = notes.command(command)
+    command = join(strings)
+    bad = notes.command("".join(strings[-1:]), command)
     fetching: Severity | None = "warn" if _FETCHING.search(command) else None
     worst = runs_fetched(command) or (bad and fetching)
     notes.hit("autostart-shipped", strings[0] if strings else "ProgramArguments", "critical" if worst else fetching)

@@ -22,7 +22,7 @@ _HOOKS = ("preinstall", "install", "postinstall", "prepare", "preprepare", "post
 _HARMLESS = shape("manifests", "harmless", 0, frame=r"^(?:{})\b")
 _FETCHING = shape("manifests", "packages_fetching")
 _DECODING = shape("manifests", "decoding")
-_INLINE = expression(r"\b(?:node|bun|deno\s{1,9}eval)\s{1,9}(?:-e|--eval|-p)\s{1,9}([\"'])([\s\S]{1,20000})\1")
+_INLINE = expression(r"\b(?:node|bun|deno\s{1,9}eval)\s{1,9}(?:-e|--eval|-p)\s")
 _FILE = expression(
     r"\b(node|python3?|sh|bash|bun|ruby|perl|tsx|deno run)\s{1,9}"
     r"(?:--?[\w=-]{1,60}\s{1,9}){0,4}([\w./-]{1,200})"
@@ -52,12 +52,6 @@ def package_json(notes: Notes, data: Any) -> None:
 
 def _install_hook(notes: Notes, name: str, command: str) -> None:
     notes.command(command)
-    if inline := _INLINE.search(command):
-        from whet.guard.javascript import checker as javascript
-
-        seen = javascript.check(inline[2].replace('\\"', '"')).at(notes.line(command))
-        notes.hits += seen.hits
-        notes.facts += seen.facts
     odd = any(map(is_unsafe, URL.findall(command)))
     if _FETCHING.search(command) or _DECODING.search(command):
         hidden = odd or (_DECODING.search(command) is not None and name != "prepare")
@@ -75,10 +69,8 @@ def _install_hook(notes: Notes, name: str, command: str) -> None:
                 Fact("execute", "an install hook starts a file", notes.line(command), command[:200], found[2])
             )
             notes.hit("install-hook", command, "info" if plain or name.endswith("prepare") else None, found[2])
-        elif inline and name != "prepare":
-            notes.hit("install-hook", command, None, name)
         else:
-            notes.hit("install-hook", command, "info", name)
+            notes.hit("install-hook", command, None if _INLINE.search(part) and name != "prepare" else "info", name)
         return
 
 

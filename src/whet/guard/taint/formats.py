@@ -6,58 +6,40 @@ what cannot be parsed is not known.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LARGEST = 64 * 1024
 """Characters of a data file that are parsed."""
 
 
+PARSERS = {
+    **dict.fromkeys(("json.loads", "json.load"), "json"),
+    **dict.fromkeys(("yaml.safe_load", "yaml.load"), "yaml"),
+    **dict.fromkeys(("tomllib.loads", "tomllib.load", "toml.loads", "toml.load"), "toml"),
+    **dict.fromkeys(("csv.reader", "csv.DictReader"), "csv"),
+}
+"""Functions that make values of text, by name, each with its format."""
+
+
 def parsed(name: str, text: Any) -> Any:
     """What a parser makes of constant text; `UNKNOWN` when that cannot be told."""
+    import csv
+
+    from whet.guard.manifests.parsers import parse
+
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     if not isinstance(text, str) or not text or len(text) > LARGEST or HOLE in text:
         return UNKNOWN
+    if PARSERS[name] != "csv":
+        return _plain(parse(text, PARSERS[name]))
     try:
-        return _plain(PARSERS[name](text))
-    except Exception:  # noqa: BLE001  a parser may fail in any way on text of another format: then it is not known
+        return _plain(list((csv.reader if name == "csv.reader" else csv.DictReader)(text.splitlines())))
+    except csv.Error:
         return UNKNOWN
-
-
-def _json(text: str) -> Any:
-    import json
-
-    return json.loads(text)
-
-
-def _yaml(text: str) -> Any:
-    from whet.guard.manifests.parsers import read_yaml
-
-    return read_yaml(text)
-
-
-def _toml(text: str) -> Any:
-    import tomllib
-
-    return tomllib.loads(text)
-
-
-def _rows(text: str) -> Any:
-    import csv
-
-    return list(csv.reader(text.splitlines()))
-
-
-def _records(text: str) -> Any:
-    import csv
-
-    return list(csv.DictReader(text.splitlines()))
 
 
 def ini(text: str) -> Any:
@@ -70,21 +52,6 @@ def ini(text: str) -> Any:
     except configparser.Error:
         return UNKNOWN
     return {name: dict(found[name]) for name in found.sections()}
-
-
-PARSERS: dict[str, Callable[[str], Any]] = {
-    "json.loads": _json,
-    "json.load": _json,
-    "yaml.safe_load": _yaml,
-    "yaml.load": _yaml,
-    "tomllib.loads": _toml,
-    "tomllib.load": _toml,
-    "toml.loads": _toml,
-    "toml.load": _toml,
-    "csv.reader": _rows,
-    "csv.DictReader": _records,
-}
-"""Functions that make values of text, by name."""
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
