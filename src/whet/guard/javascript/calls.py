@@ -14,6 +14,7 @@ from whet.guard.expression import expression
 from whet.guard.hosts import serves_modules
 from whet.guard.javascript.expressions import call_of
 from whet.guard.javascript.values import (
+    APPLY,
     SET,
     constant,
     decoded,
@@ -129,6 +130,9 @@ class Meaning(Judges):
         result = self._known(call)
         if call.made and call.name in program.constructors:
             program.bind(program.constructors[call.name], call.args)
+        if (trap := (call.callee.props or {}).get(APPLY)) is not None:
+            given = Value(items=tuple(call.args), marks=union(call.args))
+            result = either(program.bind(trap.fn, (NOTHING, NOTHING, given)), result)
         if call.callee.fn:
             given = either(program.work_out(call.callee.fn, call.args), program.bind(call.callee.fn, call.args))
             result = either(given, result)
@@ -147,6 +151,9 @@ class Meaning(Judges):
         if call.verb == "push" and call.owner.items is not None and len(call.owner.items) < 2000:
             items = (*call.owner.items, *call.args)
             program.extend(owner, call.owner.but(items=items, marks=union((call.owner, *call.args))))
+        elif call.verb == "set" and len(call.args) > 1 and call.args[1].fn and call.args[0].exact:
+            props = {**(call.owner.props or {}), call.args[0].exact: call.args[1]}
+            program.extend(owner, call.owner.but(props=props))
         elif marks := union([Value(marks=everything(arg)) for arg in call.args]):
             program.taint(owner, marks)
 
@@ -176,9 +183,13 @@ class Meaning(Judges):
 
     def _known(self, call: Call) -> Value:
         if call.verb in ("call", "apply") and call.owner.name and len(call.args) > 1:
-            given = call.args[1].items if call.verb == "apply" else call.args[1:]
-            own = call.owner.name
-            return self._known(call_of(own, own, NOTHING, call.owner, given or (), call.node))
+            function, args = (call.arg(0), call.args[1:]) if call.owner.name == "Reflect" else (call.owner, call.args)
+            given = args[1].items if call.verb == "apply" and len(args) > 1 else args[1:]
+            return self._known(call_of(function.name, function.name, NOTHING, function, given or (), call.node))
+        if call.verb == "get" and (found := (call.owner.props or {}).get(call.arg(0).exact or "")) is not None:
+            return found
+        if call.name == "Reflect.get" and call.arg(1).exact:
+            return member(call.arg(0), call.arg(1).exact or "")
         if (
             call.verb == "constructor"
             and call.args
@@ -388,9 +399,8 @@ def _proxied(effects: Meaning, call: Call) -> Value:
     got = NOTHING
     if effects.program is not None and "get" in traps:
         got = effects.program.bind(traps["get"].fn, (target, NOTHING, target))
-    props = {**(target.props or {}), **({SET: traps["set"]} if "set" in traps else {})}
-    called = traps["apply"].fn if "apply" in traps else target.fn
-    return target.but(marks=union((target, got)), props=props or target.props, fn=called)
+    own = {key: traps[name] for key, name in ((SET, "set"), (APPLY, "apply")) if name in traps}
+    return target.but(marks=union((target, got)), props={**(target.props or {}), **own} or target.props)
 
 
 def _stringify(_effects: Meaning, call: Call) -> Value:

@@ -25,8 +25,8 @@ _MOST_ITEMS = 4000
 _HOME = {
     "HOME": "~", "USERPROFILE": "~", "HOMEPATH": "~", "APPDATA": "~/AppData/Roaming", "LOCALAPPDATA": "~/AppData/Local",
 }  # fmt: skip
-SET = "(set)"
-"""The member of an object that is called with what is put into it."""
+SET, APPLY = "(set)", "(apply)"
+"""The members of an object that are called with what is put into it, and with what it is called with."""
 
 
 def maybe(text: str | None) -> Any:

@@ -67,13 +67,17 @@ def _check_code(found: list[Block], text: str) -> Seen:
         sample, shown = _is_sample(block, introductions.get(id(block)))
         for hit in seen.hits:
             at = line + hit.line - 1
+            on_page = sample and hit.rule == "runs-download" and _PAGE.search(block.text) is not None
             if (hit.rule, at, hit.subject) not in told or hit.severity != "info":
                 told.add((hit.rule, at, hit.subject))
-                hits.append(hit._replace(line=at, shown=shown, sample=sample))
+                severity = "warn" if on_page else hit.severity
+                hits.append(hit._replace(line=at, severity=severity, shown=shown, sample=sample))
         facts.extend(fact._replace(line=line + fact.line - 1, shown=shown) for fact in seen.facts)
     return Seen(tuple(hits), tuple(facts))
 
 
+_PAGE = expression(r"\b(?:document|window)\.[a-z]|\baddEventListener\b|<script")
+"""Code that is shown for a page: what it imports runs in a browser, as a file of the package may not."""
 _ORDERED = shape("prose", "ordered", frame=r"\b(?:{})\b")
 _NO_WORDS = expression(r"`[^`\n]{0,300}`?|https?://[^\s`]{1,300}")
 _DENIED = shape("prose", "denied", frame=r"\b(?:{})\b")

@@ -92,7 +92,8 @@ def kept(value: Value) -> Any:
 def gathered(values: list[Value]) -> Value:
     """A list of values."""
     function = next((value.fn for value in values if isinstance(value.fn, Function)), None)
-    return Value([kept(value) for value in values], marks=union(values), hidden=hidden_in(values), fn=function)
+    name = "pathlib.Path" if values and all(value.name == "pathlib.Path" for value in values) else ""
+    return Value([kept(value) for value in values], name, marks=union(values), hidden=hidden_in(values), fn=function)
 
 
 def item(owner: Value, key: Value) -> Value:

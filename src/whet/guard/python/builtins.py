@@ -148,15 +148,16 @@ def _reduce(reader: Reader, this: Call) -> Value | None:
     items = this.arg(1)
     if len(this.args) < 2 or not isinstance(items.const, list) or not known(items.const) or len(items.const) > 2000:
         return None
-    result = Value(items.const[0]) if items.const else NOTHING
+    first = this.args[2:3] or [Value(const) for const in items.const[:1]] or [NOTHING]
+    result = first[0]
     adds = bare(this.args[0].name) in ("operator.add", "operator.concat")
-    for const in items.const[1:]:
+    for const in items.const[len(this.args) < 3 :]:
         if adds:
             result = combined("Add", result, Value(const))
         elif isinstance(this.args[0].fn, Function):
             this.args[0].fn.runs.clear()
             result = reader.invoke(this.args[0].fn, [result, Value(const)], {}, NOTHING)
-    return Value(result.const, marks=union(this.args), hidden="split")
+    return Value(result.const, marks=union((*this.args, result)), hidden="split")
 
 
 def _sequence(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature

@@ -11,7 +11,7 @@ import ast
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import attribute, name_of, several, variable
+from whet.guard.python.access import attribute, kept, name_of, several, variable
 from whet.guard.python.builtins import attribute_method
 from whet.guard.python.loops import chain, hold, hooked, outlives, put
 from whet.guard.python.statements import block
@@ -74,6 +74,8 @@ def _apply(reader: Reader, this: Call, callee: Value) -> Value:
     """What a function gives that is called with some values."""
     node, args, words, owner = this.node, this.args, this.words, this.owner
     callee = callee.const if isinstance(callee.const, Value) else callee
+    if owner is NOTHING and callee.marks:  # a method that was kept for later
+        owner = Value(name=callee.name.rpartition(".")[0], marks=callee.marks, path=callee.path)
     if isinstance(callee.fn, Partial):
         args, words = [*callee.fn.args, *args], {**callee.fn.words, **words}
         callee = callee.fn.callee
@@ -260,7 +262,7 @@ def _store(this: Call, name: str, keys: list[str]) -> None:
     old = this.scope.find(name)
     if old is None or old.name or not this.args:
         return
-    const = this.args[-1].const
+    const = kept(this.args[-1])
     if this.verb == "append" and not keys and isinstance(old.const, list) and len(old.const) < 5000:
         old.const.append(const)
     elif this.verb == "insert" and not keys and isinstance(old.const, list) and isinstance(this.args[0].const, int):

@@ -241,12 +241,13 @@ def _worked_out(reader: Reader, node: Any, target: ast.expr, items: list[Any], i
     values = []
     marks = named_places(iterable.const)
     for const in items:
-        bind(reader, target, Value(const, marks=iterable.marks, hidden=iterable.hidden), inner)
+        name = iterable.name if iterable.name == "pathlib.Path" else ""
+        bind(reader, target, Value(const, name, iterable.marks, iterable.hidden), inner)
         values.append(reader.value(node.value if isinstance(node, ast.DictComp) else node.elt, inner))
         if reader.steps <= 0 or (len(values) == 3 and not any(value.const is not UNKNOWN for value in values)):
             break
     result = Value(marks=union(values)) if isinstance(node, ast.DictComp) else gathered(values)
-    return Value(result.const, marks=result.marks | union([iterable]) | marks, hidden=result.hidden)
+    return Value(result.const, result.name, result.marks | union([iterable]) | marks, result.hidden)
 
 
 def picks(test: ast.expr) -> str:

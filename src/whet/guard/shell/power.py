@@ -118,7 +118,9 @@ def _find(scene: Scene, step: Step) -> None:
     words = texts_of(find_of(step.command.argv))[1:]
     arguments = read_arguments("find", words)
     users = (step, *(one for one in scene.steps[step.number + 1 : step.number + 6] if step in one.feeders))
-    removes = any(one.name in ("rm", "shred") for one in users) or any(one.option == "-delete" for one in arguments)
+    removes = any(one.name in ("rm", "shred", "truncate") for one in users) or any(
+        one.option == "-delete" for one in arguments
+    )
     narrowing = {
         one.option
         for number, one in enumerate(arguments)

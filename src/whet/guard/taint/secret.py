@@ -80,6 +80,8 @@ def own_service(name: str, url: str) -> bool:
     vendor = _vendor(stems)
     if vendor is not None and host.kind != "reserved":
         return any(f".{host.name}".endswith(f".{one}") for one in load_toml("keys")["services"][vendor])
+    if vendor is not None:
+        return vendor in host.name.split(".")
     return not host.shady and host.kind != "free" and belongs(name) != "nowhere" and _named_after(stems, host.name)
 
 
