@@ -65,8 +65,29 @@ def database():
         count = database.read("SELECT count(*) FROM line")[0][0]
     return answer, count == rows, check(path)
 
-def report():
-    answers = {action.__name__: action() for action in (file, directory, blobs, database)}
+def reading():
+    path, schema = home + "/other.db", Schema(1, ("CREATE TABLE line (x)",))
+    def add():
+        with database.write() as connection:
+            connection.execute("INSERT INTO line VALUES (1)")
+    def count():
+        return database.read("SELECT count(*) FROM line")[0][0]
+    with Database.open(path, schema, durable=True) as database:
+        add()
+    try:
+        with open(home + "/filler", "wb", buffering=0) as filler:
+            while filler.write(bytes(4096)) == 4096:
+                pass
+    except OSError:
+        pass
+    with Database.open(path, schema, durable=True) as database:
+        before = count(), database.read_only, code(add)
+        os.unlink(home + "/filler")
+        add()
+        return *before, count(), database.read_only, check(path)
+
+def report(*more):
+    answers = {action.__name__: action() for action in (*more, file, directory, blobs, database)}
     print(json.dumps({**answers, "left": leftovers(home)}))
 """
 
@@ -75,7 +96,7 @@ MOUNTED = (
     + """
 import subprocess
 subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "whet-test", home], check=True)
-report()
+report(reading)
 """
 )
 
@@ -105,6 +126,7 @@ def test_a_full_disk_is_said_and_costs_nothing(tmp_path: Path) -> None:
     if not mountable:
         pytest.skip("this machine lets nobody mount a file system of their own")
     assert answers(*unshare, sys.executable, "-c", MOUNTED, str(tmp_path)) == {
+        "reading": [1, True, "disk-full", 2, False, None],
         "file": ["disk-full", True],
         "directory": ["disk-full", True],
         "blobs": ["disk-full", True],

@@ -8,6 +8,7 @@ interrupted writes, the state of Whet's own files.
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 _OWN_FILES = ("config.toml", "hooks.log", "hooks.log.1", "mcp-token")
 """Files in Whet's own directory besides the databases and their logs."""
+_ROOM = 1 << 16
+"""Bytes without which nothing can be saved."""
 _OFTEN = 100
 """Progress is reported every so many skills."""
 MOST_SCANNED = 100
@@ -229,6 +232,9 @@ def examine_state(state: str, find_locks: Callable[[], Iterable[str]]) -> Iterat
         yield Note(
             "home-read-only", "warning", "Whet cannot write here, so nothing is cached between runs.", hint, path=state
         )
+    elif os.path.isdir(state) and shutil.disk_usage(state).free < _ROOM:
+        message = "The disk is full: Whet can read, but it cannot save anything here."
+        yield Note("disk-full", "error", message, "Free some space.", path=state)
 
 
 def examine_sandbox(find_level: Callable[[], Level]) -> Note:

@@ -36,7 +36,7 @@ from whet.store.directories import (
     tighten,
     tighten_state,
 )
-from whet.store.failures import os_failures, sqlite_failure
+from whet.store.failures import is_full, os_failures, sqlite_failure
 from whet.store.locks import FileLock
 from whet.store.regular import is_irregular
 
@@ -89,6 +89,7 @@ class Database:
         "_busy_ms",
         "_connection",
         "_durable",
+        "_full",
         "_let_go",
         "_lock",
         "_schema",
@@ -118,7 +119,7 @@ class Database:
 
         `durable`: a commit waits for the disk; without it the newest commits may be missing after a power failure, but
         never after a crash of the process. `busy_ms`: how long to wait for other processes. Where the file may only be
-        read, it is opened for reading (`read_only` is then true).
+        read, or the disk is full, it is opened for reading (`read_only` is then true).
         """
         if path == MEMORY:
             return cls(path, schema._replace(adopt=None), durable=False, busy_ms=0)
@@ -151,6 +152,8 @@ class Database:
             if joins:
                 yield connection
                 return
+            if self._full is not None:
+                raise self._full
             if self._durable and durable != self._waits:
                 connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                 self._waits = durable
@@ -192,7 +195,8 @@ class Database:
         with self._lock, _failures(self.path):
             moved = self._status is not None and not _is_at(self.path, self._status)
             before: sqlite3.Connection = self._connection
-            if self._let_go or (moved and not before.in_transaction):
+            # Read without a lock on a full disk: whoever frees space may change the file.
+            if self._let_go or ((moved or self._full is not None) and not before.in_transaction):
                 make_directories(os.path.dirname(self.path), durable=self._durable, private=True)
                 with opening(self.path, self._busy_ms):
                     self._connect()
@@ -227,6 +231,7 @@ class Database:
 
     def _connect(self) -> None:
         self._status: os.stat_result | None = None
+        self._full: sqlite3.Error | None = None
         if self.path == MEMORY:
             self.read_only, self._connection = False, _connected(MEMORY, self._busy_ms)
             self._prepare(self._connection)
@@ -236,14 +241,24 @@ class Database:
             _refuse_orphaned_log(self.path, self._schema.logs)
             if not self.read_only:
                 _make_private(self.path)
-            connection = (_reader if self.read_only else _connected)(self.path, self._busy_ms)
             try:
-                self._prepare(connection)
-                self._status = os.stat(self.path)
-            except BaseException:
-                connection.close()
-                raise
+                connection = self._open_file()
+            except sqlite3.Error as error:
+                if self.read_only or not is_full(error):
+                    raise
+                self.read_only, self._full = True, error
+                connection = self._open_file()
             self._connection, self._let_go = connection, False
+
+    def _open_file(self) -> sqlite3.Connection:
+        connection = (_reader if self.read_only else _connected)(self.path, self._busy_ms)
+        try:
+            self._prepare(connection)
+            self._status = os.stat(self.path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Check whose file it is before anything is changed, then bring it up to date."""
@@ -251,7 +266,7 @@ class Database:
         connection.execute("PRAGMA foreign_keys = ON")
         if self.read_only:
             if version < len(self._schema.migrations):
-                raise _denied(self.path, "needs an upgrade but is read-only")
+                raise self._full or _denied(self.path, "needs an upgrade but is read-only")
             return
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
@@ -396,7 +411,7 @@ def _reader(path: str, busy_ms: int, *, tolerant: bool = False) -> sqlite3.Conne
         return _reading(address, busy_ms, tolerant=tolerant)
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        denied = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+        denied = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or is_full(error)
         if not denied or not os.path.exists(path) or size_of(path + "-wal"):
             raise
     # Where nothing may be written beside the file, SQLite reads it only when told that nobody will change it.

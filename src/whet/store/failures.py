@@ -115,6 +115,11 @@ def _find_cause(path: str) -> OSError | None:
     return None
 
 
+def is_full(error: sqlite3.Error) -> bool:
+    """Whether SQLite found no space, or none for the file that its readers share."""
+    return _sqlite_kind(getattr(error, "sqlite_errorcode", 0))[0] == "disk-full"
+
+
 def _sqlite_kind(extended: int) -> tuple[str, str, str]:
     """Code, half a sentence and hint for an extended SQLite result code."""
     primary = extended & 0xFF
