@@ -286,3 +286,15 @@ def test_what_cannot_be_started_is_told(tmp_path: Path) -> None:
     hidden.chmod(0o755)
     ran = run_program([str(hidden)], box)
     assert (ran.problem, ran.output == "ran") == ("failed", False)
+
+
+@pytest.mark.skipif(not levels(), reason="this machine offers no sandbox")
+def test_a_program_that_links_out_of_the_box_is_passed_over(tmp_path: Path) -> None:
+    # A virtual environment beside the project, whose Python is in a home directory.
+    shown, hidden = tmp_path / "shown", tmp_path / "hidden"
+    shown.mkdir()
+    hidden.write_text("#!/bin/sh\necho hidden\n")
+    hidden.chmod(0o755)
+    (shown / "sh").symlink_to(hidden)
+    box = Box({"PATH": os.pathsep.join((str(shown), os.defpath))}, readable=(str(shown),))
+    assert run_program(["sh", "-c", "echo found"], box)[:3] == ("found", 0, "")

@@ -194,6 +194,7 @@ def test_a_script_runs_without_a_model(tmp_path: Path) -> None:
     assert (world.project / "made.txt").read_text() == "x y z"
     assert (done.run.status, done.report.model, done.report.commands[0].code) == ("done", "", 0)
     assert (failed.run.status, failed.report.commands[0].code) == ("failed", 3)
+    assert (done.report.output, failed.report.output) == ("one\ntwo", "why\nExit code 3.")
     assert json.loads(json.dumps(failed.to_json()))["code"] == "run-failed"
 
 

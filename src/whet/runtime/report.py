@@ -94,6 +94,8 @@ class RunReport(NamedTuple):
     """Runs that this one started; what they cost is in here, too."""
     summary: str
     """What the model says it did. Nobody checked it."""
+    output: str = ""
+    """What the script printed, in a run of a script."""
 
     def to_json(self) -> Json:
         """The report as JSON."""
@@ -149,6 +151,7 @@ def make_report(journal: Journal, files: Sequence[Change], children: Sequence[Ru
         Sandbox(start.level, start.gaps),
         tuple(done.child for done in _of(records, Done) if done.child),
         said[-1].text if said and not said[-1].calls else "",
+        "".join(record.text for record in _of(records, Said) if start.script and record.role == "tool"),
     )
 
 

@@ -70,7 +70,7 @@ _PROBLEMS = {
     "stopped": Note("run-stopped", "error", "", "Continue with `whet run --resume {run}` and a higher limit."),
     "interrupted": Note("run-interrupted", "error", "", "Continue with `whet run --resume {run}`."),
     "failed": Note("run-failed", "error", "", "Try again with `whet run --resume {run}`."),
-    "script": Note("run-failed", "error", "", "`whet run --show {run}` has what it printed."),
+    "script": Note("run-failed", "error", "", "The output above says why; `whet run --show {run}` shows it again."),
     "running": Note("run-running", "error", "The run is still running.", "Wait until it is done."),
 }
 

@@ -99,6 +99,11 @@ class Box(NamedTuple):
     It gets a socket that listens there, and returns at once; the socket is closed with the box.
     """
 
+    def shows(self, path: str) -> bool:
+        """Whether a program in the box finds this file, and what it links to."""
+        mounted = (mount.source for mount in self.mounted)
+        return is_below(os.path.realpath(path), _real((*SYSTEM, *self.readable, *self.writable, *mounted)))
+
 
 def box_for(
     *,

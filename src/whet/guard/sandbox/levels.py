@@ -78,7 +78,10 @@ def run_program(
     if not working:
         raise RefusedError("no-sandbox", f"{NONE.sentence} {argv[0]} was not run.", hint=NO_SANDBOX_HINT)
     chosen = level or next(iter(working))
-    program = shutil.which(argv[0], path=box.env.get("PATH", os.defpath))
+    path = box.env.get("PATH", os.defpath)
+    # A virtual environment can be in the box while the Python that it links to is not: then the next on the PATH.
+    candidates = filter(None, (shutil.which(argv[0], path=directory) for directory in path.split(os.pathsep)))
+    program = next(filter(box.shows, candidates), None) or shutil.which(argv[0], path=path)
     if program is None:
         return Ran("", None, "not-found", truncated=False, level=chosen.name)
     if box.cwd and not os.path.isdir(box.cwd):

@@ -186,10 +186,11 @@ def render_run(found: RunResult, screen: Screen, _options: Namespace) -> None:
     _render_rows("MCP servers (outside the sandbox)", served, screen)
     contacts = [("reached" if one.allowed else "refused", one.host) for one in report.network]
     _render_rows("Network", contacts, screen)
-    if report.summary:
-        screen.line(screen.paint("The model says (not checked)", "bold"))
-        for line in clean_block(report.summary).rstrip("\n").split("\n"):
-            screen.line(f"  {line}")
+    for title, text in (("Output", report.output), ("The model says (not checked)", report.summary)):
+        if text:
+            screen.line(screen.paint(title, "bold"))
+            for line in clean_block(text).rstrip("\n").split("\n"):
+                screen.line(f"  {line}")
     if found.diff:
         screen.line()
         paint_diff(screen, found.diff)
