@@ -198,6 +198,8 @@ def test_a_skill_for_the_same_job_lends_its_name() -> None:
         ("when_to_use", "?"),
         ("description", "Colours \u009b text."),
         ("tools", "s"),
+        ("steps", ["1", "99"]),
+        ("steps", "0."),
     ],
 )
 def test_what_cannot_be_an_answer(name: str, value: Any) -> None:

@@ -169,6 +169,8 @@ class Distillation(NamedTuple):
                 raise _bad(f"This round does not accept {name!r}.", f"It accepts {', '.join(fields)}.")
         for name, value in ((name, given[name]) for name in fields if name in given):
             read = checked(name, value)
+            if name == "steps":
+                _check_numbers(cast("tuple[str, ...]", read), len((self.written or self.evidence).steps))
             if read == getattr(made, name) and not (name == "name" and "goal" in edits):
                 continue  # a name that is confirmed stays, though it was proposed from a goal that is another one now
             if _is_proposal(name, read):
@@ -398,6 +400,13 @@ def _steps(titles: tuple[str, ...]) -> tuple[str, ...]:
         hint = f"Give at most {MOST_STEPS}, each of at most {STEP} characters."
         raise _bad("These steps are too many or too long.", hint)
     return titles
+
+
+def _check_numbers(entries: tuple[str, ...], count: int) -> None:
+    """Raise UsageError `bad-answer` for the bare number of a step that there is not; it is no text of a new one."""
+    for number in (entry.rstrip(".") for entry in entries):
+        if number.isdecimal() and not 1 <= int(number) <= count:
+            raise _bad(f"There is no step {number}.", f"Give a number from 1 to {count}, or the text of a new step.")
 
 
 def _arguments(entries: tuple[str, ...]) -> tuple[str, ...]:
