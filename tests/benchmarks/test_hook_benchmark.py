@@ -12,6 +12,7 @@ import pytest
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "hook_latency.py"
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="no such sockets there")
 def test_hooks_are_measured_in_every_way() -> None:
     command = [sys.executable, str(BENCHMARK), "--sizes", "3", "--rounds", "2", "--json"]

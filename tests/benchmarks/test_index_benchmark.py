@@ -40,6 +40,7 @@ def write_skill(directory: Path, frontmatter: str) -> str:
     return str(directory)
 
 
+@pytest.mark.deep
 def test_an_index_is_measured_without_any_peer(tmp_path: Path) -> None:
     command = [sys.executable, str(BENCHMARKS / "index.py"), "--sizes", "40", "--repeat", "1", "--json"]
     done = subprocess.run([*command, "--peers", str(tmp_path / "none")], capture_output=True, text=True, check=True)

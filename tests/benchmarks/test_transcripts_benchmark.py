@@ -13,6 +13,7 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "transcripts.py"
 CLIENTS = ["claude-code", "codex", "openai", "anthropic", "whet"]
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell how much memory was used")
 def test_sessions_of_every_format_are_measured() -> None:
     command = [sys.executable, str(BENCHMARK), "--size", "0.05", "--json"]

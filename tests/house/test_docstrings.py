@@ -20,6 +20,7 @@ def read() -> tuple[dict[Path, list[str]], set[str]]:
     """The docstrings of every file, those of fields among them; and every other word in the code."""
     documents: dict[Path, list[str]] = {}
     words: set[str] = set()
+    code: set[str] = set()
     for path in SOURCE.rglob("*.py"):
         if "bundled" in path.parts:
             continue
@@ -34,9 +35,8 @@ def read() -> tuple[dict[Path, list[str]], set[str]]:
                 documents.setdefault(path, []).append(node.value.value)
                 told.add(id(node.value))
             elif id(node) not in told:
-                for _, value in ast.iter_fields(node):
-                    if isinstance(value, str):
-                        words.update(re.findall(r"\w+", value))
+                code.update(value for value in vars(node).values() if isinstance(value, str))
+    words.update(re.findall(r"\w+", "\n".join(code)))
     return documents, words
 
 

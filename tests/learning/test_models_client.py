@@ -40,7 +40,7 @@ def network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
 
 
-@pytest.fixture(params=["openai", "anthropic"])
+@pytest.fixture(params=["openai", pytest.param("anthropic", marks=pytest.mark.deep)])
 def speech(request: pytest.FixtureRequest) -> Speech:
     pytest.importorskip(request.param, reason=f"the library {request.param} comes with the extra `models`")
     return OPENAI if request.param == "openai" else ANTHROPIC
@@ -307,6 +307,7 @@ def test_tokens_are_estimated_where_the_server_does_not_say(openai: OpenAI) -> N
     assert answer.tokens_in > 0 and answer.tokens_out > 0
 
 
+@pytest.mark.deep
 def test_google_is_asked_as_the_others_are() -> None:
     pytest.importorskip("google.genai", reason="the library of Google is not part of the extra `models`")
     call = GOOGLE.says("", calls=[("c9", "look", '{"path": "a.txt"}')])

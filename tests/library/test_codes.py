@@ -41,15 +41,15 @@ STEPS = (
 
 
 @cache
-def parsed() -> tuple[tuple[str, tuple[ast.Call, ...]], ...]:
-    """Every file of the source with its calls."""
-    return tuple(
-        (
-            path.relative_to(SOURCE).as_posix(),
-            tuple(node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)),
-        )
-        for path in sorted(SOURCE.rglob("*.py"))
-    )
+def parsed() -> dict[str, list[tuple[str, list[ast.expr]]]]:
+    """Every call in the source by its name: the file and the arguments."""
+    found: dict[str, list[tuple[str, list[ast.expr]]]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        file = path.relative_to(SOURCE).as_posix()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                found.setdefault(called(node.func), []).append((file, node.args))
+    return found
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -61,12 +61,10 @@ def forgotten() -> Iterator[None]:
 
 def calls(*names: str, below: str = "") -> Iterator[tuple[str, str, list[ast.expr]]]:
     """Every call of one of these names in the source: the file, the name, the arguments."""
-    for file, found in parsed():
-        if below and not file.startswith((below, "api/")):
-            continue
-        for node in found:
-            if (name := called(node.func)) in names:
-                yield file, name, node.args
+    for name in names:
+        for file, arguments in parsed().get(name, ()):
+            if not below or file.startswith((below, "api/")):
+                yield file, name, arguments
 
 
 def called(function: ast.expr) -> str:

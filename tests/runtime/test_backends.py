@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LEVELS = levels()
 KINDS = [*(level.name for level in LEVELS), "docker", "podman", "ssh"]
-LATE = [pytest.param(kind, marks=pytest.mark.deep) if kind in ("docker", "podman") else kind for kind in KINDS]
+LATE = [pytest.param(kind, marks=pytest.mark.deep) if kind in ("docker", "podman", "ssh") else kind for kind in KINDS]
 
 
 @pytest.fixture(params=LATE)

@@ -79,7 +79,7 @@ def test_a_view_reads_no_more_with_more_skills(tmp_path: Path, quick: bool) -> N
 
 
 def test_nothing_grows_with_the_views(tmp_path: Path, quick: bool) -> None:
-    views = 100 if quick else 1_000
+    views = 40 if quick else 1_000
     with serve(tmp_path) as site:
         fill(site, 20 if quick else 1_000)
 
