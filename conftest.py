@@ -122,7 +122,8 @@ _wait_for_ever = subprocess.Popen.communicate
 
 @pytest.fixture(autouse=True, scope="module")
 def processes(request: pytest.FixtureRequest, *, quick: bool) -> Iterator[None]:
-    """In the quick tier, processes of Python are forked from this one: see `forked`.
+    """In the quick tier, processes of Python are forked from this one, and new databases are copied: see `forked` and
+    `new_databases`.
 
     What a command gives up at its start, the tests that run it in this process would not get back: the priority, and
     a quarter of an hour after which it ends itself.
@@ -134,6 +135,10 @@ def processes(request: pytest.FixtureRequest, *, quick: bool) -> Iterator[None]:
             import forked
 
             forked.install(patch)
+        if quick and "store" not in request.path.parts:
+            import new_databases
+
+            new_databases.install(patch)
         yield
     for thread in threading.enumerate():
         if isinstance(thread, threading.Timer):
