@@ -594,6 +594,9 @@ def test_what_an_earlier_version_synced_is_still_ours(world: World) -> None:
         )
         for table in re.findall(r"CREATE TABLE (\w+)", later):
             connection.execute(f"DROP TABLE {table}")
+        for table, column in re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", later):
+            if f"CREATE TABLE {table} " not in later:
+                connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         for table in re.findall(r"DROP TABLE (\w+)", later):
             connection.execute(re.findall(rf"CREATE TABLE {table} [^;]*", earlier)[0])
         for table, column in re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", later):
