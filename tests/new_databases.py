@@ -1,7 +1,8 @@
 """New databases in the quick tier are copies of the first of their kind.
 
-Applying every migration is most of what a short test does otherwise. Where older files lie beside a database, where it
-has rows already, and in the tests of the store themselves, the migrations are applied; so they are in the deep tier.
+Applying every migration is a sixth of what a test with a library does otherwise. The migrations are applied where older
+files lie beside a database or it has tables already, in the tests of the store, in modules that say `COPIED = False`
+because they count what a database is asked, and in the deep tier.
 """
 
 from __future__ import annotations

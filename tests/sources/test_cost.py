@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+COPIED = False
+
 
 def test_an_install_reads_the_settings_once_and_opens_two_databases(tmp_path: Path) -> None:
     source = tmp_path / "source" / "deploy"
