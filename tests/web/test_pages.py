@@ -202,6 +202,13 @@ def test_a_skill_is_switched_off_and_on(site: Site) -> None:
     assert "charts" in [card.name for card in site.library.skills()]
 
 
+def test_a_skill_that_the_guard_keeps_back_is_listed_with_its_verdict(site: Site) -> None:
+    directory = os.path.dirname(site.library.card("charts").path)
+    os.symlink("/etc/shadow", os.path.join(directory, "link"))
+    assert site.library.guard.scan(directory).verdict == "dangerous"
+    assert '<span class="tag warn">dangerous</span>' in site.get("/skills?q=charts").text
+
+
 def test_switching_a_shadowed_skill_leaves_the_one_that_shadows_it(site: Site) -> None:
     other = site.home / ".claude" / "skills" / "charts"
     other.mkdir(parents=True)
