@@ -214,6 +214,7 @@ def newer(team: Team, second: str) -> None:
             "code": "",
             "held": "",
             "shown": team.source(name),
+            "notes": [],
         }
 
     machine = team.mine

@@ -91,7 +91,7 @@ def test_what_is_outdated_is_told_with_what_is_there(world: World, library: Libr
         entry = entries[f"skills/{name}"]
         shown = str(world.shelf / name)
         known = {"name": name, "path": entry.path, "source": entry.source, "shown": shown, "revision": entry.revision}
-        return {**known, "version": "", **plain, "status": "current", "code": "", "held": "", **changes}
+        return {**known, "version": "", **plain, "status": "current", "code": "", "held": "", "notes": [], **changes}
 
     nothing = {"name": "own", "path": "skills/own", "source": "", "shown": "", "revision": ""}
     nothing |= {"status": "no-source"}

@@ -600,7 +600,7 @@ MEANT: list[tuple[list[str], str]] = [
     (["gallery", "add", "no-such"], "`whet gallery` lists the skills."),
     (["use", "no-such"], "`whet prompt bundle list` shows them."),
     (["sync", "--skill", "no-such"], "`whet list` shows your skills."),
-    (["ui", "--port", "70000"], "Choose a port from 1024 to 65535, or leave out --port."),
+    (["ui", "--port", "70000"], "Ports go from 0 to 65535."),
     (["run", "thing", "--script", "no.py"], "It has no scripts."),
 ]
 
