@@ -45,6 +45,7 @@ TOKENS = {
     "openai-key": ["sk-" + made(20) + "T3BlbkFJ" + made(20), "sk-proj-" + made(120), "sk-" + made(48)],
     "anthropic-key": ["sk-ant-api03-" + made(93) + "AA", "sk-ant-oat01-" + made(60)],
     "npm-token": ["npm_" + made(36)],
+    "whet-hub-token": ["whet_" + made(49)],
     "pypi-token": ["pypi-AgEIcHlwaS5vcmc" + made(80)],
     "hugging-face-token": ["hf_" + made(34, string.ascii_letters), "hf_" + made(37)],
     "json-web-token": [".".join(b64encode(part.encode()).decode().rstrip("=") for part in CLAIMS)],

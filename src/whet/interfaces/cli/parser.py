@@ -243,9 +243,10 @@ class Parser:
 
     def _unexpected(self, word: str) -> UsageError:
         """The error for an argument too many; it may be an option, or the value of one."""
+        from whet.guard.secrets.hide import hide_secrets
         from whet.skill.names import is_slip
 
-        message = f"{word!r} is an unexpected argument."
+        message = f"{hide_secrets(word)[0]!r} is an unexpected argument."
         for option in self.options:
             value = next((known for known in option.known if known == word or is_slip(known, word)), "")
             if value or f"--{word}" in option.flags:
