@@ -46,8 +46,8 @@ def test_what_is_a_range_and_what_may_be_the_name_of_a_branch() -> None:
 
 
 def test_semantic_versions() -> None:
-    good = ["1.4.0", "0.0.1", "1.0.0-rc.1+build.5"]
-    bad = ["1", "1.4", "v1.4.0", "01.4.0", "1.4.0 ", "", "1.4.0.1"]
+    good = ["1.4.0", "0.0.1", "1.0.0-rc.1+build.5", "20261118.0.0"]
+    bad = ["1", "1.4", "v1.4.0", "01.4.0", "1.4.0 ", "", "1.4.0.1", "1234567890.0.0", "1\u0662.0.0"]
     assert [is_semver(text) for text in good + bad] == [True] * len(good) + [False] * len(bad)
     assert [read_version(text) for text in ("1", "v1.2", "1.2.3-rc.1", "next", "")] == [
         (1, 0, 0),

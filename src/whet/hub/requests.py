@@ -125,7 +125,8 @@ class Asked(NamedTuple):
     def check_version(self, text: str) -> str:
         """The text, if it is a version."""
         if not is_semver(text) or len(text) > 64:
-            raise RequestError("bad-request", "This is not a semantic version.", "It looks like 1.4.0.")
+            message = f"{text[:64]!r} is not a semantic version."
+            raise RequestError("bad-request", message, "Write it as MAJOR.MINOR.PATCH, such as 1.4.0.")
         return text
 
     @property

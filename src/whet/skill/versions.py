@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SEMVER = compile_late(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
+_SEMVER = compile_late(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 _SHORT = compile_late(r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-+.][0-9A-Za-z.+-]*)?")
 _PART = compile_late(
     r"(>=|<=|==|~=|!=|>|<|=|\^|~)?\s*v?(\d{1,9}(?:\.(?:\d{1,9}|[xX*])){0,2}(?:[-+][0-9A-Za-z.+-]+)?|[xX*])"
@@ -21,7 +21,7 @@ Version = tuple[int, int, int]
 
 
 def is_semver(text: str) -> bool:
-    """Is this a semantic version, such as 1.4.0?"""
+    """Is this a semantic version, such as 1.4.0? No number in it has more than nine digits."""
     return bool(_SEMVER.fullmatch(text))
 
 
