@@ -110,7 +110,18 @@ def test_owners_collections_the_log_and_the_rest(hub: LocalHub) -> None:
     assert get(hub, "/static/app.css")[0] == 200
 
 
-NOWHERE = ["/skills/acme/none", "/skills/no/one", "/collections/a/b", "/static/none.css", "/x"]
+def test_a_skill_without_a_version_to_install_is_still_shown(hub: LocalHub) -> None:
+    hub.hub.yank(ANYONE, "acme", "review", "1.0.0", "It misses deletions.")
+    listed = text_of(hub, "/skills/acme/review")
+    assert listed.count('<span class="tag warn">withdrawn</span>') == 1
+    hub.hub.yank(ANYONE, "acme", "review", "1.1.0", "It misses more.")
+    assert "This version is withdrawn: It misses more." in text_of(hub, "/skills/acme/review")
+    hub.hub.quarantine(ANYONE, "acme", "review", "1.1.0", "It deletes files.")
+    page = text_of(hub, "/skills/acme/review")
+    assert "This version is quarantined: It deletes files." in page and "Read it twice." not in page
+
+
+NOWHERE = ["/owners/none", "/skills/acme/none", "/skills/no/one", "/collections/a/b", "/static/none.css", "/x"]
 NOWHERE += ["/static/..%2fsecurity.py", "/static/%2e%2e/pages.py", "/static/../pages.py", "/static//etc/passwd"]
 
 

@@ -119,7 +119,9 @@ def read_hub_ref(text: str, place: Place) -> Ref:
         home = get_home(place).rstrip("/")
         if not home:
             hint = "Log in with `whet hub login ADDRESS`, or write hub:ADDRESS/OWNER/NAME."
-            raise UsageError("hub-not-named", "The command does not name a hub.", hint=hint)
+            raise UsageError(
+                "hub-not-named", "The command does not name a hub.", hint=f"{hint} An address starts with https://."
+            )
         text = f"{home}/{text}" if text else home
     return read_remote(text if text.startswith("hub:") else f"hub:{text}")
 

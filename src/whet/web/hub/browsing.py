@@ -17,6 +17,7 @@ from whet.errors import InvalidError
 from whet.guard.ruleset import ruleset
 from whet.hub.collections import list_collections, show_collection
 from whet.hub.diff import diff_versions
+from whet.hub.members import find_owner
 from whet.hub.moderation import KINDS
 from whet.hub.requests import RequestError, Route
 from whet.hub.search import Facets
@@ -51,10 +52,10 @@ async def _search(asked: Asked) -> Page:
 async def _skill(asked: Asked) -> Page:
     owner, name = asked.skill
     skill = await asked.find(asked.hub.skill, owner, name)
-    wanted = asked.query("version") or skill["latest"]
     versions = (await asked.read(asked.hub.versions, asked.who, owner, name, limit=_SHOWN))["versions"]
+    wanted = asked.query("version") or skill["latest"] or (versions[0]["version"] if versions else "")
     if not wanted:
-        raise RequestError("not-found", f"{owner}/{name} has no version that can be installed.")
+        raise RequestError("not-found", f"{owner}/{name} has no version.")
     version = json.loads(await asked.find(asked.hub.version, owner, name, asked.check_version(wanted)))
     similar = (await asked.work(find_similar, asked.hub, asked.who, owner, name))["skills"]
     answer = {"skill": skill, "version": version, "versions": versions, "similar": similar}
@@ -84,6 +85,7 @@ async def _diff(asked: Asked) -> Page:
 
 async def _owner(asked: Asked) -> Page:
     owner = asked.request.path_params["owner"]
+    await asked.read(asked.hub.database.read, lambda ask: find_owner(ask, owner))
     found = await asked.work(asked.hub.index.browse, asked.who, Facets(owner=owner), _SHOWN, asked.cursor)
     return Page("hub_owner.html", {"owner": owner, **found})
 
