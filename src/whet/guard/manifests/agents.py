@@ -188,7 +188,7 @@ def _unparsed(notes: Notes) -> None:
 def _redirects(notes: Notes, environment: Mapping[str, object], severity: Severity | None = None) -> None:
     for name, url in environment.items():
         if isinstance(url, str):
-            found = judge_base(name, url)
+            found = judge_base(name, url, shipped=True)
             notes.report((one._replace(severity=severity or one.severity) for one in found), url)
 
 

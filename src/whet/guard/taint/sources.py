@@ -50,14 +50,17 @@ def judge_package(address: str, *, runs: bool = False) -> Iterator[Judgement]:
         yield Judgement("package-from-address", "critical" if host.shady or runs else "warn", host.name)
 
 
-def judge_base(variable: str, url: str) -> Iterator[Judgement]:
-    """Judge a variable that says where an agent sends its requests."""
+def judge_base(variable: str, url: str, *, shipped: bool = False) -> Iterator[Judgement]:
+    """Judge a variable that says where an agent sends its requests.
+
+    A proxy is a matter of the network that a command runs in, except in settings that are `shipped` to everybody.
+    """
     host = host_of(url)
     if variable not in words("manifests", "bases") or not URL.match(url) or is_placeholder(host.name):
         return
     proxy = "PROXY" in variable.upper()
     odd = host.shady or (url.lower().startswith("http:") and not proxy)
-    if not host.near and host.kind != "known" and (odd or not proxy):
+    if not host.near and host.kind != "known" and (odd or shipped or not proxy):
         yield Judgement("agent-redirect", "critical" if odd else "warn", host.name)
 
 
