@@ -444,4 +444,4 @@ def test_a_missing_file_is_named_with_what_there_is() -> None:
 
 def test_removing_a_file_the_body_points_to_is_said() -> None:
     before = tree(SKILL + "\nSee [a](references/a.md).\n", a=b"a")
-    assert remove_file(before, "references/a.md").warnings == ("references/a.md is not in the package.",)
+    assert remove_file(before, "references/a.md").warnings == ("references/a.md does not exist in the skill.",)

@@ -64,9 +64,9 @@ def test_of_several_operations_only_what_holds_in_the_end_is_told(library: Libra
     told = [
         text
         for text in library.edit.apply([create, file]).to_json()["warnings"]
-        if "package" in text or "version" in text
+        if "in the skill" in text or "version" in text
     ]
-    assert told == ["references/b.md is not in the package."]
+    assert told == ["references/b.md does not exist in the skill."]
 
 
 def test_what_a_dry_run_foresees_is_what_is_written(library: Library) -> None:

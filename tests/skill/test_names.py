@@ -241,7 +241,8 @@ KNOWN = ["deploy", "deploy-aws", "redeploy", "code-review", "code-reviewer", "gi
     ("typed", "expected"),
     [
         ("Deploy", ("deploy", "deploy-aws", "redeploy")),
-        ("dpeloy", ("deploy",)),
+        ("dpeloy", ("deploy", "deploy-aws")),
+        ("reviewr", ("code-review", "code-reviewer")),
         ("code_reviw", ("code-review", "code-reviewer")),
         ("review-code", ("code-review", "code-reviewer")),
         ("gti", ("git",)),

@@ -16,6 +16,7 @@ from whet.errors import FailedError, WhetError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.library.card import main_file
 from whet.library.dependencies import examine_dependencies
+from whet.library.files import read_file
 from whet.library.package import LIMITS, Listing, list_package
 from whet.library.readiness import missing
 from whet.library.roots import user_root
@@ -50,6 +51,10 @@ _OWN_FILES = ("config.toml", "hooks.log", "hooks.log.1", "mcp-token")
 """Files in Whet's own directory besides the databases and their logs."""
 _ROOM = 1 << 16
 """Bytes without which nothing can be saved."""
+_READ = 2_000
+"""Skills of a library whose instructions are read; those of a larger one take too long."""
+_LARGEST = 1024 * 1024
+"""Bytes of the instructions that are read."""
 _OFTEN = 100
 """Progress is reported every so many skills."""
 MOST_SCANNED = 100
@@ -77,7 +82,7 @@ def examine(
         if done % _OFTEN == 0:
             progress(Progress("Checking", done, len(catalogue.cards), "skills"))
         if card.kind == "skill":
-            yield from _contents(card)
+            yield from _contents(card, read=len(catalogue.cards) <= _READ)
         yield from _portable(card)
         for item in missing(card.gates, probe):
             kind = "environment variable" if item.kind == "env" else item.kind
@@ -114,8 +119,25 @@ def _is_apart(card: Card) -> bool:
     return card.kind == "skill" and not card.real and card.directory != card.root.path
 
 
-def _contents(card: Card) -> Iterator[Note]:
-    """What is among a skill's files and cannot be part of a package, and skills that lie there and are none."""
+def _named_files(card: Card, files: list[str]) -> Iterator[Note]:
+    """Files that the instructions of a skill name and that do not exist."""
+    from whet.skill.validate import names_files
+
+    with suppress(OSError):
+        text = read_file(card.path, _LARGEST).decode("utf-8", "replace")
+        if names_files(text):
+            from whet.skill.validate.quality import check_named_files
+
+            hint = "Restore the file, or remove the mention from the instructions."
+            for note in check_named_files(text, 1, files):
+                yield note._replace(hint=hint, skill=card.full_name, path=card.path)
+
+
+def _contents(card: Card, *, read: bool) -> Iterator[Note]:
+    """What is among a skill's files and cannot be part of a package, and skills that lie there and are none.
+
+    With `read`, also the files that its instructions name and that do not exist.
+    """
     seen = _glance(card.directory)
     if seen is None:
         try:
@@ -130,6 +152,8 @@ def _contents(card: Card) -> Iterator[Note]:
         yield from (_leftover(card.root.real + path[len(card.root.path) :]) for path in seen.leftovers)
     if card.directory == card.root.path:
         return
+    if read:
+        yield from _named_files(card, seen.files)
     for path, what in unportable(sorted(seen.files)):
         hint = "Rename the file, so that the skill can be used on every system."
         where = os.path.join(card.directory, path)

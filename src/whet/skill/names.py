@@ -32,6 +32,8 @@ _LOOKED_AT = 128
 """Characters of a name that `closest` looks at; a longer one is no typing mistake."""
 _PART = 3
 """Letters from which on a part of a name says something about it."""
+_WORD = 4
+"""Letters of a word that must be exceeded for a slip in it to say what is meant."""
 _PROBES = 8
 """Letter pairs of a long name that are looked for first; a candidate with few of them is not compared further."""
 _FINALISTS = 64
@@ -204,6 +206,8 @@ def _similar(wanted: str, others: list[tuple[str, str]]) -> list[tuple[int, floa
         distance = _distance(wanted, text, mistakes)
         if distance > mistakes:
             distance = _distance(_words_sorted(wanted), _words_sorted(text), mistakes)
+        if distance > mistakes and len(wanted) > _WORD and any(is_slip(wanted, word) for word in text.split("-")):
+            distance = mistakes
         if distance <= mistakes:
             similar.append((3, distance, text, candidate))
         elif -score >= _SHARED_ENOUGH:

@@ -96,13 +96,48 @@ def test_a_repair_says_that_there_was_nothing_to_repair(
 ) -> None:
     broken = tmp_path / "home" / ".agents" / "skills" / "mine"
     broken.mkdir(parents=True)
-    (broken / "SKILL.md").write_text("---\nname: mine\ndescription: [\n---\nDo it.\n", encoding="utf-8")
+    text = "---\nname: mine\ndescription: Mine. Use when asked.\n---\n\nRun `scripts/gone.sh`.\n"
+    (broken / "SKILL.md").write_text(text, encoding="utf-8")
     for option in ("--fix", "--repair"):
         run = whet("doctor", option)
         assert run.stderr.splitlines()[0] == (
-            "Whet's own files need no repair. For everything below, the hint names the command that helps."
+            "Nothing needs a repair that Whet can make. For what is listed below, follow the hint."
         )
-        assert "`whet skill validate mine --fix`" in run.stdout
+        assert "hint: Restore the file, or remove the mention from the instructions." in run.stdout
+
+
+def test_a_repair_also_fixes_and_links_skills_and_says_how_to_undo_that(
+    whet: Callable[..., CompletedProcess[str]], tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    main = home / ".agents" / "skills" / "mine" / "SKILL.md"
+    main.parent.mkdir(parents=True)
+    (home / ".claude").mkdir()
+    text = "---\nname: mine\ndescription: Use this: now\n---\n\nRun `scripts/go.sh`, then `scripts/go.sh` again.\n"
+    main.write_text(text, encoding="utf-8")
+    first, undo, linked = json.loads(whet("doctor", "--fix", "--json").stdout)["repaired"]
+    assert first == "Fixed mine: Quoted the values as Whet reads them. [yaml-repaired]"
+    assert linked == "Linked 1 skill to claude-code; `whet sync --undo` removes the links."
+    assert (home / ".claude" / "skills" / "mine" / "SKILL.md").samefile(main)
+    command, rest = undo.removeprefix("`whet ").split("` ")
+    assert (rest, whet(*command.split()).returncode) == ("undoes these fixes.", 0)
+    assert main.read_text(encoding="utf-8") == text
+
+
+def test_a_file_that_the_instructions_name_and_that_is_gone_is_reported(
+    whet: Callable[..., CompletedProcess[str]], skill: Callable[..., Path]
+) -> None:
+    directory = skill("ship", body="\nRun `scripts/go.sh`.\n")
+    (directory / "scripts").mkdir()
+    (directory / "scripts" / "go.sh").write_text("echo go\n", encoding="utf-8")
+    assert "reference-dangling" not in codes(whet("doctor", "--json"))
+    (directory / "scripts" / "go.sh").unlink()
+    found = [note for note in json.loads(whet("doctor", "--json").stdout)["report"] if note["skill"] == "ship"]
+    assert [(note["code"], note["message"]) for note in found] == [
+        ("reference-dangling", "scripts/go.sh does not exist in the skill.")
+    ]
+    checked = whet("skill", "validate", "ship")
+    assert (checked.returncode, "scripts/go.sh does not exist in the skill." in checked.stdout) == (0, True)
 
 
 HOMES = {

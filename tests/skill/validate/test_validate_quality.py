@@ -194,7 +194,7 @@ def test_a_missing_body_is_told() -> None:
 )
 def test_pointers_to_nothing_are_found(pointer: str, target: str) -> None:
     assert lint(f"{COMPLETE}\nSee {pointer}. And {pointer}.\n") == [
-        Note("reference-dangling", "warning", f"{target} is not in the package.", line=39)
+        Note("reference-dangling", "warning", f"{target} does not exist in the skill.", line=39)
     ]
 
 

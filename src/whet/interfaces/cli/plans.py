@@ -184,8 +184,11 @@ def _ask_agreement(plan: Plan, verb: str, override: str, context: Context) -> st
                 for title, text in (("Your edits", found.yours), ("The source's changes", found.source)):
                     unfolded.line(unfolded.paint(f"{title} to {clean(found.name)}:", "bold"))
                     paint_diff(unfolded, text)
-                what = "The update changes" if found.result else "The update changes nothing in"
-                unfolded.line(unfolded.paint(f"{what} {clean(found.name)}{':' if found.result else '.'}", "bold"))
+                if found.result:
+                    unfolded.line(unfolded.paint(f"The update changes {clean(found.name)}:", "bold"))
+                else:
+                    kept = f"The update keeps your files of {found.name} as they are. The lock records the source's"
+                    unfolded.paragraph(f"{kept} new content, so that this conflict does not come back.")
             paint_diff(unfolded, found.result)
         return unfolded.text()
 

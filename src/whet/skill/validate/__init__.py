@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.skill.finder import MAIN_FILES
 from whet.skill.frontmatter import read_document
+from whet.skill.paths import SUPPORT_DIRECTORIES
 from whet.skill.template import may_be_draft
 from whet.skill.validate import spec
 from whet.skill.validate.input import PROFILES, Profile, ValidationInput
@@ -51,7 +52,16 @@ def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note,
         from whet.skill.validate.quality import check_leftovers
 
         findings.extend(check_leftovers(document))
+    if profile == "spec" and package.files and names_files(document.body):
+        from whet.skill.validate.quality import check_named_files
+
+        findings.extend(check_named_files(document.body, document.body_line, package.files))
     return tuple(findings)
+
+
+def names_files(body: str) -> bool:
+    """May instructions name a file of the skill?"""
+    return any(f"{directory}/" in body for directory in SUPPORT_DIRECTORIES)
 
 
 def has_leftovers(document: Document) -> bool:

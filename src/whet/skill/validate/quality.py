@@ -21,7 +21,7 @@ from whet.skill.template import PHRASES, may_be_draft
 from whet.skill.validate.fixable import written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from whet.notes import Severity
     from whet.skill.frontmatter import Document
@@ -322,7 +322,16 @@ def _steps(section: Section) -> Iterator[tuple[Row, ...]]:
 _LINK = re.compile(r"\]\([ \t]*<?([^)\s>]+)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#~\\]|.*[{}<>$*|]")
 _FILE = re.compile(rf"(?:^|[\s\"'=(]|\./|\}}/)((?:{'|'.join(SUPPORT_DIRECTORIES)})/[\w.-][\w./-]*+)(?![*<{{$\[])")
+_SUPPORT = tuple(f"{start}{directory}/" for directory in SUPPORT_DIRECTORIES for start in ("", "./"))
 _LIKE_A_PATH = re.compile(r".*/.*|.*\.[A-Za-z0-9]{1,8}")
+
+
+def check_named_files(body: str, line: int, files: Sequence[str]) -> Iterator[Note]:
+    """Files in the usual directories of a skill that the instructions name and that do not exist."""
+    prose = [row for row in rows_of(body, line) if not row.code]
+    for note in check_references(prose, tuple(files)):
+        if note.code == "reference-dangling" and note.message.startswith(_SUPPORT):
+            yield note
 
 
 def check_references(prose: list[Row], files: tuple[str, ...]) -> Iterator[Note]:
@@ -337,7 +346,7 @@ def check_references(prose: list[Row], files: tuple[str, ...]) -> Iterator[Note]
             path = posixpath.normpath(target)
             if path not in known and path not in seen:
                 seen.add(path)
-                message = f"{target} is not in the package."
+                message = f"{target} does not exist in the skill."
                 yield Note("reference-dangling", "warning", message, line=row.line)
     nested = [file for file in files if file.startswith("references/") and file.count("/") > 1]
     if nested:

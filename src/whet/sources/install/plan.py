@@ -281,7 +281,7 @@ def file_changes(before: Mapping[str, object] | None, after: Mapping[str, object
 
 _MERGED: dict[Prefer, str] = {
     "": "Your edits are kept.",
-    "ours": "Your edits are kept, also where the source changed the same lines.",
+    "ours": "Your edits are kept, even where the source changed the same lines.",
     "theirs": "Your edits are kept, except where the source changed the same lines.",
 }
 

@@ -20,6 +20,8 @@ from whet.values import as_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whet.api import Library
     from whet.api.guard import AuditProof
     from whet.authoring.results import Changes, Proof
@@ -82,7 +84,8 @@ def configure_doctor(parser: Parser) -> None:
     parser.option(
         "--fix",
         "--repair",
-        text="Repair what is safe to repair, then report. Exits with 1 if an error is left, with 4 if a repair fails.",
+        text="Repair what is safe to repair, fix skills as `whet skill validate --fix` does, link them as `whet sync` "
+        "does, then report. Exits with 1 if an error is left, with 4 if a repair fails.",
     )
     parser.option("--check", text="Exit with 1 if the report has an error.")
 
@@ -111,6 +114,9 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
     with progress(context, options):
         repaired = library.repair() if options.repair else None
         found = (*library.doctor(), *examine_machine(library))
+        if repaired and (done := _follow_hints(library, found)):
+            repaired = repaired._replace(done=(*repaired.done, *done))
+            found = (*library.doctor(), *examine_machine(library))
     errors = [note for note in found if note.severity == "error"]
     state = library.workspace.place.state
     unmended = repaired and (repaired.failed or any(note.path.startswith(state) for note in errors))
@@ -124,13 +130,35 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
     return Answer(Diagnosis(tuple(worst_first(found)), repaired, proofs), render_doctor, code)
 
 
+def _follow_hints(library: Library, found: Sequence[Note]) -> tuple[str, ...]:
+    """Do what hints of the report name as the remedy and what can be undone: a sentence about each repair."""
+    from whet.authoring.journal import short_run
+
+    done: list[str] = []
+    changes: list[Changes] = []
+    paths = dict.fromkeys(note.path for note in found if "`whet skill validate " in note.hint)
+    run = f"r{os.urandom(8).hex()}"
+    for path in paths:
+        with suppress(WhetError):
+            fixed = _repair(library, path, "spec", None, run, changes)
+            done += [f"Fixed {fixed.skill or path}: {_describe_fix(note)} [{note.code}]" for note in fixed.fixed or ()]
+    if any(changed.entries for changed in changes):
+        done.append(f"`whet undo {short_run(run)}` undoes these fixes.")
+    if any(note.code == "client-elsewhere" for note in found):
+        steps = library.sources.sync(library.sources.plan_sync()).steps
+        if linked := [one.step for one in steps if one.outcome == "done"]:
+            clients = ", ".join(dict.fromkeys(step.client for step in linked))
+            done.append(f"Linked {plural(len(linked), 'skill')} to {clients}; `whet sync --undo` removes the links.")
+    return tuple(done)
+
+
 def render_doctor(diagnosis: Diagnosis, screen: Screen, options: Namespace) -> None:
     if done := diagnosis.repaired:
         screen.say(*done.done)
         screen.say(*(f"Lost: {sentence.removeprefix('Lost: ')}" for sentence in done.lost))
         screen.say(*(f"Failed: {sentence}" for sentence in done.failed))
         if not any(done):
-            screen.say("Whet's own files need no repair. For everything below, the hint names the command that helps.")
+            screen.say("Nothing needs a repair that Whet can make. For what is listed below, follow the hint.")
     by_severity: dict[str, list[Note]] = {}
     for note in diagnosis.report:
         by_severity.setdefault(note.severity, []).append(note)
@@ -378,10 +406,14 @@ def render_fixed(fixed: Fixed, screen: Screen, options: Namespace) -> None:
 
 def _tell_fixed(finding: Note, result: Checked, screen: Screen) -> str:
     """What was done about a finding; the finding itself where that says nothing."""
-    verb, _, rest = finding.fix.partition(" ")
-    done = f"{_DONE.get(verb, verb)} {rest}" if rest else finding.message
     line = f", line {finding.line}" if finding.line else ""
-    return f"Fixed {result.skill or screen.place(result.path)}{line}: {done} [{finding.code}]"
+    return f"Fixed {result.skill or screen.place(result.path)}{line}: {_describe_fix(finding)} [{finding.code}]"
+
+
+def _describe_fix(finding: Note) -> str:
+    """What was done about a finding; the finding itself where that says nothing."""
+    verb, _, rest = finding.fix.partition(" ")
+    return f"{_DONE.get(verb, verb)} {rest}" if rest else finding.message
 
 
 _DONE = {

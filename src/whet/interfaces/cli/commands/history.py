@@ -35,7 +35,9 @@ def configure_history(parser: Parser) -> None:
     parser.example("whet history pdf", "the changes of one skill")
     parser.example("whet history diff pdf", "what the last one changed")
     parser.details = (
-        "The newest change comes first; with --json, the oldest. A removed skill keeps its history.\n\n"
+        "The newest change comes first; with --json, the oldest. A removed skill keeps its history. Links and copies "
+        "that `whet sync` makes for clients change no skill, so they are not listed here: `whet sync --list` shows "
+        "them, and `whet sync --undo` removes them.\n\n"
         "STATE numbers the recorded contents of one skill, for `whet undo NAME --to` and `whet history diff`. It is "
         "not the skill's version, which the author writes into SKILL.md and `whet show` prints.\n\n"
         "In a pipe, each line has number, time, actor, action, skill (with NAME: state) and reason, separated by "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from whet.authoring.journal import short_run
-from whet.errors import WhetError
+from whet.errors import NotFoundError, WhetError
 from whet.interfaces.cli.arguments import (
     age_option,
     chosen_skills,
@@ -24,7 +25,7 @@ from whet.interfaces.cli.text import clean, name_revision, plural, short_revisio
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from whet.api import Library
     from whet.api.sources import SkillSources
@@ -71,13 +72,18 @@ def run_install(context: Context, options: Namespace) -> Answer:
         if not options.sources:
             restored = sources.plan_restore(here=options.here, force=options.force, frozen=options.frozen)
             return _compare(restored) if options.frozen and options.dry_run else restored
-        found = sources.plan_install(
-            *options.sources,
-            skills=chosen_skills(options),
-            every=options.all,
-            here=options.here,
-            min_age=options.min_age,
-        )
+        try:
+            found = sources.plan_install(
+                *options.sources,
+                skills=chosen_skills(options),
+                every=options.all,
+                here=options.here,
+                min_age=options.min_age,
+            )
+        except NotFoundError as error:
+            if error.code == "name-not-found":
+                _suggest_own(error, context.library, options.sources)
+            raise
         decided = options.yes or options.override or options.dry_run or asks(options)
         return found if decided else hold_unanswered(found)
 
@@ -92,6 +98,15 @@ def run_install(context: Context, options: Namespace) -> Answer:
     answer = run_plan(context, options, plan, "Install" if options.sources else "Restore", empty)
     new = options.sources and not (answer.code or options.dry_run or options.here)
     return hint_clients(answer, context, answer.value.applied.installed) if new else answer
+
+
+def _suggest_own(error: NotFoundError, library: Library, words: Sequence[str]) -> None:
+    """Say which of the person's own skills a name that no source has may mean."""
+    from whet.skill.names import closest
+
+    own = [card.name for card in library.catalogue.cards]
+    if near := next((name for word in words for name in closest(word, own, 1)), ""):
+        error.hint = f"You already have {near}: `whet show {quote(near)}` shows it. {error.hint}"
 
 
 def configure_ci(parser: Parser) -> None:
