@@ -145,6 +145,6 @@ def _text(lines: list[str], machine: Machine) -> str:
     """The screen, with what differs from run to run made equal, in as many columns."""
     text = "\n".join([*lines, ""]).replace(str(machine.home), "~")
     text = re.sub(r"(?s)  Programs of skills run [^]]*\[sandbox\]", "  (the sandbox of this machine) [sandbox]", text)
-    text = re.sub(r"(?s)Cursor will start Whet from the clone .*?that\s`whet`\.\n", "", text)
+    text = re.sub(r"(?s)Cursor will run Whet from the clone .*?that\s`whet`\.\n", "", text)
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-01-02 03:04", text)
     return re.sub(r"\b[0-9a-f]{10}\b", "0123456789", text)

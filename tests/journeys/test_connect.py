@@ -276,7 +276,7 @@ def test_what_hooks_do_and_how_the_client_finds_your_skills_is_said(
     whet("connect", "claude-code", "--undo", "--yes")
     whet("new", "notes", "--description", "Write notes. Use when asked for notes.", "--body", "Write.")
     done = whet("connect", "claude-code", "--yes")
-    assert "The hooks offer fitting skills with each message" in done.stdout and linking in done.stderr
+    assert "The hooks suggest skills that fit each message" in done.stdout and linking in done.stderr
     without = whet("connect", "claude-code", "--no-hooks", "--yes")
     assert "The hooks offer" not in without.stdout
     whet("sync")

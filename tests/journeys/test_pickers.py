@@ -233,7 +233,7 @@ def test_connect_offers_the_clients_and_shows_the_change_when_asked(machine: Mac
         title, first, *_ = terminal.now()
         assert (title, first.split()) == (
             "Connect which client?",
-            [">", "Cursor", "found", "here", "~/.cursor/mcp.json"],
+            [">", "Cursor", "installed", "~/.cursor/mcp.json"],
         )
         terminal.press(ENTER).until("Connect Cursor? [Y/n, d shows the difference] ").types("d").until('"whet"')
         code, lines = terminal.until("shows the difference] ").types("n").end()
@@ -309,7 +309,10 @@ def test_new_alone_asks_for_the_name_and_the_description(machine: Machine) -> No
             "Name of the skill: Release Notes",
             "A name has lowercase letters, digits and single hyphens.",
             "Name of the skill [release-notes]:",
-            "What does it do, and when is it used? (Enter to fill it in later) Writes the notes. Use it to release.",
+            (
+                "What does it do, and when should it be used? (Enter: write this later) "
+                "Writes the notes. Use it to release."
+            ),
             "~/.agents/skills/release-notes/SKILL.md",
             "release-notes is a draft: fill in each TODO with `whet edit release-notes`.",
         ],

@@ -384,7 +384,7 @@ def test_notes_say_what_stands_in_the_way(world: World, monkeypatch: pytest.Monk
     assert "may be removed" in world.plan("cursor", passing, hooks=False).notes[0]
     monkeypatch.setenv("PATH", "")
     assert world.plan("cursor", PROGRAM._replace(clone="/src/whet"), hooks=False).notes[0] == (
-        "Cursor will start Whet from the clone /src/whet; that fails once you move or delete it. `uv tool install "
+        "Cursor will run Whet from the clone /src/whet, which fails if you move or delete it. `uv tool install "
         "'/src/whet[mcp,models]'` installs a separate copy; then connect with that `whet`."
     )
     bare = PROGRAM._replace(serves=False)
@@ -392,7 +392,8 @@ def test_notes_say_what_stands_in_the_way(world: World, monkeypatch: pytest.Monk
         f"The MCP server needs the extra `mcp`. Install it with `{how_to_install('mcp')}`.",
     )
     elsewhere = world._replace(place=world.place._replace(env={"WHET_HOME": "/state"}))
-    assert elsewhere.plan("cursor", hooks=False).notes == ("WHET_HOME is set here; start Cursor with the same value.",)
+    shell = "WHET_HOME is set in this shell; start Cursor with the same value."
+    assert elsewhere.plan("cursor", hooks=False).notes == (shell,)
 
 
 def test_the_answer_is_as_it_is_now_until_it_is_applied(world: World) -> None:

@@ -366,11 +366,11 @@ def _notes(
         notes.append(f"{program.words[0]} is temporary and may be removed; install Whet permanently.")
     if not here and program.clone:
         notes.append(
-            f"{client.title} will start Whet from the clone {program.clone}; that fails once you move or delete it. "
+            f"{client.title} will run Whet from the clone {program.clone}, which fails if you move or delete it. "
             f"`{how_to_keep(program.clone)}` installs a separate copy; then connect with that `whet`."
         )
     if not here and place.env.get("WHET_HOME"):
-        notes.append(f"WHET_HOME is set here; start {client.title} with the same value.")
+        notes.append(f"WHET_HOME is set in this shell; start {client.title} with the same value.")
     if hooks:
         notes.extend(_obstacles(client, place))
     return notes

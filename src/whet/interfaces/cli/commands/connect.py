@@ -46,8 +46,8 @@ _CONTRARY = (
 )
 """Options that say opposite things, or of which one means nothing beside the other."""
 _HOOKS = (
-    "The hooks offer fitting skills with each message, count which skills are used, and note where the transcript is "
-    "so that Whet can learn from difficult sessions. They do not store what you or the model write."
+    "The hooks suggest skills that fit each message, count which skills are used, and record where the transcript is, "
+    "so that Whet can learn from difficult sessions. They store nothing that you or the model write."
 )
 
 
@@ -59,7 +59,7 @@ def configure_connect(parser: Parser) -> None:
     parser.example("whet disconnect claude-code", "undo it")
     parser.details = (
         "Whet adds its MCP server to the client's configuration. If the client has hooks, Whet also adds hooks, which "
-        "offer fitting skills at each prompt and record which skills are used. Whet shows the change first and leaves "
+        "suggest skills that fit each prompt and record which skills are used. Whet shows the change first and leaves "
         "everything else in the file as it is. It keeps the old file in connections/ in its state directory, for "
         "--undo.\n\n"
         "On a terminal, Whet asks before it makes the change, and without CLIENT you choose from a list. In a pipe, "
@@ -226,7 +226,7 @@ def _choose_client(clients: Sequence[ClientStatus], options: Namespace, context:
     screen = screen_for(sys.stderr, context.env)
     clients = [one for one in clients if one.connected] if options.undo else clients
     clients = sorted(clients, key=lambda one: (not one.installed, one.connected))
-    words = ("connected" if one.connected else "found here" if one.installed else "not found here" for one in clients)
+    words = ("connected" if one.connected else "installed" if one.installed else "not installed" for one in clients)
     choices = [Choice((one.title, word, screen.place(one.path))) for one, word in zip(clients, words, strict=True)]
     at = pick_one(f"{'Disconnect' if options.undo else 'Connect'} which client?", choices, context.env)
     options.client = connection_named(clients[at].client)

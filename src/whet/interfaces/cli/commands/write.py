@@ -127,7 +127,7 @@ def _ask_what(options: Namespace) -> None:
             proposed = slug(said)
             sys.stderr.write("A name has lowercase letters, digits and single hyphens.\n")
     if options.description is None:
-        options.description = ask("What does it do, and when is it used? (Enter to fill it in later) ") or None
+        options.description = ask("What does it do, and when should it be used? (Enter: write this later) ") or None
 
 
 def _document(options: Namespace, body: str) -> Tree:
