@@ -134,6 +134,8 @@ def apply_plan(
     if worst and (code := _exit_code(worst)):
         hint = worst.hint or "Resolve the problems in the plan first."
         problem = Note(worst.code, "error", f"{worst.name}: {worst.reason}", hint)
+    elif broken := next((note for note in plan.notes if note.severity == "error"), None):  # asked for, and left out
+        code, problem = 1, broken._replace(message=f"{broken.skill} is left out: {broken.message}")
     if options.dry_run:
         applied = Applied(accept(plan) if override else plan)
     else:
@@ -301,7 +303,12 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
                 render_findings(step.findings, step.name, screen)
     if result.asked and steps and all(step.state in _DECIDED for step in steps):
         screen.say("Nothing was changed.")
-    screen.say(*(note.message for note in result.plan.notes if not (result.asked and note.code == _LOOKALIKE)))
+    for note in result.plan.notes:
+        if note.severity == "error":
+            screen.say(f"{note.skill} is left out: {note.message}")
+            screen.hint(*filter(None, [note.hint]))
+        elif not (result.asked and note.code == _LOOKALIKE):
+            screen.say(note.message)
     screen.say(*result.applied.warnings)
     if getattr(options, "sources", ()) and not (result.asked or result.dry_run or options.yes):
         allowed = (step.judgement.decision for step in result.plan.ready if step.action == "install" and step.judgement)

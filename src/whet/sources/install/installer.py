@@ -34,7 +34,7 @@ from whet.sources.lock.file import lock_file, opened_source
 from whet.sources.lock.foreign import without_record
 from whet.sources.lock.installs import directory_of, relative_path
 from whet.sources.model import open_source
-from whet.sources.packages import choose
+from whet.sources.packages import choose, refusal
 from whet.sources.refs.parse import file_path, read_ref, ref_text, ref_trust, show_source, shown
 from whet.store.concurrency import together
 from whet.values import Json, answer_json, as_json, fields_json
@@ -475,12 +475,24 @@ class Installer:
         try:
             listing = source.inspect(wanted.names)
             chosen = check_range(wanted.ref, choose(listing, wanted.names, all=wanted.every))
-            packages = [self.check_package(checked(package)) for package in source.fetch(chosen)]
+            fetched = list(source.fetch(chosen))
         finally:
             source.close()
-        return packages, [*wanted.notes, *(listing.notes if wanted.every else remarks(listing, chosen))]
+        told = [*wanted.notes, *(listing.notes if wanted.every else remarks(listing, chosen))]
+        packages: list[Fetched] = []
+        for at, package in enumerate(fetched, 1):
+            try:
+                packages.append(self.check_package(checked(package)))
+            except InvalidError as error:
+                only = at == len(fetched) and not packages
+                if not wanted.every or error.code not in _NO_SKILLS or only:
+                    raise
+                told.append(refusal(error, package.offer.name, package.offer.ref.path))
+        return packages, told
 
 
+_NO_SKILLS = ("not-a-skill", "bad-name")
+"""Codes of what is left out, and told, when everything that a source has is wanted."""
 _TAMPERED = "Do not install it: it is not what its author signed. Tell them."
 
 
@@ -525,7 +537,7 @@ def checked(package: Fetched) -> Fetched:
     except (InvalidError, UsageError) as error:
         raise InvalidError("not-a-skill", f"{offer.name}: {error.message}", hint="Use another source.") from error
     hint = "Use another source."
-    if is_local(offer.ref):
+    if offer.ref.kind == "path":
         place = os.path.join(offer.ref.location, offer.ref.path).rstrip(os.sep)
         hint = f"`whet skill validate {place}` shows what is wrong."
     if document.step == "none":
