@@ -195,12 +195,15 @@ except WhetError as error:
 
 
 def test_a_project_may_only_narrow(tmp_path: Path) -> None:
-    (tmp_path / ".whet.toml").write_text('disabled = ["deploy"]\nexternal = ["/etc"]\nprecedence = ["project"]\n')
+    (tmp_path / ".whet.toml").write_text(
+        'disabled = ["deploy"]\nexternal = ["/etc"]\nprecedence = ["project"]\nodd = 1\n'
+    )
     settings, notes = read_project_settings(str(tmp_path), home=HOME)
     assert settings == Settings(disabled=("deploy",), learn="")
     assert [(note.code, note.message) for note in notes] == [
-        ("unknown-setting", "external is not a setting."),
-        ("unknown-setting", "precedence is not a setting."),
+        ("unknown-setting", "external is ignored: a project cannot set it."),
+        ("unknown-setting", "precedence is ignored: a project cannot set it."),
+        ("unknown-setting", "odd is not a setting."),
     ]
 
 

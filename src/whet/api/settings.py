@@ -10,7 +10,7 @@ from whet.authoring.commits import Commit
 from whet.authoring.writer import USER
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.repository import find_remotes, find_repository, is_same
-from whet.library.settings import LISTING, PROJECT_FILE, SETTINGS, Settings, config_path
+from whet.library.settings import LISTING, PROJECT_FILE, SETTINGS, Settings, config_path, read_project_settings
 from whet.library.state import Trusted
 from whet.library.visibility import PERSON
 from whet.notes import read_replacement
@@ -281,6 +281,7 @@ class SkillSettings:
         if not _has_skills(there, repository):
             raise UsageError("no-project", f"{repository.root} is not a repository and has no skills.", hint=_GO_THERE)
         self._check_allowed(repository)
+        read_project_settings(repository.root, home=there.place.home)  # one that cannot be read is not trusted
         gate = self._workspace.gate
         found = review_project(gate, there.snapshot())  # before anything is loaded
         remember(gate, self._decisions, found, "trust", "user")

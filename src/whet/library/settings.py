@@ -460,9 +460,9 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
             continue
         if name not in settings:
             known = ", ".join(sorted(settings))
-            notes.append(
-                Note("unknown-setting", "warning", f"{name} is not a setting.", f"Settings: {known}.", path=path)
-            )
+            yours = any(setting.name == name for setting in SETTINGS)
+            message = f"{name} is ignored: a project cannot set it." if yours else f"{name} is not a setting."
+            notes.append(Note("unknown-setting", "warning", message, f"Settings: {known}.", path=path))
             continue
         kept = [word for word in raw if word != _RETIRED_WORDS.get(name)] if isinstance(raw, list) else raw
         value = _value(settings[name].kind, kept, home, os.path.dirname(path))
