@@ -335,3 +335,41 @@ def test_a_web_directory_is_rid_of_what_its_index_names_no_more(machine: Machine
     (old,) = pruned.removed
     assert old.startswith(".well-known/agent-skills/pdf/")
     assert not (site / old).exists()
+
+
+def test_all_skills_of_a_source_but_those_that_are_none(machine: Machine) -> None:
+    for name in ("one", "two"):
+        machine.skill(name)
+    for name in ("bare", "late"):
+        machine.skill(name).joinpath("SKILL.md").write_text("No frontmatter.\n")
+    sources = machine.open().sources
+    applied = sources.install(str(machine.shelf), every=True)
+    hint = f"`whet skill validate {machine.shelf}/{{}}` shows what is wrong."
+    message = "The SKILL.md of {} has no readable frontmatter."
+    assert applied.installed == ("one", "two")
+    assert [(note.code, note.severity, note.skill, note.message, note.hint) for note in applied.plan.notes] == [
+        ("not-a-skill", "error", name, message.format(name), hint.format(name)) for name in ("bare", "late")
+    ]
+    for name in ("one", "two"):
+        shutil.rmtree(machine.shelf / name)
+    with pytest.raises(WhetError, match="of late has no readable frontmatter"):
+        sources.install(str(machine.shelf), every=True)
+
+
+@pytest.mark.parametrize("value", [None, 5, b"one", ["one"], True])
+def test_what_is_no_text_is_no_name_and_no_source(machine: Machine, value: Any) -> None:
+    library = machine.open()
+    kind = type(value).__name__
+    for call in (library.read, library.card, library.sources.why):
+        with pytest.raises(WhetError) as caught:
+            call(value)
+        assert (caught.value.code, caught.value.message) == (
+            "bad-name",
+            f"A name is text; {value!r} is of type {kind}.",
+        )
+    with pytest.raises(WhetError) as caught:
+        library.sources.install(value)
+    assert (caught.value.code, caught.value.message) == (
+        "bad-source",
+        f"A source is text; {value!r} is of type {kind}.",
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whet.errors import UsageError
+from whet.errors import UsageError, not_text
 from whet.records import NamedTuple
 
 TYPE_CHECKING = False
@@ -57,8 +57,7 @@ def checked(message: Any) -> str:
     """The message. Raises UsageError for what is no text, or has no words."""
     hint = "Pass the user's words."
     if not isinstance(message, str):
-        kind = type(message).__name__
-        raise UsageError("bad-message", f"A message is text; {message!r:.80} is of type {kind}.", hint=hint)
+        raise not_text("bad-message", "A message", message, hint=hint)
     if not message.strip():
         raise UsageError("message-empty", "The message is empty.", hint=hint)
     return message

@@ -6,6 +6,7 @@ hidden before anything is written.
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -39,7 +40,7 @@ class Recorder:
         self._into = Collector(client, note=self._append if path else None)
         self._into.session, self._into.project = session, project
         self._clock = clock
-        self._path = path
+        self._path = os.fspath(path)  # a number would be the file that is open under it
         if path:
             made = self._into.transcript()
             header = {MARK: _VERSION, "client": made.client, "session": made.session, "project": made.project}
