@@ -198,3 +198,15 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 4096)
     except OSError:
         return b""
+
+
+def test_an_editor_that_removes_the_text_leaves_nothing_to_come_back_to(
+    thing: Path, tmp_path: Path, editor: Callable[..., None], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    editor("path.rename(path.with_name('SKILL.md~'))")
+    before = (thing / "SKILL.md").read_bytes()
+    run = whet("edit", "thing", "--json")
+    refused = answer(run)
+    assert (run.returncode, refused["hint"]) == (4, "Check the path and the disk, then try again.")
+    assert "kept" not in refused
+    assert ([Path(path).name for path in left(tmp_path)], (thing / "SKILL.md").read_bytes()) == (["SKILL.md~"], before)

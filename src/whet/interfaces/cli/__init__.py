@@ -7,6 +7,8 @@ import sys
 
 _TERMINATED = 143
 """What a shell reports of a program that was asked to end."""
+_INTERRUPTED = 130
+"""What it reports of one that was interrupted from the keyboard."""
 _COLLECT_AFTER = (1_000_000, 50, 10)
 """Objects made before Python looks for cycles: the usual 700 would go through all modules and skills again and again
 while they are loaded."""
@@ -19,16 +21,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None) -> int:
     """Run one command and return its exit code; `argv` is without the program's name."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    text = ""
-    if arguments in (["--version"], ["version"]):
-        from whet import __version__
-
-        text = f"whet {__version__}\n"
-    elif not arguments or arguments in (["--help"], ["-h"], ["help"]):
-        from whet.interfaces.cli.verbs import front_screen
-
-        text = front_screen()
-    if text:
+    if text := _ready_text(arguments):
         try:
             sys.stdout.write(text)
             sys.stdout.flush()
@@ -52,7 +45,11 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
         streams = open_streams(arguments, environ)
         if streams is not None and not streams.wait():
             return 0
-    from whet.interfaces.cli.run import run
+    try:
+        from whet.interfaces.cli.run import run
+    except KeyboardInterrupt:  # from here on, `run` answers it
+        sys.stderr.write("error: Interrupted.\n")
+        return _INTERRUPTED
 
     if argv is not None:
         return run(arguments, env)
@@ -70,3 +67,16 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
     code = run(arguments, env, streams)
     gc.freeze()  # what ends with the process need not be searched for cycles once more
     return _TERMINATED if asked else code
+
+
+def _ready_text(arguments: list[str]) -> str:
+    """What is printed as it is: the version, or the front screen; "" for every other command."""
+    if arguments in (["--version"], ["version"]):
+        from whet import __version__
+
+        return f"whet {__version__}\n"
+    if not arguments or arguments in (["--help"], ["-h"], ["help"]):
+        from whet.interfaces.cli.verbs import front_screen
+
+        return front_screen()
+    return ""

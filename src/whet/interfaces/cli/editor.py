@@ -162,6 +162,8 @@ def _keep_and_raise(error: WhetError, name: str, path: str, original: SkillText)
     changed = True
     with suppress(WhetError):  # what cannot be read is kept
         changed = _read(path) != original.data
+    if not os.path.lexists(path):  # the editor removed it; what it left beside it stays
+        raise error
     if not changed:
         _remove(path)
         raise error
