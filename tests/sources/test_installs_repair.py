@@ -166,6 +166,37 @@ def test_a_damaged_state_database_is_said_and_repaired(machine: Machine) -> None
     assert set(machine.locked()) == {"skills/pdf", "skills/xlsx"}
 
 
+def test_a_lock_that_was_sound_when_the_state_was_repaired_is_rebuilt_from_it(machine: Machine) -> None:
+    machine.install("pdf", "xlsx")
+    before = machine.locked()
+    machine.close()
+    with open(machine.database.path, "wb") as file:
+        file.write(b"junk" * 4000)
+    repair_state(machine.state)
+    assert machine.journal.repair().lost == ()
+    assert machine.installs.known(machine.lock) == {}
+    assert repair(machine.installs, machine.root) == Repaired()
+    assert machine.installs.known(machine.lock) == before
+    assert not machine.installs.was_installed(machine.root, before["skills/xlsx"]), "a lock alone proves nothing"
+    repaired, kept = damaged(machine, "!")
+    assert (repaired.done[-1], repaired.lost, kept) == (f"Rebuilt {machine.lock} with 2 entries.", (), "!")
+    assert machine.locked() == before
+    machine.check_whole()
+
+
+def test_what_git_changed_in_a_lock_is_remembered_by_a_repair(machine: Machine) -> None:
+    machine.install("pdf")
+    pulled = machine.locked()["skills/pdf"]._replace(source="git:https://example.com/other", revision="c" * 40)
+    with open(machine.lock, "w") as file:
+        file.write(dump(Lock((pulled,))))
+    assert repair(machine.installs, machine.root) == Repaired()
+    assert machine.installs.known(machine.lock) == {"skills/pdf": pulled}
+    assert not machine.installs.was_installed(machine.root, pulled)
+    os.remove(machine.lock)
+    assert repair(machine.installs, machine.root) == Repaired((f"Rebuilt {machine.lock} with 1 entry.",))
+    assert machine.locked() == {"skills/pdf": pulled}
+
+
 def test_an_unreadable_record_is_said(machine: Machine) -> None:
     machine.install("pdf")
     with machine.database.write() as connection:

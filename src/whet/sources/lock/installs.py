@@ -39,6 +39,7 @@ from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from sqlite3 import Connection
 
     from whet.authoring.commits import Committed
     from whet.authoring.journal import Entry, Journal
@@ -189,21 +190,16 @@ class Installs:
         """Remember what a lock is to say, and that it has to be rendered; the numbers of the rows."""
         last = self._journal.entries(last=1)
         now = last[-1].id if last else 0
-        said: list[tuple[str, int, Installed | None]] = []
+        said: list[Row] = []
         for path, entry in change.new.items():
             number = made.get(os.path.realpath(directory_of(change.file, path)))
             if path in change.found:
-                said.append((path, number - 1 if number else now, change.found[path]))
-            said.append((path, number or now, entry))
-        rows: list[int] = []
-        query = "INSERT INTO installs (time, lock, path, journal, entry, digest) VALUES (?, ?, ?, ?, ?, ?)"
+                said.append(Row(path, number - 1 if number else now, change.found[path]))
+            said.append(Row(path, number or now, entry))
         if not os.path.lexists(change.file):
-            said.append((_MADE, now, None))
+            said.append(Row(_MADE, now, None))
         with self._database.write() as connection:
-            for path, number, entry in said:
-                text = json.dumps(locks.entry_json(entry), sort_keys=True) if entry else None
-                row = (self.clock(), plain(change.file), path, number, text, entry.digest if entry else "")
-                rows.append(int(connection.execute(query, row).lastrowid or 0))
+            rows = [self._add(connection, change.file, row) for row in said]
             self._intents.begin(LOCK, change._replace(found={}).to_json(), change.id)
         return rows
 
@@ -217,6 +213,26 @@ class Installs:
         """What a lock says of these skills that nobody has heard of yet."""
         said = {row.path: row.entry for row in self._rows(file)}
         return {entry.path: entry for entry in entries if entry.path in new and said.get(entry.path) != entry}
+
+    def remember(self, file: str) -> None:
+        """Take in what a lock says that nobody has heard of yet, for whoever is alone.
+
+        It counts from the last known row of its skill on, so that it never stands for an install (`was_installed`).
+        """
+        entries = locks.read(file).entries
+        found = self._found(file, entries, {entry.path: entry for entry in entries})
+        if found:
+            since = {row.path: row.journal for row in self._rows(file)}
+            with self._database.write() as connection:
+                for path, entry in found.items():
+                    self._add(connection, file, Row(path, since.get(path, 0), entry))
+
+    def _add(self, connection: Connection, file: str, row: Row) -> int:
+        """Write a row; its number."""
+        text = json.dumps(locks.entry_json(row.entry), sort_keys=True) if row.entry else None
+        query = "INSERT INTO installs (time, lock, path, journal, entry, digest) VALUES (?, ?, ?, ?, ?, ?)"
+        values = (self.clock(), plain(file), row.path, row.journal, text, row.entry.digest if row.entry else "")
+        return int(connection.execute(query, values).lastrowid or 0)
 
     def was_installed(self, root: str, entry: Installed) -> bool:
         """Did a user of this machine install the skill from the source that the lock names? A lock can be pulled.

@@ -98,7 +98,7 @@ def _is_there(file: str, entry: Installed) -> bool:
 
 
 def repair(installs: Installs, root: str) -> Repaired:
-    """Settle what is pending; rebuild a lock that is damaged or gone."""
+    """Settle what is pending, rebuild a lock that is damaged or gone, and remember what it says."""
     file = lock_file(root)
     with installs.alone(file):
         try:
@@ -120,7 +120,9 @@ def _repaired(installs: Installs, file: str) -> Repaired:
         repaired = _rebuilt(installs, file, error.message)
     else:
         repaired = Repaired() if os.path.lexists(file) else _rebuilt(installs, file, "")
-    return Repaired((*repaired.done, *installs.settle_alone(file)), repaired.lost)
+    settled = installs.settle_alone(file)
+    installs.remember(file)  # the state may have been damaged before, and the lock may be the next
+    return Repaired((*repaired.done, *settled), repaired.lost)
 
 
 def _rebuilt(installs: Installs, file: str, problem: str) -> Repaired:
