@@ -291,7 +291,7 @@ def updated(team: Team, second: str) -> None:
         machine,
         deploy,
         kept(team, "held", "notes", reason=held, code="pinned"),
-        kept(team, "nothing", "pdf", reason="Up to date."),
+        {**kept(team, "ready", "pdf", reason="Up to date. The lock records its new revision."), "revision": second},
         clashing(team, "review", second, REVIEW),
         clashing(team, "triage", second, TRIAGE),
     )
@@ -302,8 +302,9 @@ def updated(team: Team, second: str) -> None:
     assert machine.ask("update", code=1) == {**expected, "success": False, **failure}
     assert {name: machine.text(name) for name in BODIES} == {**before, "deploy": merged["SKILL.md"]}
     now = machine.locked()
+    moved = {**locked, "skills/pdf": {**locked["skills/pdf"], "revision": second}}
     assert {path: entry for path, entry in now.items() if path != "skills/deploy"} == {
-        path: entry for path, entry in locked.items() if path != "skills/deploy"
+        path: entry for path, entry in moved.items() if path != "skills/deploy"
     }
     assert (now["skills/deploy"]["revision"], now["skills/deploy"]["digest"]) == (
         second,
@@ -328,7 +329,7 @@ def decided(team: Team, second: str) -> None:
     code, out, _ = machine.says("update", "review", "--prefer", "mine")
     assert (code, out) == (
         0,
-        f"Merged review, revision {revisions}  safe\n  Your edits are kept, also {SAME_LINES}\n",
+        f"Merged review, revision {revisions}  safe\n  Your edits are kept, even {SAME_LINES}\n",
     )
     assert machine.text("review") == mine
     code, out, _ = machine.says("update", "triage", "--prefer", "theirs")

@@ -112,7 +112,7 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
                 " Do it.",
                 f"{question} y",
                 f"Updated notes, revision {head} -> {new}  safe",
-                "review: Up to date.",
+                "review: Up to date. The lock records its new revision.",
             ],
         )
     with Terminal(machine, "remove", "notes", "--yes") as terminal:

@@ -161,7 +161,10 @@ def test_published_to_a_repository_and_installed_from_there(alice: Machine, bob:
     put(alice, "review", BETTER)
     assert alice.says(*words)[1] == "unchanged notes 1.0.0  skills/notes\nupdated   review 1.1.0  skills/review\n"
     assert alice.says(*words)[2] == f"{remote.url} is already up to date.\n"
-    assert bob.says("update")[1] == ("notes: Up to date.\nUpdated review 1.0.0 -> 1.1.0  safe\n  changed SKILL.md\n")
+    assert bob.says("update")[1] == (
+        "notes: Up to date. The lock records its new revision.\n"
+        "Updated review 1.0.0 -> 1.1.0  safe\n  changed SKILL.md\n"
+    )
     assert contents(bob) == contents(alice)
 
 

@@ -285,6 +285,41 @@ def test_another_machine_restores_from_the_sources_at_their_revisions(world: Wor
     }
 
 
+def test_a_forced_push_of_the_same_content_loses_nothing(world: World) -> None:
+    files = {"deploy/SKILL.md": main("deploy"), "pdf/SKILL.md": main("pdf")}
+    repository = world.repository(files)
+    world.library().sources.install(repository.url, every=True)
+    wanted = state(world)
+
+    def forget() -> Library:
+        """Another machine, which has only the lock, and a server that has only what its branch leads to."""
+        repository.git("reflog", "expire", "--expire=now", "--all")
+        repository.git("gc", "-q", "--prune=now")
+        shutil.rmtree(world.root)
+        shutil.rmtree(world.state)
+        world.state.mkdir()
+        return world.library()
+
+    new = repository.commit({**files, "README.md": "New."}, orphan=True)
+    library = forget()
+    plan = library.sources.plan_restore(frozen=True)
+    assert told(plan) == {"deploy": ("restore", "ready", ""), "pdf": ("restore", "ready", "")}
+    library.sources.apply(plan)
+    assert state(world) == wanted, "the lock stays as it is"
+    before = world.locked()
+    library.sources.apply(library.sources.plan_update())
+    assert world.locked() == {path: entry._replace(revision=new) for path, entry in before.items()}
+    repository.commit({**files, "pdf/SKILL.md": main("pdf", NEWER)}, orphan=True)
+    plan = forget().sources.plan_restore()
+    assert told(plan) == {"deploy": ("restore", "ready", ""), "pdf": ("keep", "failed", "no-such-ref")}
+    (failed,) = (step for step in plan.steps if step.state == "failed")
+    source = f"git:{repository.url}#path=pdf"
+    assert (failed.reason, failed.hint) == (
+        f"{source} no longer has the revision {new[:12]}, and its content has changed.",
+        "To install what it has now, run `whet remove pdf`, then `whet install` with its address.",
+    )
+
+
 def test_a_source_that_has_something_else_now_restores_nothing(world: World) -> None:
     installed(world, "deploy", "pdf")
     shutil.rmtree(world.root)

@@ -39,7 +39,6 @@ _DONE = {
     "adopt": "Adopted",
     "restore": "Restored",
     "uninstall": "Removed",
-    "keep": "Kept",
 }
 _CODES = {"blocked": 3, "ask": 3, "conflict": 1}
 """State of a step -> the exit code of a command that could not do it."""
@@ -158,7 +157,8 @@ def _ask_agreement(plan: Plan, verb: str, override: str, context: Context) -> st
 
     Raises RefusedError for a no.
     """
-    doing = [step for step in plan.steps if step.state == "ready" or (override and step.overridable)]
+    ready = [step for step in plan.steps if step.state == "ready" or (override and step.overridable)]
+    doing = [step for step in ready if step.action != "keep"]  # what changes no skill needs no agreement
     waiting = [step for step in plan.steps if step.state == "ask"] if not override else []
     screen = screen_for(sys.stderr, context.env)
     for note in plan.notes:
@@ -286,9 +286,9 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
     told: set[str] = set()
     reviewed = any(step.state in ("ready", "ask") for step in steps)
     for step in steps:
-        if step.state == "ready":
+        if step.state == "ready" and step.action != "keep":
             _render_ready(step, screen, result)
-        elif step.state in ("nothing", "held"):
+        elif step.state in ("ready", "nothing", "held"):
             screen.paragraph(f"{step.name}: {step.reason}")
         else:
             if step.reason not in told:

@@ -26,7 +26,7 @@ from whet.notes import Note, Progress
 from whet.skill.names import key
 from whet.sources.git.failures import without_secrets
 from whet.sources.install.dependencies import add_needed
-from whet.sources.install.installer import ask
+from whet.sources.install.installer import Answer, ask
 from whet.sources.install.plan import DECIDED, TOO_YOUNG, Applied, Plan, Planner, Step, held, missing
 from whet.sources.lock.file import lock_file
 from whet.sources.refs.parse import read_ref, shown
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.journal import Entry
     from whet.library.card import Card
-    from whet.sources.install.installer import Answer, Installer, Wanted
+    from whet.sources.install.installer import Installer, Wanted
     from whet.sources.lock.file import Installed
     from whet.sources.merge import Prefer
     from whet.sources.model import Offer
@@ -129,8 +129,8 @@ def _keep_current(planner: Planner, answer: Answer) -> None:
     elif offer and (held := planner.installer.held_back(offer)):
         planner.keep(entry, f"Held back: {held}.", "held", TOO_YOUNG)
     else:
-        intact = planner.installer.is_intact(entry.path, entry)
-        planner.keep(entry, "Up to date." if intact else "Up to date; your edits are kept.")
+        moved = offer is not None and offer.ref.kind == "git"  # elsewhere a revision stays what it is
+        planner.stay(entry, entry._replace(revision=offer.revision) if offer and moved else entry)
 
 
 def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool = False, frozen: bool = False) -> Plan:
@@ -163,7 +163,7 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
                 asked.append(entry)
             else:
                 raise NotFoundError("no-source", f"{entry.name} has no source, and its content is not stored here.")
-    for answer in ask(installer, asked, lambda *_: True, recorded=True):
+    for answer in _ask_recorded(installer, asked):
         with planner.alone(answer.entry):
             if frozen and isinstance(answer.error, NotFoundError):
                 raise _not_in_source(answer.entry, answer.error)
@@ -175,6 +175,24 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
         _freeze(planner)
     planner.steps.sort(key=lambda step: step.path)
     return planner.plan()
+
+
+def _ask_recorded(installer: Installer, entries: Sequence[Installed]) -> Iterator[Answer]:
+    """What the sources had at the recorded revisions. Where one is gone, what they have now, if that is the same."""
+    answers = ask(installer, entries, lambda *_: True, recorded=True)
+    lost = [answer.entry for answer in answers if answer.error and answer.error.code == "no-such-ref"]
+    now = {answer.entry.path: answer for answer in ask(installer, lost, lambda *_: True)} if lost else {}
+    for answer in answers:
+        entry, later = answer.entry, now.get(answer.entry.path)
+        if later is None:
+            yield answer
+        elif later.package and digest(later.package.tree) == entry.digest:
+            yield later
+        else:
+            source = installer.show_source(entry)
+            message = f"{source} no longer has the revision {entry.revision[:12]}, and its content has changed."
+            hint = f"To install what it has now, run `whet remove {entry.name}`, then `whet install` with its address."
+            yield Answer(entry, error=NotFoundError("no-such-ref", message, hint=hint))
 
 
 def _not_in_source(entry: Installed, error: NotFoundError) -> NotFoundError:

@@ -495,7 +495,7 @@ class Planner:
         if local is None:
             self.steps.append(step._replace(state="conflict", reason=missing(entry), code="locked-missing"))
         elif remote == entry.digest:
-            self._same(step, entry, new)
+            self.stay(entry, new, step.notes)
         elif reason := self._too_young(package):
             self.keep(entry, f"Held back: {reason}", "held", TOO_YOUNG)
         elif now == entry.digest:
@@ -516,13 +516,16 @@ class Planner:
             Note("moved-in-source", "info", f"The source moved it from {was} to {is_}.", skill=entry.name, path=is_),
         )
 
-    def _same(self, step: Step, entry: Installed, new: Installed) -> None:
-        """The source has what it had. Where only its revision moved on, the lock may as well."""
-        reason = "Up to date." if step.before == entry.digest else "Up to date; your edits are kept."
+    def stay(self, entry: Installed, new: Installed, notes: tuple[Note, ...] = ()) -> None:
+        """The source has what it had. Where only its revision moved on, so does the lock: the old one may be gone."""
+        intact = self.installer.is_intact(entry.path, entry)
+        reason = "Up to date." if intact else "Up to date; your edits are kept."
         kept = new._replace(trust=entry.trust, verdict=entry.verdict, ruleset=entry.ruleset, updated=entry.updated)
         kept = kept._replace(merged=entry.merged)
-        state: State = "nothing" if kept == entry else "ready"
-        self.steps.append(step._replace(action="keep", state=state, reason=reason, entry=kept))
+        if kept.revision != entry.revision:
+            reason += " The lock records its new revision."
+        self.keep(entry, reason, "nothing" if kept == entry else "ready")
+        self.steps[-1] = self.steps[-1]._replace(entry=kept, notes=notes)
 
     def base(self, entry: Installed) -> Tree | None:
         """What was installed, if it is still kept."""
