@@ -14,6 +14,7 @@ import pytest
 from hub.issuer import issuing
 from hub.server import Served, serving, serving_directory
 from hub.world import STEPS
+from whet.sources.transparency import Proof
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,11 +72,24 @@ def test_log_in_publish_install_with_a_proof_and_yank(tmp_path: Path, hub: Serve
     assert (code, denied["code"]) == (3, "source-denied") and "whet hub login" in denied["hint"]
     code, wrong = ada.whet("login", ada.address, "--token-stdin", stdin="whet_wrong\n")
     assert (code, wrong["code"]) == (3, "source-denied")
-    code, login = ada.whet("login", ada.address, "--token-stdin", stdin=f"{hub.tokens['ada']}\n")
-    assert (code, login["account"], login["scopes"]) == (0, "ada", ["publish:acme", "yank:acme"])
-    assert hub.tokens["ada"] not in json.dumps(login)
+    for given, stdin in ((("--token", hub.tokens["ada"]), ""), (("--token-stdin",), f"{hub.tokens['ada']}\n")):
+        code, login = ada.whet("login", ada.address, *given, stdin=stdin)
+        assert (code, login["account"], login["scopes"]) == (0, "ada", ["publish:acme", "yank:acme"])
+        assert hub.tokens["ada"] not in json.dumps(login)
     code, published = ada.whet("publish", skill, "--hub", ada.address, "--owner", "acme")
-    assert (code, published["releases"][0]["change"]) == (0, "added")
+    (release,) = published["published"]
+    assert Proof.parse(release.pop("proof")).number == 1
+    assert (code, release) == (
+        0,
+        {
+            "owner": "acme",
+            "name": "review",
+            "version": "1.0.0",
+            "digest": published["prepared"][0]["digest"],
+            "change": "added",
+            "verdict": "safe",
+        },
+    )
 
     code, plan = bob.whet("install", f"hub:{bob.address}/acme/review", "--dry-run")
     shown = plan["plan"][0]["published"]
@@ -241,7 +255,7 @@ def test_an_invitation_makes_an_account_that_may_publish(tmp_path: Path, hub: Se
     assert nora.whet("login", link, "--account", "eve")[0] == 1
     skill = nora.write_skill("1.0.0")
     code, published = nora.whet("publish", skill, "--hub", nora.address, "--owner", "acme")
-    assert (code, published["releases"][0]["change"]) == (0, "added")
+    assert (code, published["published"][0]["change"]) == (0, "added")
 
 
 def test_a_private_skill_is_proved_without_its_name_in_the_log(tmp_path: Path, hub: Served) -> None:

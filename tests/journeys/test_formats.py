@@ -70,7 +70,7 @@ def test_a_package_with_skill_json(home: Path, work: Path, whet: Callable[..., C
     text = "---\nname: plain\ndescription: Is plain.\nversion: 1.2.0\ntags: [a]\nauthor: {name: Me}\n---\nDo it.\n"
     (root / "plain" / "SKILL.md").write_text(text, encoding="utf-8")
     published = document(whet("publish", "package", "plain", "--index", str(work / "site"), "--json"))
-    releases = [(release["name"], release["version"]) for release in published["releases"]]
+    releases = [(release["name"], release["version"]) for release in published["published"]]
     assert releases == [("package", "2.1.0"), ("plain", "1.2.0")]
 
     triggers = document(whet("learn", "eval", "triggers", "package", "--json"))

@@ -223,7 +223,7 @@ def test_published_to_an_oci_registry_and_installed_from_there(alice: Machine, b
         assert alice.ask(*words, code=1)["code"] == "version-exists"
         (alice.root / "review/references/more.md").unlink()
         put(alice, "review", BETTER)
-        assert alice.ask(*words)["releases"][0]["change"] == "added"
+        assert alice.ask(*words)["published"][0]["change"] == "added"
         bob.ask("update")
         assert (contents(bob), bob.ask("verify")["valid"]) == ({"review": content(BETTER)}, True)
         bob.ask("remove", "review")

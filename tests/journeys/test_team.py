@@ -97,7 +97,7 @@ def test_a_team_of_two_from_init_to_a_restored_backup(tmp_path: Path) -> None:
             # publish from CI
             job = Machine(tmp_path / "job", WHET_ID_TOKEN=job_identity(issuer, "run-1"))
             publish = ("sources", "publish", "--hub", url, "--owner", "acme")
-            released = job.ask(*publish, write_skill(job, "1.0.0"))["releases"]
+            released = job.ask(*publish, write_skill(job, "1.0.0"))["published"]
             assert [(each["name"], each["change"]) for each in released] == [("review", "added")]
             assert job.ask(*publish, write_skill(job, "1.0.1"), code=3)["success"] is False  # an identity is good once
 
@@ -111,7 +111,7 @@ def test_a_team_of_two_from_init_to_a_restored_backup(tmp_path: Path) -> None:
             assert [each["status"] for each in ben.ask("sources", "verify")["skills"]] == ["ok"]
 
             # yank
-            assert ben.ask(*publish, write_skill(ben, "1.1.0"))["releases"][0]["change"] == "added"
+            assert ben.ask(*publish, write_skill(ben, "1.1.0"))["published"][0]["change"] == "added"
             ada.ask("hub", "yank", f"{review}@1.0.0", "--reason", "It misses deletions.")
             assert ben.ask("update")["installed"] == ["review"]
             assert ben.locked()["skills/review"]["version"] == "1.1.0"
@@ -163,7 +163,7 @@ def test_a_team_of_two_from_init_to_a_restored_backup(tmp_path: Path) -> None:
         with serving_directory(str(late), {}, port):
             again = ben.ask("hub", "check", url)
             assert (again["entries"], again["known"]) == (checked["entries"], checked["entries"])
-            released = ben.ask(*publish, write_skill(ben, "1.2.0"))["releases"]
+            released = ben.ask(*publish, write_skill(ben, "1.2.0"))["published"]
             assert released[0]["change"] == "added"
             assert nora.ask("install", review)["installed"] == ["review"]
             assert [each["status"] for each in nora.ask("sources", "verify")["skills"]] == ["ok"]

@@ -35,7 +35,7 @@ def test_a_skill_is_pushed_to_the_default_branch(world: World) -> None:
         "kind": "git",
         "target": world.address,
         "changed": True,
-        "releases": [
+        "published": [
             {"name": "greet", "version": "1.2", "digest": skill.digest, "change": "added", "at": "skills/greet"}
         ],
         "revision": world.head(),

@@ -39,7 +39,7 @@ def test_a_site_offers_what_was_published(tmp_path: Path) -> None:
         "kind": "index",
         "target": str(site),
         "changed": True,
-        "releases": [
+        "published": [
             {"name": skill.name, "version": "", "digest": skill.digest, "change": "added", "at": urls[skill.name]}
             for skill in (full, plain)
         ],

@@ -96,8 +96,12 @@ class Backup(NamedTuple):
     skills: tuple[str, ...]
     entries: int
     """Of the history."""
+    contents: int
+    """Files that are stored for the history."""
     left_out: tuple[str, ...] = ()
     """What could not be read, a sentence each."""
+    verified: bool = True
+    """Everything in it was read again and compared with its list."""
 
     def to_json(self) -> Json:
         """The backup as JSON."""
@@ -116,6 +120,11 @@ class Restored(NamedTuple):
     """Skills and files that are there with another content, and were left as they are."""
     notes: tuple[Note, ...] = ()
     """What was not restored, and why."""
+    entries: int = 0
+    """Of the history, as the following one."""
+    contents: int = 0
+    verified: bool = True
+    """Everything was compared with the list in the backup before anything was written."""
 
     def to_json(self) -> Json:
         """The outcome as JSON."""
@@ -174,7 +183,7 @@ def write_backup(
             os.replace(written, target)
             sync_directory(os.path.dirname(target))
     names = tuple(skill.name for skill in pack.skills)
-    return Backup(target, size, len(pack.members), names, entries, tuple(pack.left_out))
+    return Backup(target, size, len(pack.members), names, entries, _contents(pack.members), tuple(pack.left_out))
 
 
 class _Pack:
@@ -300,6 +309,11 @@ class _List(NamedTuple):
     files: dict[str, str]
 
 
+def _contents(members: Iterable[str]) -> int:
+    """How many of the members are stored for the history."""
+    return sum(name.startswith("state/contents/") and not name.endswith(".lock") for name in members)
+
+
 def check_backup(path: str) -> _List:
     """Compare every member with the list. Raises InvalidError `backup-damaged` and NotFoundError."""
     if not os.path.isfile(path):
@@ -419,7 +433,7 @@ def restore_backup(
         try:
             _unpack_state(archive, told, staged)
             with _damage(source):
-                _forget_intents(os.path.join(staged, FILE))
+                entries = _forget_intents(os.path.join(staged, FILE))
             writing = _Writing(archive, told, home)
             writing.write_skills({os.path.realpath(root) for root in roots})
             writing.write_files({os.path.realpath(file) for file in files})
@@ -427,7 +441,8 @@ def restore_backup(
             shutil.rmtree(staged, ignore_errors=True)
             raise
     aside = _change_places(state, staged, directory)
-    return Restored(directory, aside, tuple(writing.done), tuple(writing.kept), tuple(writing.notes))
+    done, kept, notes = tuple(writing.done), tuple(writing.kept), tuple(writing.notes)
+    return Restored(directory, aside, done, kept, notes, entries, _contents(told.members))
 
 
 def _unpack_state(archive: zipfile.ZipFile, told: _List, staged: str) -> None:
@@ -451,13 +466,19 @@ def _unpack_state(archive: zipfile.ZipFile, told: _List, staged: str) -> None:
         os.sync()
 
 
-def _forget_intents(path: str) -> None:
-    """Strike out the changes that were open when the backup was made: nobody may finish them here."""
-    if os.path.lexists(path):
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute("PRAGMA trusted_schema = OFF")
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'intents'").fetchone():
-                connection.execute("DELETE FROM intents")
+def _forget_intents(path: str) -> int:
+    """Strike out the changes that were open when the backup was made: nobody may finish them here.
+
+    Returns how many entries the history has.
+    """
+    if not os.path.lexists(path):
+        return 0
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA trusted_schema = OFF")
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if "intents" in tables:
+            connection.execute("DELETE FROM intents")
+        return connection.execute("SELECT count(*) FROM journal").fetchone()[0] if "journal" in tables else 0
 
 
 class _Writing:

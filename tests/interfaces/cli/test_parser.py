@@ -78,7 +78,7 @@ def test_what_is_wrong_is_said_in_a_sentence(words: list[str], code: str, messag
     [
         ("--limits", "Did you mean --limit?"),
         ("--non-interactive", "Did you mean --no-input?"),
-        ("--no-open", "`whet try --help` lists the options."),  # this command opens no browser
+        ("--no-browser", "`whet try --help` lists the options."),  # this command opens no browser
     ],
 )
 def test_the_option_that_is_meant_is_named(given: str, hint: str) -> None:

@@ -88,7 +88,7 @@ GLOBAL_OPTIONS = (
 )
 
 _OTHER_WORDS = {
-    "no-browser": ("no-open", "headless"),
+    "no-open": ("no-browser", "headless"),
     "no-input": ("non-interactive", "batch", "no-prompt"),
     "yes": ("force", "assume-yes", "confirm"),
     "here": ("project", "local"),

@@ -62,8 +62,9 @@ def publish_hub(
             message = f"{skill.name} {skill.version} is in quarantine: {version.quarantined}".strip()
             hint = "Nobody can install it until a moderator of the hub releases it."
             notes.append(Note("version-quarantined", "warning", message, hint, skill=skill.name))
-        _wait_until_served(web, version, ref.location, token)
-        releases.append(Release(version.name, version.version, version.digest, "added" if created else "unchanged"))
+        logged = _wait_until_served(web, version, ref.location, token)
+        release = Release(version.name, version.version, version.digest, "added" if created else "unchanged")
+        releases.append(release._replace(owner=version.owner, verdict=version.verdict, proof=logged))
     changed = any(release.change == "added" for release in releases)
     return Published("hub", ref.location, changed, tuple(releases), notes=tuple(notes))
 
@@ -108,8 +109,11 @@ def send_version(
     return found, response.status == 201
 
 
-def _wait_until_served(web: Web, version: Version, location: str, token: str) -> None:
-    """Ask for a version until the hub hands it out: another of its servers may answer, which learns of it later."""
+def _wait_until_served(web: Web, version: Version, location: str, token: str) -> str:
+    """Ask for a version until the hub hands it out: another of its servers may answer, which learns of it later.
+
+    Returns the proof of the hub's log, "" for a hub without one.
+    """
     url = _version_url(location, version.owner, version.name, version.version)
     for attempt in range(_TRIES):
         try:
@@ -121,7 +125,8 @@ def _wait_until_served(web: Web, version: Version, location: str, token: str) ->
         served = read_version(answer, version.owner, version.name, version.version)
         if served.digest != version.digest:
             raise mismatch(f"the hub serves {served.digest}, but took {version.digest}")
-        return
+        log = answer.optional_child("log")
+        return log.text("proof") if log else ""
     message = f"The hub accepted {version.name} {version.version} but does not serve it yet."
     raise FailedError(
         "not-served", message, hint="Publish it again in a minute; if the hub has it by then, nothing changes."

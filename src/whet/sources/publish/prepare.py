@@ -83,6 +83,12 @@ class Release(NamedTuple):
     change: Literal["added", "updated", "unchanged"]
     at: str = ""
     """Where it is now: a path in the repository, the address of its artifact; "" on a hub."""
+    owner: str = ""
+    """On a hub, as the following ones."""
+    verdict: str = ""
+    """What the hub's own scan found."""
+    proof: str = ""
+    """That the hub's log has it (`whet.sources.transparency`); "" for a hub without a log."""
 
 
 class Published(NamedTuple):
@@ -105,13 +111,15 @@ class Published(NamedTuple):
     """What was checked before publishing."""
 
     def to_json(self) -> Json:
-        """The answer as JSON; for a hub, without the fields of a repository or a directory."""
+        """The answer as JSON, without the fields that belong to another kind of target."""
         answer = answer_json(self)
+        answer["published"] = answer.pop("releases")
         if self.kind == "hub":
             for name in ("revision", "branch", "pushed", "removed"):
                 del answer[name]
-            for release in answer["releases"]:
-                del release["at"]
+        for release in answer["published"]:
+            for name in ("at",) if self.kind == "hub" else ("owner", "verdict", "proof"):
+                del release[name]
         return answer
 
 

@@ -71,6 +71,8 @@ class Version(NamedTuple):
     proof: LogProof | None = None
     evals: str = ""
     """What its publisher says of its evals, as it was sent to the hub; nothing of it is checked."""
+    verdict: str = ""
+    """What the hub's scan found."""
 
 
 class LogAct(NamedTuple):
@@ -382,6 +384,7 @@ def read_version(answer: Answer, owner: str, name: str, version: str) -> Version
         asked = f"{owner}/{name} {version}"
         raise bad_response(f"The hub was asked for {asked} and answered {quote_text('{}/{} {}'.format(*found))}.")
     archive, yanked, evals = answer.child("archive"), answer.optional_child("yanked"), answer.optional_child("evals")
+    judged = answer.optional_child("verdict")
     return Version(
         owner,
         name,
@@ -396,6 +399,7 @@ def read_version(answer: Answer, owner: str, name: str, version: str) -> Version
         _read_security(answer),
         None if (quarantined := answer.optional_child("quarantined")) is None else quarantined.prose("reason"),
         evals=(evals.optional_text("statement") or "") if evals else "",
+        verdict=judged.prose("verdict") if judged else "",
     )
 
 

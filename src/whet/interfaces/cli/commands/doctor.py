@@ -268,7 +268,8 @@ def configure_validate(parser: Parser) -> None:
         "With --profile quality, the first finding of each kind comes with an example of what to write; with -v, "
         "every finding does. The history records what --fix changes in your skills, and `whet undo` reverses it."
     )
-    parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True)
+    text = "Skills, by path or by name (with --client, the default is every skill that the client finds)."
+    parser.positional("paths", "PATH|NAME", text, many=True, optional=True)
     parser.option("--profile", metavar="P", choices=PROFILES, default="spec", text="How strict to be (default spec).")
     text = "The version of a client, such as hermes=0.8; can be repeated. Only with --profile package."
     parser.option("--host", metavar="H=V", many=True, default=[], text=text)
@@ -286,6 +287,11 @@ def run_validate(context: Context, options: Namespace) -> Answer:
 
     host = _read_host(options)
     paths = [context.locate(path) for path in options.paths]
+    if options.client and not paths:
+        lists = context.library.clients(*options.client)
+        paths = [os.path.dirname(skill.path) for found in lists for skill in (*found.skills, *found.left_out)]
+    elif not paths:
+        raise misuse("skill validate", "PATH|NAME is missing.")
     if options.recursive:
         paths = [skill for path in paths for skill in skills_below(path)]
     paths = list(dict.fromkeys(paths))

@@ -51,9 +51,16 @@ def configure_login(parser: Parser) -> None:
         "WHET_HUB_TOKEN take precedence."
     )
     parser.positional("address", "ADDRESS", "The hub, or the link of an invitation.")
-    parser.option("--token", text="Ask for a token, even if the hub has a login page.")
+    parser.option(
+        "--token",
+        metavar="TOKEN",
+        read=nonempty,
+        text="The token, which other users of this machine may see in the list of processes; - asks for it, even if "
+        "the hub has a login page.",
+    )
     parser.option("--token-stdin", text="Read the token from standard input.")
     parser.option("--account", metavar="NAME", read=nonempty, text="With an invitation: the account to create.")
+    parser.exclude(("--token", "--token-stdin"))
 
 
 def run_login(context: Context, options: Namespace) -> Answer:
@@ -64,6 +71,8 @@ def run_login(context: Context, options: Namespace) -> Answer:
         return Answer(sources.accept_invitation(address, options.account), render_account)
     if options.token_stdin:
         token = sys.stdin.readline(_LONGEST_TOKEN).strip() if sys.stdin else ""
+    elif options.token not in (None, "-"):
+        token = options.token.strip()
     elif not can_ask(options):
         hint = "Pass --token-stdin and the token on standard input."
         raise UsageError("usage", "There is no terminal to ask for the token.", hint=hint)

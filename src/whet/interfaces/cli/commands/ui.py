@@ -19,7 +19,7 @@ def configure_ui(parser: Parser) -> None:
         "browser; after that, the command prints a new address for the next one. Stop the server with Ctrl-C."
     )
     parser.option("--port", metavar="N", read=number, default=0, text="The port (default: any free one).")
-    parser.option("--no-browser", text="Print the address, but do not open a browser.")
+    parser.option("--no-open", text="Print the address, but do not open a browser.")
     parser.option("--read-only", text="Do not allow changes from the pages.")
     parser.option("--check", text="Only check that Whet can serve the pages.")
 
@@ -34,7 +34,7 @@ def run_ui(context: Context, options: Namespace) -> Answer:
     if options.check:
         check_ui()
         return Answer(True, lambda _, screen, __: screen.say("The pages can be served."), key="success")
-    opens = can_ask(options) and not options.no_browser
+    opens = can_ask(options) and not options.no_open
     shown = False
 
     def announce(address: str) -> None:
