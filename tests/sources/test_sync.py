@@ -15,7 +15,7 @@ from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.clients import DIRECTORIES
 from whet.library.roots import user_root
 from whet.sources.sync.apply import SyncReport, apply_sync, synced, undo_sync
-from whet.sources.sync.plan import known_clients, plan_sync, present_clients
+from whet.sources.sync.plan import Step, known_clients, plan_sync, present_clients
 from whet.sources.sync.record import Record, begin, read_record, write_record
 from whet.store.clock import system_clock
 from whet.store.intents import SYNC, Intents
@@ -391,10 +391,13 @@ def test_clients_that_read_the_root_themselves_get_nothing_unless_forced(world: 
 def test_a_client_whose_directory_is_a_file_or_a_broken_link_is_left_alone(world: World) -> None:
     (world.home / ".claude" / "skills").write_text("")
     os.symlink("nowhere", world.home / ".kiro" / "skills")
-    assert states(world.plan("claude-code", "kiro")) == {
-        ("claude-code", ""): "in-the-way",
-        ("kiro", ""): "in-the-way",
-    }
+    claude, kiro = (str(world.home / name / "skills") for name in (".claude", ".kiro"))
+    file = f"{claude} is not a directory. Move it away, then run `whet sync`."
+    link = f"{kiro} is a broken link. Delete it or restore its target, then run `whet sync`."
+    assert world.plan("claude-code", "kiro").steps == (
+        Step("claude-code", "", claude, "in-the-way", message=file),
+        Step("kiro", "", kiro, "in-the-way", message=link),
+    )
 
 
 def test_two_skills_of_one_name_are_not_mixed_up(world: World) -> None:

@@ -811,7 +811,7 @@ class Library:
             off = workspace.disabled(everywhere=True)
             cards = (card for card in snapshot.catalogue.cards if card.root.real == root)
             own = [card for card in cards if off.source(card, "") is None and not card.draft]
-            entries.extend(examine_clients(lists, root, own))
+            entries.extend(examine_clients(lists, root, own, place.home))
             entries.extend(menu_report(snapshot, PERSON))
             entries.extend((*self.history.interrupted(), *stores.usage.problems))
             entries.extend((*self.history.examine(), *workspace.gate.audit.examine()))

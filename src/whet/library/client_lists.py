@@ -26,7 +26,7 @@ from whet.library.client_formats import (
     Dropped,
     Loaded,
 )
-from whet.library.clients import client_named, in_home
+from whet.library.clients import client_named, describe_obstruction, in_home
 from whet.library.files import read_file
 from whet.library.plugins import PluginReader
 from whet.library.repository import find_repository, is_same, project_directories
@@ -251,10 +251,12 @@ def describe_hiding(path: str, clients: Sequence[ClientList]) -> str:
     return " ".join(ways)
 
 
-def examine_clients(lists: Iterable[ClientList], root: str = "", own: Sequence[Card] = ()) -> Iterator[Note]:
+def examine_clients(
+    lists: Iterable[ClientList], root: str = "", own: Sequence[Card] = (), home: str = ""
+) -> Iterator[Note]:
     """Which skills these clients drop, cut, rename, or show to models that should not see them.
 
-    `own` are the skills in `root`, the user's own directory; some clients look elsewhere.
+    `own` are the skills in `root`, the user's own directory; some clients look elsewhere, in the user's `home`.
     """
     told: dict[tuple[str, str, str, str], list[str]] = {}
     for found in lists:
@@ -262,7 +264,8 @@ def examine_clients(lists: Iterable[ClientList], root: str = "", own: Sequence[C
         if count := sum(judge(card)[0][1] == ELSEWHERE for card in own):
             skills = "1 skill" if count == 1 else f"{count:,} skills"
             message = f"{found.title} does not load {skills} of yours, because it does not look in ~/.agents/skills."
-            hint = f"`whet sync` links {'it' if count == 1 else 'them'}."
+            directory = os.path.join(home, *client_named(found.client).directory.user.split("/"))
+            hint = describe_obstruction(directory) or f"`whet sync` links {'it' if count == 1 else 'them'}."
             yield Note("client-elsewhere", "info", message, hint, path=root)
         for skill in (*found.skills, *found.left_out):
             if skill.scope == "plugin":  # its author's to change

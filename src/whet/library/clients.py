@@ -123,6 +123,15 @@ class Client(NamedTuple):
         return next(one for one in DIRECTORIES if one.client == owner and one.role == "own")
 
 
+def describe_obstruction(directory: str) -> str:
+    """Why a client's directory cannot hold skills, and what to do about it; "" if it can."""
+    if os.path.isdir(directory) or not os.path.lexists(directory):
+        return ""
+    if os.path.exists(directory):
+        return f"{directory} is not a directory. Move it away, then run `whet sync`."
+    return f"{directory} is a broken link. Delete it or restore its target, then run `whet sync`."
+
+
 CLIENTS = (
     Client(
         "claude-code",

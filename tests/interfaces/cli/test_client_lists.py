@@ -133,6 +133,18 @@ def test_doctor_names_what_clients_drop_cut_and_show(whet: Whet, skills: Path) -
 
 
 @pytest.mark.usefixtures("skills")
+def test_a_broken_link_in_place_of_a_clients_directory_is_named(whet: Whet, home: Path) -> None:
+    link = home / ".claude" / "skills"
+    link.symlink_to("nowhere")
+    hint = f"{link} is a broken link. Delete it or restore its target, then run `whet sync`."
+    notes = json.loads(whet("doctor", "--json").stdout)["report"]
+    assert [note["hint"] for note in notes if note["code"] == "client-elsewhere"] == [hint]
+    done = whet("sync", "claude-code")
+    later = "0 changes made. Skills that you add later are linked, too."
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"claude-code: {hint}\n{later}\n")
+
+
+@pytest.mark.usefixtures("skills")
 def test_a_disabled_skill_says_how_to_hide_it_from_a_client(
     whet: Whet, home: Path, shown: Callable[..., Screen]
 ) -> None:

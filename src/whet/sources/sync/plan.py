@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, UsageError, WhetError
-from whet.library.clients import CLIENTS, DIRECTORIES, Directory, client_named
+from whet.library.clients import CLIENTS, DIRECTORIES, Directory, client_named, describe_obstruction
 from whet.library.files import inside, read_file
 from whet.library.package import find_skills, read_tree
 from whet.library.repository import find_repository, is_same
@@ -207,8 +207,9 @@ class _Looking:
             state = "no-directory"
         elif is_same(folder.path, self.root):
             state = "same-place"
-        elif os.path.lexists(folder.path) and not os.path.isdir(folder.path):
-            state = "in-the-way"
+        elif obstruction := describe_obstruction(folder.path):
+            yield Step(folder.client, "", folder.path, "in-the-way", message=obstruction)
+            return
         elif project and not inside(os.path.realpath(folder.path), os.path.realpath(self.base)):
             state = "outside"
         elif folder.reads and not force:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 _SYNC_SILENT = ("fine",)
-_CLIENT_STATES = ("same-place", "reads-itself", "no-directory")
-"""States that are about a client and all skills; said once."""
 _SYNC_PLANNED = {"refresh": "refresh", "replace": "replace", "remove": "remove"}
 _SYNC_DONE = {"refresh": "refreshed", "replace": "replaced", "remove": "removed"}
 
@@ -85,9 +83,9 @@ def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
     for done in changes:
         screen.line(f"{done.step.client:<13}{_sync_word(done):<10}{screen.place(done.step.path)}")
     for done in report.steps:
-        if done.step.state not in (*_SYNC_SILENT, *_CLIENT_STATES) and not _is_change(done):
+        if done.step.name and done.step.state not in _SYNC_SILENT and not _is_change(done):
             screen.say(f"{done.step.client}: {done.step.name}: {done.message or done.step.message}")
-    about = [done for done in report.steps if done.step.state in _CLIENT_STATES]
+    about = [done for done in report.steps if not done.step.name]
     told = {done.step.client: done.message or done.step.message for done in about}
     screen.say(*(f"{client}: {message}" for client, message in told.items()))
     if not (report.steps or options.undo or options.clients):
