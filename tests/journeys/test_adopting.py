@@ -174,6 +174,10 @@ def test_skills_that_simply_lie_there(machine: Machine, tmp_path: Path) -> None:
         ("review", "edited"),
     ]
     assert machine.says("update")[1] == "notes: It has no source.\nreview: Up to date; your edits are kept.\n"
+    (shared / "review").rename(shared / "moved")
+    (shared / "moved" / "SKILL.md").write_text(main("moved"), encoding="utf-8")
+    code, _, said = machine.says("update", "--check")
+    assert (code, said) == (1, "0 skills outdated, 0 current, 1 gone from the source, 1 without a source.\n")
     machine.ask("uninstall", "notes")
     assert machine.names() == ["mine", "review"]
 

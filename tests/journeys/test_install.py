@@ -458,6 +458,7 @@ def test_a_source_that_is_gone_leaves_everything_as_it_is(team: Team) -> None:
     team.repository.path.rename(team.repository.path.with_name("elsewhere"))
     told = machine.ask("update", "--check", code=4)["skills"]
     assert {(skill["status"], skill["code"]) for skill in told} == {("unavailable", "source-not-found")}
+    assert machine.says("update", "--check")[2] == f"0 skills outdated, 0 current, {len(told)} unavailable.\n"
     code, out, said = machine.says("update")
     assert (code, out, said.count(team.url)) == (1, "", 1), "said once for all of them"
     assert (machine.lock.read_bytes(), machine.ask("sources", "verify", code=1)["skills"][0]["status"]) == (

@@ -415,6 +415,8 @@ def test_a_skill_that_moved_at_its_source_is_found_by_its_name(world: World) -> 
     plan = library.sources.plan_update()
     assert told(plan) == {"deploy": ("update", "ready", ""), "pdf": ("keep", "failed", "gone-from-source")}
     assert [note.message for note in plan.steps[0].notes] == ["The source moved it from deploy to skills/deploy."]
+    hint = f"`whet show {repository.url}` shows what is there now; `whet skill pin pdf` keeps your copy."
+    assert plan.steps[1].hint == hint
     library.sources.apply(plan)
     assert world.locked()["skills/deploy"].source == f"git:{repository.url}#path=skills/deploy"
     assert told(library.sources.plan_update("deploy")) == {"deploy": ("keep", "nothing", "")}

@@ -11,6 +11,8 @@ import pytest
 from sources.world import BODY, DANGER, World, main, refused, world
 from whet.authoring.trees import digest
 from whet.library.package import read_tree
+from whet.sources.install.report import VerifiedSkill
+from whet.sources.lock.file import Lock, lock_file, write
 
 if TYPE_CHECKING:
     from whet import Library
@@ -68,6 +70,16 @@ def test_verifying_tells_every_difference(world: World, library: Library) -> Non
     assert (error.message, error.hint) == (
         "'own' is a skill of your own: it has no source.",
         "`whet skill validate own` checks it.",
+    )
+
+
+def test_a_digest_that_was_edited_in_the_lock_is_not_taken_for_permissions(world: World, library: Library) -> None:
+    entry = world.locked()["skills/pdf"]._replace(digest=f"sha256:{'0' * 64}")
+    write(lock_file(str(world.root)), Lock((entry,)))
+    reason = "The files are the same, but the digest is not: execute permissions differ, or the lock was edited."
+    now = digest(read_tree(str(world.root / "pdf")))
+    assert library.sources.verify("pdf").skills == (
+        VerifiedSkill("pdf", "skills/pdf", entry.digest, "edited", now, (), reason),
     )
 
 

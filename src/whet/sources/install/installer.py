@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 from functools import cached_property
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from whet.authoring.main_file import main_of
@@ -671,7 +672,8 @@ def _answer(listing: Listing, asked: _Asked) -> Answer:
     except NotFoundError as error:
         if error.code == "no-such-version":
             return Answer(entry, error=error)
-        hint = f"`whet show` shows what is there now; `whet skill pin {entry.name}` keeps your copy."
+        place = quote(shown(ref._replace(path="")))
+        hint = f"`whet show {place}` shows what is there now; `whet skill pin {entry.name}` keeps your copy."
         gone = NotFoundError("gone-from-source", f"{shown(ref)} no longer has this skill.", hint=hint)
         return Answer(entry, error=gone)
     except WhetError as error:  # several of that name, or one that cannot be taken

@@ -6,6 +6,7 @@ Are they what was installed, is there something newer, and where do they come fr
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from whet.authoring.history import INSTALL
@@ -195,8 +196,15 @@ def _verify_skill(installer: Installer, entry: Installed) -> VerifiedSkill:
         wrong = check_installed(entry)
         return skill._replace(status="unproved", reason=wrong) if wrong else skill
     files = file_changes(dict(entry.files), {item.path: item.sha256 for item in entries(tree)})
-    # The same bytes under the same names: then it is who may execute them.
-    return skill._replace(status="edited", files=files, reason="" if files else "Only execute permissions differ.")
+    return skill._replace(status="edited", files=files, reason="" if files else _explain_digest(installer, entry))
+
+
+def _explain_digest(installer: Installer, entry: Installed) -> str:
+    """Why a skill has the files of its entry, but not the digest, which also covers execute permissions."""
+    with suppress(WhetError):
+        if installer.journal.content(entry.digest) is not None:
+            return "Only execute permissions differ."
+    return "The files are the same, but the digest is not: execute permissions differ, or the lock was edited."
 
 
 def outdated(installer: Installer, names: Sequence[str] = ()) -> Outdated:

@@ -249,6 +249,9 @@ def render_auto(done: AutoUpdate, screen: Screen, _options: Namespace) -> None:
         screen.say("Nothing is outdated.")
 
 
+_UNCHECKED = {"gone": "gone from the source", "unavailable": "unavailable", "no-source": "without a source"}
+
+
 def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> None:
     """A table of what is not current; a sentence about the rest."""
     rows = [_outdated_row(skill) for skill in answer.skills if skill.status != "current" or skill.notes]
@@ -258,8 +261,9 @@ def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> Non
     counts = [f"{plural(answer.outdated, 'skill')} outdated", f"{current} current"]
     if waiting := sum(skill.status == "newer" and not skill.outdated for skill in answer.skills):
         counts.append(f"{waiting} held back")
-    if unknown := len(answer.skills) - current - answer.outdated - waiting:
-        counts.append(f"{unknown} unknown")
+    for status, words in _UNCHECKED.items():
+        if count := sum(skill.status == status for skill in answer.skills):
+            counts.append(f"{count} {words}")
     screen.say(f"{', '.join(counts)}." if answer.skills else "Nothing is installed.")
     if followed := sum(skill.outdated and not skill.pinned for skill in answer.skills):
         update = "whet update --here" if options.here else "whet update"
