@@ -74,7 +74,9 @@ def test_a_decision_names_the_finding_that_decides() -> None:
     assert gravest((MILD, PIPED)) == PIPED and gravest(()) is None
     told = decide("agent-created", "caution", TABLE, findings=(MILD,)).reason
     assert told == "Skills written by an agent with a warning are allowed: keys are read (SKILL.md, line 9)."
-    assert decide("local", "safe", TABLE).reason == "Your own skills without a serious finding are allowed."
+    assert (
+        decide("local", "safe", TABLE).reason == "Skills in your own directories without a serious finding are allowed."
+    )
     assert decide(
         "trusted", "dangerous", TABLE, findings=(PIPED._replace(message="SSH keys leave.", line=0),)
     ).reason == ("Trusted skills with a dangerous finding are blocked: SSH keys leave (scripts/setup.sh).")

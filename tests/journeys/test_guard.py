@@ -40,7 +40,7 @@ def test_a_dangerous_text_of_ones_own_is_kept_until_one_says_why(whet: Whet, hom
     create = ("new", "tool", "--description", "Installs the tool. Use when it is missing.", "--body", BODY)
     staged = whet(*create)
     assert staged.returncode == 0 and staged.stderr.startswith(
-        "Proposal 1 is waiting. Your own skills with a dangerous finding need your approval: "
+        "Proposal 1 is waiting. Skills in your own directories with a dangerous finding need your approval: "
     )
     assert not (home / ".agents" / "skills" / "tool").exists()
     assert "203.0.113.9" in whet("proposals", "list", "1").stdout, "the work is not lost"
@@ -125,11 +125,12 @@ def test_a_dangerous_skill_that_was_copied_by_hand_is_marked_once_it_was_scanned
     assert listed.stdout == "setup\t[dangerous] Sets up a new Python project.\n"
     assert listed.stderr == "Whet does not offer 1 marked skill to models (`whet doctor`).\n"
     assert whet("list", "--all").stdout.rstrip("\n").split("\t")[-1] == "dangerous"
-    assert "\nverdict        dangerous\n" in whet("show", "setup").stdout
+    shown = whet("show", "setup").stdout
+    assert ("\nverdict        dangerous\n" in shown, "\nready " in shown) == (True, False)
     found = whet("find", message)
     assert (
         found.stdout,
-        "setup fits but is not offered: Your own skills with a dangerous finding need" in found.stderr,
+        "setup fits but is not offered: Skills in your own directories with a dangerous finding need" in found.stderr,
     ) == ("", True)
     assert "setup" not in whet("prompt", "index").stdout
     assert "Claude Code still loads this skill." in whet("doctor").stdout

@@ -30,6 +30,7 @@ NOTES = {
 }
 REVIEW = {"SKILL.md": main("review", "Reviews a change with care. Use when asked for a review.", more=VERSION)}
 BETTER = {"SKILL.md": REVIEW["SKILL.md"].replace("Do it.", "Do it well.").replace("1.0.0", "1.1.0")}
+SYNC_UNDO = "hint: `whet sync --undo` removes what sync made; `whet undo` and `whet history` are about your skills.\n"
 
 
 def put(machine: Machine, name: str, files: Mapping[str, str]) -> None:
@@ -88,7 +89,7 @@ def test_other_clients_get_the_skills_and_lose_them_without_a_trace(alice: Machi
     assert shape(home) == before
     done = "linked" if how == "link" else "copied"
     later = f"Skills that you add later are {done}, too.\n"
-    assert alice.says("clients", "sync", *options) == (0, lines(done), f"{told}3 changes made. {later}")
+    assert alice.says("clients", "sync", *options) == (0, lines(done), f"{told}3 changes made. {later}{SYNC_UNDO}")
     assert [os.path.islink(path) for path in made] == [how == "link"] * 3
     assert alice.ask("sources", "digest", made[0])["digest"] == content(NOTES)
     assert alice.says("clients", "sync", *options) == (0, "", f"{told}0 changes made. {later}")
@@ -132,7 +133,7 @@ def test_a_skill_that_is_manual_is_synced_only_by_name(alice: Machine) -> None:
     alice.ask("prompt", "list-as", "notes", "manual", "--here", cwd=repo)
     said = "claude-code: review: You list it as `manual`, and this client would show it to its model. Name it with"
     code, _, told = alice.says("clients", "sync", "claude-code", cwd=repo)
-    later = "1 change made. Skills that you add later are linked, too."
+    later = f"1 change made. Skills that you add later are linked, too. {' '.join(SYNC_UNDO.split())}"
     assert (code, " ".join(told.split())) == (0, f"{said} `--skill` to sync it. {later}")
     links = alice.home / ".claude" / "skills"
     assert sorted(os.listdir(links)) == ["notes"], "what one project decides counts for that project"

@@ -44,7 +44,7 @@ _WHO = {
     "directory": "Skills from an untrusted directory",
     "agent-created": "Skills written by an agent",
     "org": "Your organisation's skills",
-    "local": "Your own skills",
+    "local": "Skills in your own directories",
 }
 _WITH = {"safe": "without a serious finding", "caution": "with a warning", "dangerous": "with a dangerous finding"}
 _DONE = {"allow": "are allowed", "ask": "need your approval", "block": "are blocked"}

@@ -229,7 +229,7 @@ def name_loaders(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator
             load = "loads" if len(titles) == 1 else "load"
             message = f"{note.message} {' and '.join(titles)} still {load} this skill."
             hiding = "" if note.code == "shadowed" else describe_hiding(note.path, clients)
-            hint = hiding if note.code == "disabled" else " ".join(filter(None, (hiding, note.hint)))
+            hint = hiding if note.code == "disabled" else " ".join(filter(None, (note.hint, hiding)))
             yield note._replace(message=message, severity="warning", hint=hint)
         else:
             yield note

@@ -178,7 +178,12 @@ def guard_blocked(card: Card, reason: str) -> Note:
     """Why a skill that the guard keeps back is not shown."""
     name = card.full_name
     allow = f"`whet guard policy override {name} --reason TEXT` allows it as it is now."
-    hint = f"`whet guard policy explain {name}` shows what was found; {allow}"
+    remove = (
+        f"`whet remove {name}` removes it, and `whet undo` brings it back; "
+        if card.scope == "user" and not card.real
+        else ""
+    )
+    hint = f"{remove}`whet guard policy explain {name}` shows what was found; {allow}"
     return Note("guard-blocked", "info", reason, hint)
 
 

@@ -592,6 +592,7 @@ MEANT: list[tuple[list[str], str]] = [
     *(([verb, word], "Did you mean `whet list --client claude`?") for verb in ("list", "agents") for word in CLAUDE),
     (["list", "codex"], "Did you mean `whet list --client codex`?"),
     (["list", "all"], "Did you mean `whet list --all`?"),
+    (["list", "--agent", "codex"], "Did you mean --client?"),
     (
         ["scan", "https://skills.example/x"],
         "`whet show https://skills.example/x` scans what the source has; nothing is installed.",

@@ -137,3 +137,12 @@ def test_an_installed_skill_names_its_source_and_whether_it_was_edited(
     assert "edited         yes, since it was installed\n" in whet("show", "pdf").stdout
     found = answer(whet, "csv")
     assert (found["source"], found["revision"]) == (f"git:{repository.url}#path=csv", commit)
+
+
+def test_why_a_skill_is_hidden_is_wrapped_in_colour_too(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]], shown: Callable[..., Screen]
+) -> None:
+    skill("a-skill-with-quite-a-long-name")
+    whet("disable", "a-skill-with-quite-a-long-name")
+    screen = shown("show", "a-skill-with-quite-a-long-name", colour=True, columns=60).text()
+    assert "Disabled by whet disable. Run\n               `whet enable a-skill-with-quite-a-long-name`\n" in screen

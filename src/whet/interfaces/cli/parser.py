@@ -95,6 +95,7 @@ _OTHER_WORDS = {
     "dry-run": ("simulate", "what-if", "preview", "plan"),
     "verbose": ("debug", "full"),
     "skill": ("name", "only"),
+    "client": ("agent",),
 }
 """Option -> what other tools call it."""
 

@@ -39,7 +39,7 @@ class Verb:
         self.also = also
         """What other tools call it and what people try first, in the same way; works without a note."""
         self.like = like
-        """Words that only suggest it."""
+        """Words that only suggest it, each with what is typed behind the command."""
         self.now = now
         """Of a command that another one replaces: what to say instead. It works until the next release."""
 
@@ -120,7 +120,7 @@ VERBS: dict[str, Verb] = {
         "Update installed skills and keep your edits",
         "Install",
         also=("upgrade", "check --check", "outdated --check"),
-        like=("refresh", "reload"),
+        like=("refresh", "reload", "status --check"),
     ),
     "remove": Verb(
         "write",
@@ -165,10 +165,13 @@ VERBS: dict[str, Verb] = {
         "Link your skills to where your clients look",
         "Set up",
         also=("clients sync",),
-        like=("mirror", "link"),
+        like=("mirror", "link", "unsync --undo", "unlink --undo"),
     ),
     "doctor": Verb(
-        "doctor", "Find problems and repair them", "Set up", like=("status", "diagnose", "repair", "fix", "health")
+        "doctor",
+        "Find problems and repair them",
+        "Set up",
+        like=("diagnose", "repair --fix", "fix --fix", "health"),
     ),
     "skill validate": Verb("doctor", "Check skills for format and quality", also=("validate",), like=("lint",)),
     "skill test": Verb("evals", "Run a skill's own tests in the sandbox", old=("test",)),
@@ -199,10 +202,13 @@ VERBS: dict[str, Verb] = {
         "proposals", "Approve a proposal and make the change", old=("approve",), like=("accept", "merge")
     ),
     "proposals reject": Verb("proposals", "Reject a proposal", old=("reject",), like=("decline",)),
-    "guard trust": Verb("decisions", "Trust this repository or a linked directory", old=("trust",), like=("allow",)),
+    "guard trust": Verb("decisions", "Trust this repository or a linked directory", old=("trust",)),
     "guard untrust": Verb("decisions", "Stop trusting this repository", old=("untrust",)),
     "guard policy": Verb(
-        "guard", "Show and explain the policy, and make exceptions", old=("policy",), like=("override", "block")
+        "guard",
+        "Show and explain the policy, and make exceptions",
+        old=("policy",),
+        like=("override override", "allow override", "block"),
     ),
     "guard rules": Verb("guard", "List what the guard looks for, or explain a rule", old=("rules",), like=("explain",)),
     "guard log": Verb("guard", "Show the decisions of the guard", like=("decisions", "record")),
@@ -403,10 +409,12 @@ def _nearest(word: str, names: Iterable[str]) -> list[str]:
     for name in names:
         verb, last = VERBS[name], name.rpartition(" ")[2]
         known = (spelling.partition(" --")[0] for spelling in (*verb.old, *verb.also))
-        for spelling in (name, last, *known, *verb.like):
-            word_, _, option = spelling.partition(" --")
-            command = verb.now.split(" ")[0] if verb.now else name
-            meant.setdefault(word_, []).append(f"{command} --{option}" if option else command)
+        command = verb.now.split(" ")[0] if verb.now else name
+        for spelling in (name, last, *known):
+            meant.setdefault(spelling, []).append(command)
+        for spelling in verb.like:
+            other, _, words = spelling.partition(" ")
+            meant.setdefault(other, []).append(f"{command} {words}".rstrip())
     for name in GROUPS if names is VERBS else ():
         meant.setdefault(name, []).append(name)
     found = closest(word, meant, 12)

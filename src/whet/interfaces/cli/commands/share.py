@@ -96,7 +96,7 @@ def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
     if not (options.dry_run or options.undo or options.skill):
         later = f" Skills that you add later are {'copied' if options.copy else 'linked'}, too."
     screen.say(f"{plural(len(changes), 'change')} {'would be ' if options.dry_run else ''}made.{later}")
-    if screen.tty and changes and not (options.dry_run or options.undo):
+    if changes and not (options.dry_run or options.undo):
         screen.hint("`whet sync --undo` removes what sync made; `whet undo` and `whet history` are about your skills.")
 
 

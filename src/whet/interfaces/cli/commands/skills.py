@@ -468,13 +468,14 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     if view.verdict:
         yield "verdict", screen.paint(view.verdict, "red")
     if view.hidden:
-        yield "hidden", screen.paint(screen.places(f"{clean(view.hidden.message)} {clean(view.hidden.hint)}"), "yellow")
+        yield "hidden", f"{view.hidden.message} {view.hidden.hint}"
     if listed := LISTED.get(view.listing):
         yield "listing", listed
     if view.pin is not None:
         yield "pinned", clean(view.pin) or "yes"
-    ready = "no, it is a draft" if card.draft else "yes" if view.ready else "no, see below"
-    yield "ready", screen.paint(ready, "green" if ready == "yes" else "yellow")
+    if not view.verdict:
+        ready = "no, it is a draft" if card.draft else "yes" if view.ready else "no, see below"
+        yield "ready", screen.paint(ready, "green" if ready == "yes" else "yellow")
     for name, verdict in view.verdicts:
         answer, _, why = verdict.partition(", ")
         loads = f"loads it, {why}" if answer == "yes" else f"does not load it: {why}"
