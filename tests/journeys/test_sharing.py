@@ -108,6 +108,19 @@ def test_other_clients_get_the_skills_and_lose_them_without_a_trace(alice: Machi
     assert alice.says("clients", "sync", "--list") == (0, "", "Sync has not made anything.\n")
 
 
+@pytest.mark.parametrize(("version", "meant"), [("2", "2.0.0"), ("1.4", "1.4.0"), ("next", "1.0.0")])
+def test_a_hub_takes_no_version_that_is_not_semantic(alice: Machine, version: str, meant: str) -> None:
+    put(alice, "review", {"SKILL.md": REVIEW["SKILL.md"].replace("1.0.0", f'"{version}"')})
+    assert alice.says("publish", "review", "--hub", "http://127.0.0.1:9", "--owner", "acme") == (
+        2,
+        "",
+        (
+            f"error: A hub needs a semantic version, and review has `version: {version}`.\n"
+            f"hint: Write it as MAJOR.MINOR.PATCH into the frontmatter: `metadata: {{version: {meant}}}`.\n"
+        ),
+    )
+
+
 @posix
 def test_a_project_is_synced_for_its_own_clients(alice: Machine) -> None:
     repo = alice.work / "repo"

@@ -107,7 +107,7 @@ def test_what_is_not_there_is_told_in_the_words_of_the_hub() -> None:
             source(server, "acme/reviw").inspect()
         assert (missing.value.message, missing.value.hint) == (
             "There is no skill acme/reviw.",
-            "Search for it: /api/v1/search?q=reviw",
+            "`whet find --everywhere WORDS` searches your sources.",
         )
         with pytest.raises(NotFoundError) as version:
             source(server, "acme/review", "9.0.0").inspect()

@@ -592,6 +592,7 @@ MEANT: list[tuple[list[str], str]] = [
     *(([verb, word], "Did you mean `whet list --client claude`?") for verb in ("list", "agents") for word in CLAUDE),
     (["list", "codex"], "Did you mean `whet list --client codex`?"),
     (["list", "all"], "Did you mean `whet list --all`?"),
+    *(([verb, "claude-code", "codex"], "Run the command once for each.") for verb in ("connect", "disconnect")),
     (["list", "--agent", "codex"], "Did you mean --client?"),
     (
         ["scan", "https://skills.example/x"],

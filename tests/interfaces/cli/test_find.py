@@ -68,6 +68,18 @@ def test_nothing_found_is_an_answer(whet: Callable[..., CompletedProcess[str]]) 
     assert (run.returncode, run.stdout, run.stderr) == (0, "", f"No skill fits.\n{hint}")
 
 
+def test_a_skill_of_the_gallery_that_fits_is_named_until_it_is_added(
+    whet: Callable[..., CompletedProcess[str]],
+) -> None:
+    message = "the build is flaky since yesterday"
+    name = "debugging-systematically"
+    hint = f"hint: {name} fits, and ships with Whet: `whet gallery add {name}`.\n"
+    assert whet("find", message).stderr.endswith(hint)
+    assert whet("gallery", "add", name).returncode == 0
+    found = whet("find", message)
+    assert (found.stdout.split("\t")[0], found.stderr) == (name, "")
+
+
 @pytest.mark.parametrize("columns", [40, 80])
 def test_a_terminal_gets_a_table_that_fits(columns: int) -> None:
     notes = (Note("one", "info", "One.", "Two."), Note("three", "info", "Three."))

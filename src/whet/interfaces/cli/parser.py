@@ -253,6 +253,10 @@ class Parser:
             if value or f"--{word}" in option.flags:
                 meant = f"{option.flags[-1]} {value}" if value else f"--{word}"
                 return UsageError("usage", message, hint=f"Did you mean `{self.command} {meant}`?")
+        for positional in self.positionals:
+            if word in positional.choices:
+                message = f"Only one {positional.metavar} at a time; {word!r} is one too many."
+                return UsageError("usage", message, hint="Run the command once for each.")
         return self._usage(message)
 
     def _usage(self, message: str) -> UsageError:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from whet.errors import FailedError, InvalidError, NotFoundError, UsageError, WhetError
 from whet.notes import Note
 from whet.skill.evals_proof import make_proof
+from whet.skill.versions import is_semver
 from whet.sources.credentials import check_token, get_token
 from whet.sources.keys import DEFAULT, read_key
 from whet.sources.publish.prepare import Published, Release
@@ -50,6 +51,12 @@ def publish_hub(
         if not skill.version:
             hint = "Add it to the frontmatter: `metadata: {version: ...}`."
             raise UsageError("no-version", f"{skill.name} has no version.", hint=hint)
+        if not is_semver(skill.version):
+            message = f"A hub needs a semantic version, and {skill.name} has `version: {skill.version}`."
+            hint = (
+                f"Write it as MAJOR.MINOR.PATCH into the frontmatter: `metadata: {{version: {_full(skill.version)}}}`."
+            )
+            raise UsageError("bad-version", message, hint=hint)
         known = (owner or ref.path, skill.name, skill.version)
         proof = b""
         if found := evals.get(skill.name):
@@ -67,6 +74,12 @@ def publish_hub(
         releases.append(release._replace(owner=version.owner, verdict=version.verdict, proof=logged))
     changed = any(release.change == "added" for release in releases)
     return Published("hub", ref.location, changed, tuple(releases), notes=tuple(notes))
+
+
+def _full(version: str) -> str:
+    """A semantic version for one that has too few numbers; an example for any other."""
+    padded = ".".join([*version.split("."), "0", "0"][:3])
+    return padded if is_semver(padded) else "1.0.0"
 
 
 def _own_key(place: Place) -> Ed25519PrivateKey | None:

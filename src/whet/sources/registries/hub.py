@@ -421,6 +421,8 @@ def explain(error: WhetError, location: str, token: str) -> WhetError:
         answer = Answer(parse_json(error.details.get("answer", "").encode(), "the answer"), "the answer")
         message, hint = answer.prose("error") or message, answer.prose("hint") or hint
         code = answer.prose("code")
+        if "/api/v1/" in hint:  # for programs
+            hint = "`whet find --everywhere WORDS` searches your sources." if code == "skill-not-found" else ""
     except InvalidError:
         pass
     if status == 409 and code in ("", "version-exists"):

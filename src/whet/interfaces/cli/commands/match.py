@@ -92,9 +92,25 @@ def run_find(context: Context, options: Namespace) -> Answer:
             return Answer(Everywhere(here, there), render_everywhere)
         if not options.decide:
             found = library.find(message, options.k or 5, caller=context.caller, context=beside)
-            return Answer(found, render_find)
+            return _hint_gallery(Answer(found, render_find), message, context)
         caller = _caller_with_files(context, options.file)
         return Answer(library.detect(message, caller=caller, skill=options.skill, context=beside), render_detect)
+
+
+def _hint_gallery(answer: Answer, message: str, context: Context) -> Answer:
+    """The answer; where none of your skills fits well, with the skill of the gallery that does."""
+    from whet.library.roots import gallery_directory
+    from whet.routing.scoring import MAY, MUST
+
+    if any(match.fit >= MAY for match in answer.value) or context.library.workspace.explicit is not None:
+        return answer
+    from whet.api import Library
+
+    with Library.open([gallery_directory()], env=context.env) as gallery:
+        fitting = [match.name for match in gallery.find(message, 1) if match.fit >= MUST]
+    if not fitting or any(card.name == fitting[0] for card in context.library.catalogue.cards):
+        return answer
+    return answer.hint(f"{fitting[0]} fits, and ships with Whet: `whet gallery add {fitting[0]}`.")
 
 
 class Everywhere(NamedTuple):
