@@ -272,6 +272,7 @@ def test_the_report_says_what_became_of_each_skill(many: list[Card]) -> None:
         "always": 0,
         "name_only": 0,
         "manual": 0,
+        "kept_back": 0,
         "characters": len(index.text),
         "tokens": ESTIMATE.count(index.text),
         "tokenizer": "estimate",
