@@ -212,12 +212,13 @@ HOOK = PROMPT.partition("assert")[0].replace("help me to write a skill", ASKED)
 COSTS = {
     "list": Cost(command("list"), 49, 10, 2, 115, 0),
     "show": Cost(command("show", "skill-07"), 84, 44, 6, 152, 7),
-    "find": Cost(command("find", ASKED), 73, 36, 4, 156, 20),
-    "hook": Cost(HOOK, 85, 54, 8, 196, 50),
+    "find": Cost(command("find", ASKED), 73, 36, 6, 190, 27),
+    "hook": Cost(HOOK, 85, 54, 10, 230, 57),
     "mcp": Cost(GREETING, 11, 44, 0, 0, 0),
 }
 """What the commands that people and clients wait for may cost in a library of thirty skills that is known. Lower a
-number when a change makes it lower; one that makes it higher needs a good reason."""
+number when a change makes it lower; one that makes it higher needs a good reason: `find` and `hook` open the cache and
+look at the files of what they recommend, so that nothing is recommended that was not scanned as it is now."""
 
 
 def test_the_main_commands_cost_no_more_than_they_did(tmp_path: Path) -> None:

@@ -145,6 +145,19 @@ def test_a_dangerous_skill_that_was_copied_by_hand_is_marked_once_it_was_scanned
     assert whet("list").stdout == "setup\tSets up a new Python project.\n"
 
 
+def test_a_dangerous_skill_that_was_copied_by_hand_is_never_recommended(
+    whet: Whet, home: Path, skill: Callable[..., Path]
+) -> None:
+    bad = skill("setup", "Sets up a new Python project.", root=home / ".claude" / "skills")
+    (bad / "setup.sh").write_text(EVIL)
+    for command in ("find", "detect"):
+        found = whet(command, "set up a new Python project")
+        assert "setup fits but is not offered: " in found.stderr
+        assert not found.stdout.startswith(("setup\t", "may", "must"))
+    (bad / "setup.sh").unlink()
+    assert whet("find", "set up a new Python project").stdout.startswith("setup\t")
+
+
 def test_a_running_process_notices_too(repo: Path, env: dict[str, str], tmp_path: Path) -> None:
     from whet import MODEL, Library, RefusedError
 

@@ -10,12 +10,12 @@ import pytest
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.library import package as package_module
 from whet.library.cache import Cache
+from whet.library.files import file_stamp
 from whet.library.package import (
     LIMITS,
     Listing,
     Main,
     PackageFile,
-    file_stamp,
     list_package,
     opened_digest,
     package_digest,

@@ -30,7 +30,7 @@ from whet.store.packed import DAMAGE, DIRECTORY, PackedFile, plain, write_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from whet.library.discovery import Bounds
@@ -184,6 +184,23 @@ class Cache:
                 connection.execute("REPLACE INTO digests VALUES (?, ?, ?)", (directory, tree, digest))
 
         self.database.use(write)
+
+    def passed(self, paths: Sequence[str]) -> dict[str, str]:
+        """The stamps under which the guard let skills pass, by their paths."""
+        query = "SELECT path, stamp FROM passed WHERE path IN"
+        query = f"{query} ({','.join('?' * len(paths))})"
+        return dict(self.database.use(lambda database: database.read(query, tuple(paths)), create=False) or ())
+
+    def save_passed(self, stamps: Mapping[str, str]) -> None:
+        """Remember which skills the guard let pass, by their paths, and their stamps."""
+
+        def write(database: Database) -> None:
+            if not database.read_only:
+                with database.write() as connection:
+                    connection.executemany("REPLACE INTO passed VALUES (?, ?)", [*stamps.items()])
+
+        if stamps:
+            self.database.use(write)
 
     def _path(self, root: Root) -> str:
         """The file of a root."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from whet.library.files import tree_stamp
 from whet.library.skill_id import SkillId, skill_id
 from whet.notes import Note
 from whet.records import NamedTuple
@@ -155,6 +156,11 @@ class Card(NamedTuple):
 def main_file(card: Card) -> str:
     """The main file's name."""
     return os.path.basename(card.path)
+
+
+def card_stamp(card: Card, now: int) -> str:
+    """What changes whenever a scan of a skill could find something else; "" while a file is too new to be sure of."""
+    return tree_stamp(card.path, card.directory if card.kind == "skill" else "", now)
 
 
 class SkillFile(NamedTuple):

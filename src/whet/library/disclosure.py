@@ -10,8 +10,8 @@ import os
 
 from whet.errors import NotFoundError, UsageError
 from whet.library.card import SkillFile, main_file, old_form
-from whet.library.files import open_beneath, open_file, read_descriptor
-from whet.library.package import Listing, Main, file_stamp, list_package, opened_digest
+from whet.library.files import file_stamp, open_beneath, open_file, read_descriptor
+from whet.library.package import Listing, Main, list_package, opened_digest
 from whet.library.readiness import missing, wrong_platform
 from whet.notes import Note
 from whet.records import NamedTuple

@@ -12,10 +12,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from zlib import crc32
 
 from whet.errors import FailedError, NotFoundError, RefusedError
 from whet.records import NamedTuple
-from whet.store.regular import BINARY, long_path, open_regular
+from whet.store.regular import BINARY, is_link_status, long_path, open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ _TICK = 50_000_000
 COARSE_TICK = 2_000_000_000
 """Nanoseconds after which a change is settled on every file system."""
 _MILLISECOND = 1_000_000
+UNREAD = frozenset((".git", ".DS_Store"))
+"""What is in the directory of a skill and is never read."""
+_MOST_STAMPED = 20_000
+"""Files and directories of one skill that are looked at; a scan looks at fewer."""
 _MAX_DETOURS = 16
 """Links on the way to one file."""
 
@@ -83,6 +88,34 @@ def settled(status: os.stat_result, now: int) -> bool:
     mtime, ctime = status.st_mtime_ns, status.st_ctime_ns
     changed = mtime if ctime < mtime <= now else ctime
     return now - changed > (_TICK if changed % _MILLISECOND else COARSE_TICK)
+
+
+def tree_stamp(main: str, directory: str, now: int) -> str:
+    """What changes whenever a scan of a skill could find something else; "" while a file is too new to be sure of.
+
+    A skill is a main file and the directory with everything below it, or with "" the file alone. Only `stat` is asked.
+    """
+    try:
+        seen = [(main, os.stat(main))]
+        left = [directory] if directory else []
+        seen += [(top, os.stat(top)) for top in left]
+        while left and len(seen) <= _MOST_STAMPED:
+            with os.scandir(left.pop()) as found:
+                below = [(entry.path, entry.stat(follow_symlinks=False)) for entry in found if entry.name not in UNREAD]
+            seen += below
+            left += [path for path, status in below if stat.S_ISDIR(status.st_mode) and not is_link_status(status)]
+    except OSError:
+        return ""
+    if not all(settled(status, now) for _, status in seen):
+        return ""
+    newest = max(max(status.st_mtime_ns, status.st_ctime_ns) for _, status in seen)
+    text = "\0".join(sorted(f"{path}\0{file_stamp(status)}" for path, status in seen))
+    return f"{newest}.{len(seen)}.{crc32(text.encode('utf-8', 'surrogateescape')):08x}"
+
+
+def file_stamp(status: os.stat_result) -> str:
+    """What changes whenever a file's content may have changed."""
+    return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}.{status.st_mode}"
 
 
 def read_descriptor(descriptor: int, limit: int) -> bytes:

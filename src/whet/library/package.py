@@ -17,7 +17,7 @@ import os
 import stat
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, UsageError, WhetError
-from whet.library.files import entered, inside, open_beneath, read_descriptor, settled
+from whet.library.files import UNREAD, entered, file_stamp, inside, open_beneath, read_descriptor, settled
 from whet.records import NamedTuple
 from whet.skill import finder
 from whet.skill.finder import FLAT, MAIN_FILE, MAIN_FILES, SOURCE, SUPPORT, Search, is_main_file, is_overview, main_file
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from whet.library.cache import Cache
-    from whet.library.card import Card
     from whet.skill.tree import Tree
 
 LIMITS = Limits(files=10_000, file_bytes=512 * 1024 * 1024, total_bytes=512 * 1024 * 1024)
@@ -43,7 +42,6 @@ _CHUNK = 1 << 20
 _ATTEMPTS = 20
 _VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL)
 """Also while it is being changed: a link that has become a directory is an invalid argument."""
-_NEVER_READ = frozenset((".git", ".DS_Store"))
 
 
 # --- finding --------------------------------------------------------------------------------------------------------
@@ -239,7 +237,7 @@ class _Walk:
         with os.scandir(place) as found:
             for entry in found:
                 counts = part and not ignored(entry.name) and not is_leftover(entry.name)
-                if not counts and (not self.all or entry.name in _NEVER_READ):
+                if not counts and (not self.all or entry.name in UNREAD):
                     continue
                 self.left -= 1
                 if self.left < 0:
@@ -293,11 +291,6 @@ class _Walk:
             message = f"{self.directory} has more than {LIMITS.files:,} files."
             hint = "Keep the skill small; move data elsewhere."
             self.problems.append(InvalidError("too-many-files", message, hint=hint))
-
-
-def file_stamp(status: os.stat_result) -> str:
-    """What changes whenever a file's content may have changed."""
-    return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}.{status.st_mode}"
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -450,22 +443,6 @@ def opened_digest(
     if cache is not None and steady and not problems:
         cache.save_digest(directory, tree, result)
     return result, tuple(problems)
-
-
-def card_stamp(card: Card, now: int) -> str:
-    """What changes whenever a scan of a skill could find something else; "" while a file is too new to be sure of."""
-    try:
-        status = os.stat(card.path)
-        listing = Listing((), ())
-        if card.kind == "skill":
-            name = os.path.basename(card.path)
-            listing = list_package(os.path.realpath(card.directory), now=now, main=name, aside=True)
-    except (OSError, WhetError):
-        return ""
-    files = (*listing.files, *listing.aside)
-    if not settled(status, now) or not all(item.settled for item in files if item.stamp):
-        return ""
-    return _stamp(files, file_stamp(status), *map(str, listing.problems))
 
 
 def _stamp(files: Sequence[PackageFile], *more: str) -> str:

@@ -55,7 +55,7 @@ class Blocked(NamedTuple):
     verdict: str = ""
     """What the scan found; "" if an older Whet decided."""
     stamp: str = ""
-    """The `whet.library.package.card_stamp` of what was scanned; "" if it has to be scanned again."""
+    """The `whet.library.card.card_stamp` of what was scanned; "" if it has to be scanned again."""
 
 
 class TrustedKey(NamedTuple):

@@ -2,7 +2,8 @@
 
 A repository's skills are scanned when it is trusted. A look that finds a main file new or changed scans that skill
 before anything of it is listed, its description included; what changed beside the main file is scanned before a model
-reads it. Other skills are scanned when somebody asks for it (`whet scan`, `whet doctor`).
+reads it. Other skills are scanned before they are recommended, or when somebody asks for it (`whet scan`, `whet
+doctor`).
 
 What the gate keeps back, wherever it lies, is remembered with a stamp of its files, so that lists know it at no cost. A
 verdict is about one content: a look that finds the files of such a skill changed scans it again, and a look that finds
@@ -20,8 +21,8 @@ from whet.guard.audit import plain
 from whet.guard.gate import Judgement
 from whet.guard.policy import place_trust
 from whet.guard.trust import Provenance
+from whet.library.card import card_stamp
 from whet.library.files import inside
-from whet.library.package import card_stamp
 from whet.library.standalone import read_card
 from whet.library.state import Blocked
 from whet.library.visibility import guard_blocked, refusal
@@ -116,7 +117,7 @@ def review_skills(
         try:
             found = decide_skill(gate, card, config, origins=origins)
         except WhetError as error:
-            unsaved[str(card.id)] = Blocked(f"It has changed and cannot be scanned: {error.message}")
+            unsaved[str(card.id)] = Blocked(f"It is new or changed and cannot be scanned: {error.message}")
             continue
         try:
             if found.decision.action == "allow":

@@ -7,9 +7,11 @@ same catalogue again. It is the only thing here that remembers between two calls
 from __future__ import annotations
 
 import os
+from zlib import crc32
 
 from whet.errors import WhetError
 from whet.library.cache import Cache
+from whet.library.card import card_stamp
 from whet.library.catalogue import Catalogue, assemble, competes, find, shadowed
 from whet.library.config import Configuration, ResolvedConfig
 from whet.library.discovery import (
@@ -297,8 +299,6 @@ class Workspace:
         config.disabled.keep_back(self._unsaved)
         changed = {card.path: card for card in new}
         if config.disabled.keeps_back:
-            from whet.library.package import card_stamp
-
             now = self.clock()
             kept = ((card, why.stamp) for card in cards if (why := config.disabled.kept_back(card)))
             changed |= {card.path: card for card, stamp in kept if not stamp or stamp != card_stamp(card, now)}
@@ -308,13 +308,31 @@ class Workspace:
         """Have the gate decide about skills as they are now, and remember it; the configuration that follows."""
         from whet.library.trust import review_skills
 
+        stamps = self._stamps(cards, config)  # before they are read: what changes meanwhile is looked at again
         origins = self.origins() if any(card.scope == "user" for card in cards) else {}
         unsaved = review_skills(self.gate, self.decisions, cards, config, origins)
         ids = {str(card.id) for card in cards}
         self._unsaved = {key: why for key, why in self._unsaved.items() if key not in ids} | unsaved
         config = self.config()
         config.disabled.keep_back(self._unsaved)
+        passed = (card.path for card in cards if config.disabled.kept_back(card) is None)
+        self.cache.save_passed({path: stamps[path] for path in passed if stamps[path]})
         return config
+
+    def review_new(self, cards: Collection[Card], config: ResolvedConfig) -> ResolvedConfig:
+        """Review those of a few skills that have not passed as they are now: what is about to be recommended."""
+        stamps = self._stamps(cards, config)
+        passed = self.cache.passed([*stamps])
+        new = [card for card in cards if not stamps[card.path] or stamps[card.path] != passed.get(card.path)]
+        return self.review(new, config) if new else config
+
+    def _stamps(self, cards: Iterable[Card], config: ResolvedConfig) -> dict[str, str]:
+        """By path, what changes whenever the gate could decide otherwise about a skill; "" while that is not sure."""
+        from whet import __version__
+
+        now = self.clock()
+        rules = crc32(repr((__version__, config.settings.policy, config.project_policy, config.machine)).encode())
+        return {card.path: stamp and f"{stamp}.{rules:08x}" for card in cards for stamp in (card_stamp(card, now),)}
 
     def find(self, name: str) -> tuple[Card, ResolvedConfig]:
         """The skill of that name, checked against the disk, without looking at the others where that is safe.

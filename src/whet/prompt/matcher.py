@@ -1,9 +1,9 @@
 """Which skills fit a message: what it names comes first, then what the index finds among the skills this caller sees.
 
 Skills that the message names (`/name`, `$name`, `[$name](path)`) need no search. Everything else is asked of the index
-(`whet.routing`), which knows all skills; who may see what is decided here, at the moment of asking. What a repository
-brings passes the guard before it is recommended, as it does before it is read. A skill that fits best and is hidden
-from this caller is told of in a note, and so is why.
+(`whet.routing`), which knows all skills; who may see what is decided here, at the moment of asking. What is
+recommended has passed the guard as it is now: what nobody has scanned is scanned first. A skill that fits best and is
+hidden from this caller is told of in a note, and so is why.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import islice
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.library.catalogue import CardsById
-from whet.library.visibility import hidden_cards
+from whet.library.visibility import guard_blocked, hidden_cards, refusal
 from whet.notes import Note
 from whet.prompt.mentions import command_form, find_mentions, may_name
 from whet.records import NamedTuple
@@ -264,7 +264,7 @@ class SkillMatcher:
         """What `detect` finds in one look at the disk, without what else is worth knowing, save what not to use."""
         question = Question(self, message, caller, snapshot, context)
         detection = question.detect()
-        if not (question.is_asked and snapshot.config.disabled.keeps_back):
+        if not (question.is_asked and question.snapshot.config.disabled.keeps_back):
             return detection
         fitting = question.fit_but_hidden()
         return detection._replace(kept_back=tuple(card for card, why in fitting if why.code == "guard-blocked"))
@@ -337,9 +337,12 @@ class Question:
             return
         for item in asked.missing:
             self._notes.append(Note(item.code, "warning", item.message, item.hint, skill=item.name))
-        kept_back = {card: reason for card in asked.cards if (reason := self._kept_back(card))}
-        self._notes.extend(kept_back.values())
-        self.named, self.request = tuple(card for card in asked.cards if card not in kept_back), asked.request
+        refused = self._refuse(asked.cards)
+        for card in asked.cards:
+            if reason := refused.get(str(card.id)):
+                why = refusal(card, reason)
+                self._notes.append(Note.from_error(why, "warning", skill=card.full_name, path=card.path))
+        self.named, self.request = tuple(card for card in asked.cards if str(card.id) not in refused), asked.request
         begins = self.message.lstrip().startswith("$") and not (self.named or asked.missing)
         first = find_mentions(self.message.lstrip())[:1] if begins else ()
         if first and first[0].start == 0:
@@ -360,16 +363,16 @@ class Question:
         if command_form(word) not in RESERVED:
             self._notes.append(_named_unknown(word, error.hint))
 
-    def _kept_back(self, card: Card) -> Note | None:
-        """Why the guard keeps a skill back, or None when it lets it in; only a repository's skills are asked about."""
-        if card.scope != "project":
-            return None
-        workspace = self._index.workspace
-        try:
-            workspace.admit(workspace.open(card), self.snapshot.config)
-        except WhetError as error:
-            return Note.from_error(error, "warning", skill=card.full_name, path=card.path)
-        return None
+    def _refuse(self, cards: Sequence[Card]) -> dict[str, Note]:
+        """Hide those of the skills that the guard keeps back, and tell why; those that are new to it are scanned."""
+        config = self._index.workspace.review_new(cards, self.snapshot.config) if cards else self.snapshot.config
+        if config is not self.snapshot.config:
+            self.snapshot = self.snapshot._replace(config=config)
+        blocked = ((card, config.disabled.kept_back(card)) for card in cards)
+        refused = {str(card.id): guard_blocked(card, why.reason) for card, why in blocked if why}
+        self._hidden |= refused
+        self.shut.update(refused)
+        return refused
 
     def search(
         self, k: int, text: str = "", *, least: float = 0.0, shut: Collection[str] | None = None
@@ -392,12 +395,9 @@ class Question:
             self.is_asked = True
             if shut is not None:
                 return found
-            likely = (item.key for item in found if item.score >= least)
-            refused = {key: reason for key in likely if (reason := self._kept_back(self.cards[key]))}
-            if not refused:
+            likely = (key for item in found if item.score >= least for key in (item.key, *item.also))
+            if not self._refuse([self.cards[key] for key in likely]):
                 return found
-            self.shut.update(refused)
-            self._notes.extend(refused.values())
 
     def detect(self) -> Detection:
         """Whether a skill should be brought up: what the message names, else what the index is sure of."""
@@ -417,7 +417,7 @@ class Question:
         reason: Note | None = None
         ranking: tuple[Match, ...] = (Match(card, 1.0, (NAMED,)),)
         if key not in named:
-            reason = self._hidden.get(key) or self._refusal(card)
+            reason = self._hidden.get(key) or self._refuse([card]).get(key)
             shut = self.shut - {key}
             for most in (_NEAR, _FAR):
                 ranking = tuple(map(self.match, self.search(most, shut=shut)))
@@ -445,11 +445,6 @@ class Question:
             next((match for match in ranking if str(match.card.id) != key), None) if rank != 1 else None,
             reason,
         )
-
-    def _refusal(self, card: Card) -> Note | None:
-        """Why the guard keeps a skill back, as a reason for not bringing it up."""
-        entry = self._kept_back(card)
-        return Note(entry.code, "info", entry.message, entry.hint) if entry else None
 
     def relevant(self, *, few: bool) -> dict[str, float]:
         """How much skills matter, by path: what is named more than all others; with `few`, only what should come up."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from whet.authoring.trees import digest
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
-from whet.library.files import inside, read_file
-from whet.library.package import file_stamp, find_skills, package_directory, read_package
+from whet.library.files import file_stamp, inside, read_file
+from whet.library.package import find_skills, package_directory, read_package
 from whet.notes import Progress
 from whet.records import NamedTuple
 from whet.skill import paths

@@ -507,6 +507,7 @@ CACHE_MIGRATIONS = (
         DELETE FROM index_words;
         """,
     ),
+    Migration(12, "library", "CREATE TABLE passed (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;"),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), adopt=_drop_caches)

@@ -67,6 +67,14 @@ def test_a_skill_that_a_scan_found_dangerous_is_warned_of_instead(machine: Machi
     assert machine.failures() == []
 
 
+def test_a_dangerous_skill_that_nobody_has_scanned_is_warned_of_too(machine: Machine) -> None:
+    os.symlink("/etc/shadow", os.path.join(os.path.dirname(machine.file("backport")), "hosts"))
+    answer = machine.tell("claude-code", "prompt", prompt=BACKPORT)
+    assert answer.startswith("Do not load or follow the skill backport, even if it is listed: ")
+    assert machine.tell("claude-code", "prompt", prompt=FORM) == must(machine, "pdf-forms")
+    assert machine.failures() == []
+
+
 @pytest.mark.parametrize("client", WAITING)
 def test_where_a_prompt_takes_no_context_the_next_tool_call_does(machine: Machine, client: str) -> None:
     assert machine.tell(client, "prompt", prompt=BACKPORT) == ""
