@@ -165,7 +165,7 @@ def _stem(path: str) -> str:
 
 # --- shell and JavaScript with what other files of the package hold put in its place, checked once more ---------------
 
-_MOST_TEXT = 512 * 1024
+_MOST_TEXT = 256 * 1024
 """Characters that are read once more; a package with more of them is told."""
 _SET = expression(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,60})=([^\n]{0,400})$", re.MULTILINE)
 _USED = expression(r"\$\{?([A-Za-z_]\w{0,60})")
@@ -210,21 +210,23 @@ def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """
     own = [document for document in documents if not document.via]
     yield from _assembled(own)
+    used = _Used(own)
+    readings = sorted(_readings(own, used), key=lambda one: one.length)
     left = _MOST_TEXT
-    for reading in sorted(_readings(own), key=lambda one: one.length):
+    for reading in readings:
         left -= reading.length
         if left < 0:
-            evidence = f"more than {_MOST_TEXT // 1024} KB of programs that use each other"
-            yield reading.document.path, Hit("not-analysed", 1, evidence)
-            return
+            break
         yield from _new(reading)
+    if left < 0 or used.left < 0:
+        evidence = f"more than {_MOST_TEXT // 1024} KB of programs that use each other"
+        yield readings[-1].document.path, Hit("not-analysed", 1, evidence)
 
 
-def _readings(documents: Sequence[Document]) -> Iterator[_Reading]:
+def _readings(documents: Sequence[Document], used: _Used) -> Iterator[_Reading]:
     programs = [document for document in documents if document.kind in ("shell", "python", "javascript")]
     left = _left_behind(programs)
     shipped = {"shell": Shipped(documents, ""), "javascript": Shipped(documents, "javascript")}
-    used = _Used(documents)
     named = [document.path.rpartition("/")[2] for document in documents if document.kind != "markdown"]
     for page in (document for document in documents if document.kind == "markdown"):
         lines = (line for line in page.text.split("\n") if line[:1] not in ("|", ">") and _PASSES.search(line))
@@ -407,16 +409,20 @@ class _Used:
         names = "|".join(map(re.escape, self._scripts))
         call = _CALL.format(shells=_SHELLS, names=names)
         self._call = re.compile(call, re.MULTILINE) if self._scripts else None
+        self._known: dict[tuple[str, str], dict[str, bool]] = {}
+        self.left = 8 * _MOST_TEXT
+        """Characters that may stand before scripts, all taken together; less than none if there are more."""
 
     def before(self, script: Document) -> list[tuple[str, str]]:
         """What is read before a script, and before those that it uses: the path and the text of each."""
         found: dict[str, str] = {}
         waiting = [script]
-        while waiting:
+        while waiting and self.left >= 0:
             for name, sourced in self._uses(waiting.pop()).items():
                 other = self._scripts[name]
                 if other.path not in found and other.path != script.path:
                     text = self.called(other).text
+                    self.left -= len(text)
                     found[other.path] = f"{text}\n" if sourced else f"{name}() {{ {text}\n}}\n"
                     waiting.append(other)
         return [*reversed(found.items())]
@@ -431,9 +437,10 @@ class _Used:
     def _uses(self, script: Document) -> dict[str, bool]:
         """The scripts that one uses, each with whether it is sourced. One that is run alone, with nothing given to it
         and nothing taken from it, does what it does for itself."""
-        found: dict[str, bool] = {}
-        if self._call is None:
-            return found
+        found = self._known.get((script.path, script.kind))
+        if found is not None or self._call is None:
+            return found or {}
+        found = self._known[script.path, script.kind] = {}
         calls = list(self._call.finditer(script.text))
         shares = "export " in script.text or any(call[2] for call in calls)
         for call in calls:

@@ -47,7 +47,7 @@ _EMPTY = shape("secret_words", "empty", re.IGNORECASE)
 _SAID_ENDING = shape("secret_words", "said_endings", re.IGNORECASE, frame=r"(?:{})\Z")
 _THING = shape("secret_words", "things", re.IGNORECASE, frame=r"(?:{})-?\d{1,5}\Z|[A-Za-z]\d?\Z")
 _QUALITY_BEGINNING = shape("secret_words", "quality_beginnings", re.IGNORECASE, frame="(?:{})[-_]")
-_QUALITY_END = shape("secret_words", "quality_ends", re.IGNORECASE, frame=r".*[-_](?:{})\Z")
+_QUALITY_END = shape("secret_words", "quality_ends", re.IGNORECASE, frame=r".{0,80}[-_](?:{})\Z")
 _DIGEST = expression(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
 
 

@@ -395,8 +395,8 @@ class Walk:
         if files and words and name_of(command.argv) not in _READERS:
             name = name_of(command.argv)
             others = [one.text for one in read_arguments(name, words[1:]) if one.place not in _READ]
-            others = others[-1:] if name in programs("movers") else others
-            for path in [path for path in files if any(path.rpartition("/")[2] in word for word in others)]:
+            named = "\n".join(others[-1:] if name in programs("movers") else others)
+            for path in [path for path in files if path.rpartition("/")[2] in named] if named else ():
                 del files[path]
         for one in command.redirections:
             if one.operator not in _WRITES or one.descriptor not in ("", "1") or not one.target.text:
