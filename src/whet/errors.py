@@ -87,6 +87,6 @@ class FailedError(WhetError):
     exit_code = 4
 
 
-def not_text(code: str, what: str, value: object, *, hint: str = "") -> UsageError:
+def expected_text(code: str, what: str, value: object, *, hint: str = "") -> UsageError:
     """The error of a caller that passes something else for a text; `what` names it in a sentence, such as `A name`."""
     return UsageError(code, f"{what} is text; {value!r:.80} is of type {type(value).__name__}.", hint=hint)

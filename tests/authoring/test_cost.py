@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+COPIED = False
 CALLS = (
     "stat",
     "lstat",

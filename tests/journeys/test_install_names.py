@@ -70,7 +70,7 @@ def test_a_name_is_found_in_the_one_source_that_has_it(machine: Machine) -> None
     missing = machine.ask("install", "pdff", code=1)
     assert (missing["code"], missing["hint"], missing["suggestions"]) == (
         "name-not-found",
-        "Did you mean shop:pdf?",
+        "You already have pdf: `whet show pdf` shows it. Did you mean shop:pdf?",
         ["shop:pdf"],
     )
     nowhere = machine.ask("install", "xyzzy", code=1)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROCESSES = True
+COPIED = False
 
 RECORD = """
 import sys

@@ -25,7 +25,7 @@ SOURCE = Path(whet.__path__[0])
 CODES = tomllib.loads((Path(__file__).parents[2] / "docs" / "codes.toml").read_text(encoding="utf-8"))
 CLASSES = {name for name, value in vars(errors).items() if isinstance(value, type)} - {"WhetError", "Any", "ClassVar"}
 COMPUTED = {
-    *("skill/archive.py", "skill/paths.py", "store/failures.py"),
+    *("errors.py", "skill/archive.py", "skill/paths.py", "store/failures.py"),
     *("library/catalogue.py", "library/visibility.py"),
     *("sources/install/apply.py", "sources/packages.py", "sources/publish/prepare.py"),
     "sources/registries/registry.py",
@@ -100,8 +100,9 @@ def computed() -> Iterator[tuple[str, str]]:
     # What keeps a skill of a registry from being offered is what it is refused with.
     yield from ((code, "InvalidError") for code, severity in said("sources/registries/") if severity == "error")
     yield from ((code, "FailedError") for _, code, *_ in failures._KINDS)
-    for _, _, arguments in calls("ModelError"):
-        yield from ((code, "FailedError") for code in filter(None, map(literal, arguments[:1])))
+    for function, name in (("ModelError", "FailedError"), ("expected_text", "UsageError")):
+        for _, _, arguments in calls(function):
+            yield from ((code, name) for code in filter(None, map(literal, arguments[:1])))
     # What hides a skill is what it is refused with.
     yield from ((code, "RefusedError") for code, _ in said("library/visibility.py"))
     for number in range(1, 30):

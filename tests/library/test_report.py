@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import whet.library
@@ -181,6 +183,9 @@ answer = [entry.code for entry in library().doctor()]
 """)
     )
     said |= {entry.code for entry in note_unscanned(1)}
+    with monkeypatch.context() as full:
+        full.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=0))
+        said |= {entry.code for entry in opened(root, home=str(tmp_path / "small")).doctor()}
     said |= {examine_sandbox(lambda: NONE).code, examine_sandbox(lambda: SEATBELT).code}
     room = [path.name for path in Path(whet.library.__path__[0]).glob("*.py")]
     said |= clients_say(tmp_path / "clients")

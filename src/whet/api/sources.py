@@ -15,7 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from whet.errors import NotFoundError, RefusedError, UsageError, WhetError, not_text
+from whet.errors import NotFoundError, RefusedError, UsageError, WhetError, expected_text
 from whet.library.clients import is_managed
 from whet.records import NamedTuple
 from whet.values import fields_json
@@ -280,7 +280,9 @@ class SkillSources:
         """Where a source cannot be had, say what was perhaps meant by its name instead."""
         for text in sources:
             if not isinstance(text, str):
-                raise not_text("bad-source", "A source", text, hint="Pass owner/repo, an https address or ./directory.")
+                raise expected_text(
+                    "bad-source", "A source", text, hint="Pass owner/repo, an https address or ./directory."
+                )
         try:
             yield
         except WhetError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whet.errors import UsageError, not_text
+from whet.errors import UsageError, expected_text
 from whet.records import NamedTuple
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def checked(message: Any) -> str:
     """The message. Raises UsageError for what is no text, or has no words."""
     hint = "Pass the user's words."
     if not isinstance(message, str):
-        raise not_text("bad-message", "A message", message, hint=hint)
+        raise expected_text("bad-message", "A message", message, hint=hint)
     if not message.strip():
         raise UsageError("message-empty", "The message is empty.", hint=hint)
     return message

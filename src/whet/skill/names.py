@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from whet.errors import not_text
+from whet.errors import expected_text
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 
@@ -68,7 +68,7 @@ def key(name: str) -> str:
         if name.isascii() and name.islower() and name.replace("-", "").isalnum():
             return name
     except (AttributeError, TypeError):  # bytes have the same methods
-        raise not_text("bad-name", "A name", name, hint="Pass a name as `library.skills()` has it.") from None
+        raise expected_text("bad-name", "A name", name, hint="Pass a name as `library.skills()` has it.") from None
     if name.isascii() and name.isprintable():
         return " ".join(name.lower().replace("_", "-").split())
     return " ".join(_HYPHENS.sub("-", _fold(name)).split())
@@ -137,7 +137,7 @@ def is_ascii_name(name: str) -> bool:
 def split_qualified(text: str) -> Qualified:
     """Split `user:deploy` or `plugin:skill`; what is a drive, an address or prose with a colon stays a plain name."""
     if not isinstance(text, str):
-        raise not_text("bad-name", "A name", text, hint="Pass a name as `library.skills()` has it.")
+        raise expected_text("bad-name", "A name", text, hint="Pass a name as `library.skills()` has it.")
     text = text.strip()
     match = _QUALIFIED.fullmatch(text)
     return Qualified(match[1], match[2]) if match else Qualified("", text)
