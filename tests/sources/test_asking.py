@@ -38,8 +38,9 @@ def test_skills_of_one_repository_are_asked_for_once(world: World) -> None:
         server.requests.clear()
         plan = library.sources.plan_update()
         assert len([request for request in server.requests if request.startswith("GET")]) == 2
-    states = {name: "ready" if name == "skill-3" else "nothing" for name in names}
-    assert {step.name: step.state for step in plan.steps} == states
+    actions = {name: "update" if name == "skill-3" else "keep" for name in names}
+    assert {step.name: step.action for step in plan.steps} == actions
+    assert {step.state for step in plan.steps} == {"ready"}, "the lock gets the new revision of all of them"
 
 
 def test_a_skill_at_the_root_of_its_source(world: World) -> None:
