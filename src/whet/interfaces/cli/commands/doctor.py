@@ -82,10 +82,12 @@ def configure_doctor(parser: Parser) -> None:
     parser.option("--deep", text=f"{text} if something differs.")
     here_option(parser)
     parser.option(
-        "--fix",
         "--repair",
-        text="Repair what is safe to repair, fix skills as `whet skill validate --fix` does, link them as `whet sync` "
-        "does, then report. Exits with 1 if an error is left, with 4 if a repair fails.",
+        text="Repair what is safe to repair, then report. Exits with 1 if an error is left, with 4 if a repair fails.",
+    )
+    parser.option(
+        "--fix",
+        text="As --repair; also fix skills as `whet skill validate --fix` does, and link them as `whet sync` does.",
     )
     parser.option("--check", text="Exit with 1 if the report has an error.")
 
@@ -106,15 +108,16 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
     from whet.guard.sandbox.levels import level
     from whet.library.doctor import examine_sandbox, worst_first
 
+    repairs = options.repair or options.fix
     try:
         library = context.library
     except WhetError as error:  # no home, no working directory: that is what is wrong
         report = (Note.from_error(error, "error"), examine_sandbox(level))
-        return Answer(Diagnosis(report), render_doctor, 4 if options.repair else 1 if options.check else 0)
+        return Answer(Diagnosis(report), render_doctor, 4 if repairs else 1 if options.check else 0)
     with progress(context, options):
-        repaired = library.repair() if options.repair else None
+        repaired = library.repair() if repairs else None
         found = (*library.doctor(), *examine_machine(library))
-        if repaired and (done := _follow_hints(library, found)):
+        if repaired and options.fix and (done := _follow_hints(library, found)):
             repaired = repaired._replace(done=(*repaired.done, *done))
             found = (*library.doctor(), *examine_machine(library))
     errors = [note for note in found if note.severity == "error"]
@@ -125,7 +128,7 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
         proofs = Proofs(
             library.sources.verify(here=options.here), library.history.verify(), library.guard.verify_audit()
         )
-    fails = (errors and (options.check or options.repair)) or (proofs and not proofs.valid)
+    fails = (errors and (options.check or repairs)) or (proofs and not proofs.valid)
     code = 4 if unmended else 1 if fails else 0
     return Answer(Diagnosis(tuple(worst_first(found)), repaired, proofs), render_doctor, code)
 
