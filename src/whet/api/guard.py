@@ -230,17 +230,16 @@ class SkillGuard:
         from whet.library.standalone import read_card
         from whet.library.trust import origin_of
 
-        workspace, origins, new, unsafe = self._workspace, self._workspace.origins(), [], []
+        workspace = self._workspace
         snapshot = workspace.snapshot()
-        for card in snapshot.catalogue.trusted():
-            known = workspace.gate.recall(read_card(card), origin_of(card, snapshot.config.policy, origins).place)
-            if known is None:
-                new.append(card)
-            elif known.verdict != "safe" or snapshot.config.disabled.kept_back(card):
-                unsafe.append(card)
-        if new or unsafe:
-            workspace.review((*unsafe, *new[:most]), snapshot.config)
-        return len(new[most:])
+        config, origins = snapshot.config, workspace.origins()
+        cards = workspace.unreviewed(snapshot.catalogue.trusted(), config)
+        found = ((card, origin_of(card, config.policy, origins).place) for card in cards)
+        new = [card for card, place in found if workspace.gate.recall(read_card(card), place) is None]
+        later = {card.path for card in new[most:]}
+        if now := [card for card in cards if card.path not in later]:
+            workspace.review(now, config)
+        return len(later)
 
     def audit(self) -> AuditReport:
         """Scan every skill in the library again, apply the policy, and report what changed since the last time."""

@@ -331,7 +331,7 @@ def _holds_command(data: str) -> bool:
 
 
 def _new(reading: _Reading) -> Iterator[tuple[str, Hit]]:
-    """What is critical in a program only with what it is given, or behind others."""
+    """The critical findings that a program has only together with the files and scripts that it uses."""
     document = reading.document
     check = import_module(f"whet.guard.{document.kind}.checker").check
     parts = [*reading.before, (document.path, document.text)]
@@ -398,7 +398,7 @@ _GLOB = expression(r"[\w./-]{0,80}\*[\w.-]{0,40}")
 
 
 class _Used:
-    """The scripts of a package as others use them: what is sourced stands before them, what is run is a function."""
+    """How the scripts of a package use each other: a sourced script is put in front, one that is run is a function."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._scripts = {

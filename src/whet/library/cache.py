@@ -53,6 +53,8 @@ _PLAIN = (*_NOTHING_MORE, True, "", "", "")
 _OWN, _READY = map(Card._fields.index, ("root", "ready"))
 _PER_PART = 128
 """Cards in a part."""
+_PER_QUERY = 500
+"""Paths in a query."""
 _COUNT = 5
 """Where a directory, as it is kept, says how many skills are in it."""
 _DIRECTORIES, _KEYS, _CARDS = range(3)
@@ -186,10 +188,17 @@ class Cache:
         self.database.use(write)
 
     def passed(self, paths: Sequence[str]) -> dict[str, str]:
-        """The stamps under which the guard let skills pass, by their paths."""
-        query = "SELECT path, stamp FROM passed WHERE path IN"
-        query = f"{query} ({','.join('?' * len(paths))})"
-        return dict(self.database.use(lambda database: database.read(query, tuple(paths)), create=False) or ())
+        """The stamp of each of these skills that passed the guard, by path."""
+
+        def read(database: Database) -> list[tuple[str, str]]:
+            found: list[tuple[str, str]] = []
+            for at in range(0, len(paths), _PER_QUERY):
+                some = paths[at : at + _PER_QUERY]
+                query = "SELECT path, stamp FROM passed WHERE path IN"
+                found += database.read(f"{query} ({','.join('?' * len(some))})", some)
+            return found
+
+        return dict(self.database.use(read, create=False) or ()) if paths else {}
 
     def save_passed(self, stamps: Mapping[str, str]) -> None:
         """Remember which skills the guard let pass, by their paths, and their stamps."""

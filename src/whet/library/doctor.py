@@ -128,7 +128,7 @@ def _named_files(card: Card, files: list[str]) -> Iterator[Note]:
         if names_files(text):
             from whet.skill.validate.quality import check_named_files
 
-            hint = "Restore the file, or remove the mention from the instructions."
+            hint = "Restore the file, or remove the reference to it."
             for note in check_named_files(text, 1, files):
                 yield note._replace(hint=hint, skill=card.full_name, path=card.path)
 

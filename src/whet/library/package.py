@@ -421,7 +421,8 @@ def opened_digest(
 
     It covers the main file as it was read, even if it changed since. With a cache, an unchanged tree is not read again.
     """
-    tree = _stamp(files)
+    texts = "\0".join(f"{item.path}\0{item.stamp}" for item in files)
+    tree = hashlib.sha256(texts.encode("utf-8", "surrogateescape")).hexdigest()
     steady = all(item.settled for item in files) and (main.name, main.stamp) in {
         (item.path, item.stamp) for item in files
     }
@@ -443,12 +444,6 @@ def opened_digest(
     if cache is not None and steady and not problems:
         cache.save_digest(directory, tree, result)
     return result, tuple(problems)
-
-
-def _stamp(files: Sequence[PackageFile], *more: str) -> str:
-    """What changes whenever one of the files may have changed."""
-    texts = "\0".join((*(f"{item.path}\0{item.stamp}" for item in files), *more))
-    return hashlib.sha256(texts.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _tree_entry(directory: str, item: PackageFile, bases: Sequence[str] | None) -> TreeEntry:

@@ -95,7 +95,7 @@ class Workspace:
         """Where skills come from that the user did not write, and their trust, by their directories."""
         self._snapshot: Snapshot | None = None
         self._unsaved: dict[str, Blocked | None] = {}
-        """What was decided about skills and could not be remembered: why they are kept back, by their ids."""
+        """Decisions of the guard that could not be saved, by skill id; None lets the skill pass."""
         self._gate: Gate | None = None
         self._watch: KernelWatch | None = None
 
@@ -319,12 +319,12 @@ class Workspace:
         self.cache.save_passed({path: stamps[path] for path in passed if stamps[path]})
         return config
 
-    def review_new(self, cards: Collection[Card], config: ResolvedConfig) -> ResolvedConfig:
-        """Review those of a few skills that have not passed as they are now: what is about to be recommended."""
-        stamps = self._stamps(cards, config)
+    def unreviewed(self, cards: Collection[Card], config: ResolvedConfig) -> list[Card]:
+        """Those of the skills that the guard has not decided about as they are now."""
+        open_ones = [card for card in cards if config.disabled.kept_back(card) is None]
+        stamps = self._stamps(open_ones, config)
         passed = self.cache.passed([*stamps])
-        new = [card for card in cards if not stamps[card.path] or stamps[card.path] != passed.get(card.path)]
-        return self.review(new, config) if new else config
+        return [card for card in open_ones if not stamps[card.path] or stamps[card.path] != passed.get(card.path)]
 
     def _stamps(self, cards: Iterable[Card], config: ResolvedConfig) -> dict[str, str]:
         """By path, what changes whenever the gate could decide otherwise about a skill; "" while that is not sure."""

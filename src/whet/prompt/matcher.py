@@ -365,8 +365,9 @@ class Question:
 
     def _refuse(self, cards: Sequence[Card]) -> dict[str, Note]:
         """Hide those of the skills that the guard keeps back, and tell why; those that are new to it are scanned."""
-        config = self._index.workspace.review_new(cards, self.snapshot.config) if cards else self.snapshot.config
-        if config is not self.snapshot.config:
+        workspace, config = self._index.workspace, self.snapshot.config
+        if new := workspace.unreviewed(cards, config):
+            config = workspace.review(new, config)
             self.snapshot = self.snapshot._replace(config=config)
         blocked = ((card, config.disabled.kept_back(card)) for card in cards)
         refused = {str(card.id): guard_blocked(card, why.reason) for card, why in blocked if why}

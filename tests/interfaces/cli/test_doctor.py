@@ -103,7 +103,7 @@ def test_a_repair_says_that_there_was_nothing_to_repair(
         assert run.stderr.splitlines()[0] == (
             "Nothing needs a repair that Whet can make. For what is listed below, follow the hint."
         )
-        assert "hint: Restore the file, or remove the mention from the instructions." in run.stdout
+        assert "hint: Restore the file, or remove the reference to it." in run.stdout
 
 
 def test_a_repair_also_fixes_and_links_skills_and_says_how_to_undo_that(

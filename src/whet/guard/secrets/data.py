@@ -1,4 +1,4 @@
-"""What is known of secrets, from the tables `data/secret_*.toml`, each row made once and only when it is needed."""
+"""The tables `data/secret_*.toml`: the rows of each are made once, when they are first needed."""
 
 from __future__ import annotations
 

@@ -297,7 +297,7 @@ class Scene(Judges):
         return found
 
     def left_texts(self) -> Iterator[tuple[str, str]]:
-        """The texts that the script writes to files, as far as they stand in it."""
+        """The constant texts that the script writes to files, by path."""
         for step in self.steps:
             if step.leaves[1] and (text := self.content(step)):
                 yield from ((bare_path(target), f"{text}\n") for target, _ in _written(step))

@@ -6,9 +6,9 @@ import gc
 import sys
 
 _TERMINATED = 143
-"""What a shell reports of a program that was asked to end."""
+"""The exit code that a shell gives to a program that was terminated."""
 _INTERRUPTED = 130
-"""What it reports of one that was interrupted from the keyboard."""
+"""The exit code that a shell gives to a program that was interrupted with Ctrl-C."""
 _COLLECT_AFTER = (1_000_000, 50, 10)
 """Objects made before Python looks for cycles: the usual 700 would go through all modules and skills again and again
 while they are loaded."""

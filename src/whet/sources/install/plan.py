@@ -517,7 +517,7 @@ class Planner:
         )
 
     def stay(self, entry: Installed, new: Installed, notes: tuple[Note, ...] = ()) -> None:
-        """The source has what it had. Where only its revision moved on, so does the lock: the old one may be gone."""
+        """The source still has the installed content. The lock records its new revision: the old one may be gone."""
         intact = self.installer.is_intact(entry.path, entry)
         reason = "Up to date." if intact else "Up to date; your edits are kept."
         kept = new._replace(trust=entry.trust, verdict=entry.verdict, ruleset=entry.ruleset, updated=entry.updated)

@@ -92,7 +92,8 @@ def run_find(context: Context, options: Namespace) -> Answer:
             return Answer(Everywhere(here, there), render_everywhere)
         if not options.decide:
             found = library.find(message, options.k or 5, caller=context.caller, context=beside)
-            return _hint_gallery(Answer(found, render_find), message, context)
+            answer = Answer(found, render_find)
+            return answer if options.json else _hint_gallery(answer, message, context)
         caller = _caller_with_files(context, options.file)
         return Answer(library.detect(message, caller=caller, skill=options.skill, context=beside), render_detect)
 

@@ -468,7 +468,7 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     if view.verdict:
         yield "verdict", screen.paint(view.verdict, "red")
     if view.hidden:
-        yield "hidden", f"{view.hidden.message} {view.hidden.hint}"
+        yield "hidden", clean(f"{view.hidden.message} {view.hidden.hint}")
     if listed := LISTED.get(view.listing):
         yield "listing", listed
     if view.pin is not None:
