@@ -285,6 +285,24 @@ def test_what_hooks_do_and_how_the_client_finds_your_skills_is_said(
     assert whet("disconnect").stderr.startswith("error: No client is connected.\n")
 
 
+def test_several_clients_are_connected_at_once_or_none(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    before = write(home, LIVED_IN["codex"])
+    done = answer(whet("connect", "codex", "cursor", "Codex", "--yes", "--json"))["connections"]
+    assert [(one["client"], one["applied"], one["connected"]) for one in done] == [
+        ("codex", True, True),
+        ("cursor", True, True),
+    ]
+    after = contents(home)
+    refused = answer(whet("disconnect", "codex", "gemini", "--yes", "--json"), 1)
+    assert (refused["code"], refused["error"]) == ("not-connected", "Gemini CLI is not connected here.")
+    assert contents(home) == after
+    shown = whet("disconnect", "codex", "cursor").stderr
+    assert shown == "Nothing was changed.\nhint: --yes makes the change; -v shows it in full.\n"
+    undone = whet("disconnect", "codex", "cursor", "--yes").stderr
+    assert undone.splitlines()[:2] == ["Codex is no longer connected.", "Cursor is no longer connected."]
+    assert contents(home) == before
+
+
 def test_no_input_and_dry_run_only_show(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     for words in (["--no-input"], ["--dry-run"], ["--dry-run", "--yes"], ["--json"]):
         assert whet("connect", "gemini", *words).returncode == 0

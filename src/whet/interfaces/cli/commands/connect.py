@@ -12,7 +12,7 @@ from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.rendering import count_lines, paint_diff
 from whet.interfaces.cli.terminal import agree, can_ask
-from whet.interfaces.cli.text import clean, plural
+from whet.interfaces.cli.text import clean, join_unique, plural
 from whet.interfaces.hooks.clients import CLIENTS, KINDS
 from whet.records import NamedTuple
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Namespace, Parser
+    from whet.interfaces.clients.known import Connection
     from whet.interfaces.clients.plan import Change, Connecting, Plan
     from whet.interfaces.clients.records import Connections
     from whet.interfaces.clients.status import ClientStatus
@@ -54,8 +55,9 @@ _HOOKS = (
 def configure_connect(parser: Parser) -> None:
     from whet.interfaces.clients.known import CONNECTIONS, connection_named
 
-    parser.example("whet connect", "choose a client from a list")
+    parser.example("whet connect", "choose clients from a list")
     parser.example("whet connect claude-code", "show the change, ask, make it")
+    parser.example("whet connect codex cursor", "the same for two clients")
     parser.example("whet disconnect claude-code", "undo it")
     parser.details = (
         "Whet adds its MCP server to the client's configuration. If the client has hooks, Whet also adds hooks, which "
@@ -67,7 +69,8 @@ def configure_connect(parser: Parser) -> None:
         "list."
     )
     names = tuple(client.name for client in CONNECTIONS)
-    parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names, read=connection_named)
+    text = "The clients to connect."
+    parser.positional("clients", "CLIENT", text, many=True, optional=True, choices=names, read=connection_named)
     parser.option("--here", text="Change the project's configuration instead of yours; add only the MCP server.")
     parser.option("--hooks", text="Add hooks (default for a new connection).")
     parser.option("--no-hooks", text="Add only the MCP server, and remove existing hooks.")
@@ -87,37 +90,52 @@ def run_connect(context: Context, options: Namespace) -> Answer:
     from whet.interfaces.clients.status import overview
 
     place, connections = context.library.workspace.place, Connections(context.library.workspace.state)
-    if options.client is None:
+    if not options.clients:
         clients = overview(place, connections, here=options.here)
         if options.undo and not any(one.connected for one in clients):
             raise NotFoundError("not-connected", "No client is connected.", hint="`whet connect` connects one.")
         if options.list or not can_ask(options):
             _check_list(clients, options)
             return Answer(clients, render_clients, key="clients")
-        _choose_client(clients, options, context)
+        _choose_clients(clients, options, context)
     for first, second in _CONTRARY:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
             raise UsageError("usage", f"{first} and {second} exclude each other.", hint=hint)
     if not (options.undo or options.here or options.dry_run) and (options.yes or can_ask(options)):
         _require_server(options)
-    plan = _plan_connection(place, connections, options)
-    nothing = plan.is_empty and not (plan.undo and plan.previous)
-    if nothing or options.dry_run or not (options.yes or can_ask(options)):
-        return Answer(Connecting(plan, False), render_connect)
-    if not (options.yes or plan.is_empty):
-        _ask_agreement(plan, context, options)
-    answer = Answer(Connecting(plan, True, apply(plan, connections)), render_connect)
-    if options.undo and (count := _count_synced(context, options.client.name)):
+    chosen: dict[str, Connection] = {client.name: client for client in options.clients}
+    plans = [_plan_connection(client, place, connections, options) for client in chosen.values()]
+    may = not options.dry_run and (options.yes or can_ask(options))
+    if may and not options.yes and any(not plan.is_empty for plan in plans):
+        _ask_agreement(plans, context, options)
+    done: list[Connecting] = []
+    for plan in plans:
+        nothing = plan.is_empty and not (plan.undo and plan.previous)
+        try:
+            backups = apply(plan, connections) if may and not nothing else ()
+        except WhetError as error:
+            earlier = [one.plan.client.title for one in done if one.applied]
+            error.hint += f" Done before that: {', '.join(earlier)}." if earlier else ""
+            raise
+        done.append(Connecting(plan, may and not nothing, backups))
+    hints = [hint for one in done if one.applied for hint in _hints(one.plan.client, context, options)]
+    answer = Answer(done[0] if len(done) == 1 else done, render_connect, key="" if len(done) == 1 else "connections")
+    for hint in hints:
+        answer.hint(hint)
+    return answer
+
+
+def _hints(client: Connection, context: Context, options: Namespace) -> list[str]:
+    """What is left to do about links after a client was connected or disconnected."""
+    if options.undo and (count := _count_synced(context, client.name)):
         links = "The link" if count == 1 else f"The {count:,} links"
-        what = f"{links} that `whet sync` made for {options.client.title} {'stays' if count == 1 else 'stay'}"
-        return answer.hint(
-            f"{what}; `whet sync {options.client.name} --undo` removes {'it' if count == 1 else 'them'}."
-        )
-    if options.undo or options.here or not _needs_sync(context, options.client.name):
-        return answer
-    title = options.client.title
-    return answer.hint(f"{title} does not look in ~/.agents/skills; `whet sync` links your skills to where it looks.")
+        what = f"{links} that `whet sync` made for {client.title} {'stays' if count == 1 else 'stay'}"
+        return [f"{what}; `whet sync {client.name} --undo` removes {'it' if count == 1 else 'them'}."]
+    if options.undo or options.here or not _needs_sync(context, client.name):
+        return []
+    where = f"{client.title} does not look in ~/.agents/skills"
+    return [f"{where}; `whet sync` links your skills to where it looks."]
 
 
 def _count_synced(context: Context, client: str) -> int:
@@ -131,26 +149,34 @@ def _count_synced(context: Context, client: str) -> int:
     return sum(one.client == client and not one.away for one in made)
 
 
-def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None:
-    """The change, what was done, and what to do next."""
-    plan, title = done.plan, options.client.title
-    asked = not plan.is_empty and can_ask(options) and not options.dry_run
-    if not asked:  # otherwise it was shown with the question
+def render_connect(done: Connecting | list[Connecting], screen: Screen, options: Namespace) -> None:
+    """The changes, what was done, and what to do next."""
+    asked = can_ask(options) and not options.dry_run  # then the changes were shown with the question
+    several = done if isinstance(done, list) else [done]
+    waits = [_render_connection(one, screen, options, asked=asked and not one.plan.is_empty) for one in several]
+    if any(waits):
+        screen.say("Nothing was changed.")
+        if not options.dry_run and not asked:
+            screen.hint(f"--yes makes the change{'' if options.verbose else '; -v shows it in full'}.")
+
+
+def _render_connection(done: Connecting, screen: Screen, options: Namespace, *, asked: bool) -> bool:
+    """Show one client's change; whether it still waits to be made."""
+    plan, title = done.plan, done.plan.client.title
+    if not asked:
         _render_changes(plan, screen, whole=options.verbose)
         screen.say(*_remarks(plan))
     if plan.is_empty and done.state.connected:
         screen.say(f"{title} is {'still' if options.undo else 'already'} connected.")
-        return
+        return False
     if not done.applied:
-        screen.say("Nothing was changed.")
-        if not options.dry_run and not asked:
-            screen.hint(f"--yes makes the change{'' if options.verbose else '; -v shows it in full'}.")
-        return
+        return True
     how = ("still " if done.state.connected else "no longer ") if options.undo else ""
     screen.say(f"{title} is {how}connected.")
     screen.say(*(f"Backup: {path}" for path in done.backups))
-    undo = f"`whet disconnect {options.client.name}{' --here' if options.here else ''}` undoes it."
+    undo = f"`whet disconnect {plan.client.name}{' --here' if options.here else ''}` undoes it."
     screen.hint(plan.next, "" if options.undo else undo)
+    return False
 
 
 def _needs_sync(context: Context, client: str) -> bool:
@@ -164,12 +190,11 @@ def _needs_sync(context: Context, client: str) -> bool:
     return any(one.name == client for one in clients_without(root, workspace.place, names))
 
 
-def _plan_connection(place: Place, connections: Connections, options: Namespace) -> Plan:
+def _plan_connection(client: Connection, place: Place, connections: Connections, options: Namespace) -> Plan:
     from whet.extras import find_installation
     from whet.interfaces.clients.locations import running_program
     from whet.interfaces.clients.plan import plan_connection, plan_undo
 
-    client = options.client
     if options.undo:
         return plan_undo(client, place, connections, here=options.here)
     hooks = options.hooks if options.hooks or options.no_hooks else None
@@ -187,7 +212,8 @@ def _require_server(options: Namespace) -> None:
 
     if can_serve():
         return
-    error = missing_extra(f"Nothing was connected: {options.client.title} could not start the MCP server.", "mcp")
+    names = join_unique([client.title for client in options.clients])
+    error = missing_extra(f"Nothing was connected: {names} could not start the MCP server.", "mcp")
     commands = find_installation().commands("mcp")
     question = f"The MCP server needs the extra `mcp`. Install it with `{' && '.join(map(shell_words, commands))}`?"
     if not can_ask(options) or not agree(question):
@@ -217,10 +243,10 @@ def _check_list(clients: Sequence[ClientStatus], options: Namespace) -> None:
         raise UsageError("usage", message, hint=hint)
 
 
-def _choose_client(clients: Sequence[ClientStatus], options: Namespace, context: Context) -> None:
-    """Let a person choose a client, those that are installed first. Raises RefusedError when they leave."""
+def _choose_clients(clients: Sequence[ClientStatus], options: Namespace, context: Context) -> None:
+    """Let a person choose clients, those that are installed first. Raises RefusedError when they leave."""
     from whet.interfaces.cli.output import screen_for
-    from whet.interfaces.cli.picker import Choice, pick_one
+    from whet.interfaces.cli.picker import Choice, pick_several
     from whet.interfaces.clients.known import connection_named
 
     screen = screen_for(sys.stderr, context.env)
@@ -228,30 +254,34 @@ def _choose_client(clients: Sequence[ClientStatus], options: Namespace, context:
     clients = sorted(clients, key=lambda one: (not one.installed, one.connected))
     words = ("connected" if one.connected else "installed" if one.installed else "not installed" for one in clients)
     choices = [Choice((one.title, word, screen.place(one.path))) for one, word in zip(clients, words, strict=True)]
-    at = pick_one(f"{'Disconnect' if options.undo else 'Connect'} which client?", choices, context.env)
-    options.client = connection_named(clients[at].client)
+    title = f"{'Disconnect' if options.undo else 'Connect'} which clients?"
+    options.clients = [connection_named(clients[at].client) for at in pick_several(title, choices, context.env)]
 
 
 def _is_given(options: Namespace, flag: str) -> bool:
     return bool(getattr(options, flag[2:].replace("-", "_")))
 
 
-def _ask_agreement(plan: Plan, context: Context, options: Namespace) -> None:
-    """Show the change where the question is, and ask. Raises RefusedError for a no."""
+def _ask_agreement(plans: Sequence[Plan], context: Context, options: Namespace) -> None:
+    """Show the changes where the question is, and ask. Raises RefusedError for a no."""
     from whet.interfaces.cli.output import screen_for
 
+    plans = [plan for plan in plans if not plan.is_empty]
     screen = screen_for(sys.stderr, context.env)
-    _render_changes(plan, screen, whole=options.verbose)
-    for note in _remarks(plan):
-        screen.paragraph(note)
-    what = f"Disconnect {plan.client.title}" if plan.undo else f"Connect {plan.client.title}"
+    for plan in plans:
+        _render_changes(plan, screen, whole=options.verbose)
+        for note in _remarks(plan):
+            screen.paragraph(note)
+    names = join_unique([plan.client.title for plan in plans])
 
     def show() -> str:
         unfolded = screen_for(sys.stderr, context.env)
-        _render_changes(plan, unfolded, whole=True)
+        for plan in plans:
+            _render_changes(plan, unfolded, whole=True)
         return unfolded.text()
 
-    if not agree(f"{screen.text()}{what}?", show=None if options.verbose else show):
+    question = f"{screen.text()}{'Disconnect' if options.undo else 'Connect'} {names}?"
+    if not agree(question, show=None if options.verbose else show):
         raise RefusedError("not-agreed", "You did not confirm.", hint="Nothing was changed.")
 
 
