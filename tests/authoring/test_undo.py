@@ -238,6 +238,13 @@ def test_the_hint_of_an_undo_that_conflicts_names_only_what_works(world: World) 
         ("unknown", "edited by hand", "Changed outside Whet."),
         ("user", "return", "To state 1."),
     ]
+    library.edit.rename("deploy", "ship")
+    main = world.root / "ship/SKILL.md"
+    main.write_text(f"{main.read_text()}By hand.\n")
+    error = refused(partial(library.edit.history.undo, "ship"), "cannot-undo")
+    assert error.hint == "`whet skill rename ship deploy` renames it back and keeps what has changed."
+    library.edit.rename("ship", "deploy")
+    assert "By hand." in (world.root / "deploy/SKILL.md").read_text()
 
 
 def test_a_redo_is_called_one(world: World) -> None:

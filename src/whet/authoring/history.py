@@ -61,14 +61,18 @@ class Version(NamedTuple):
 def lifetime(journal: Journal, path: str) -> list[Entry]:
     """Every entry about a skill, oldest first, also those from before it was renamed."""
     entries = list(journal.entries(path=path, switches=True))
-    while entries and entries[0].action == "rename" and not entries[0].before:
-        first = entries[0]
-        gone = [entry for entry in journal.entries(run=first.run) if entry.action == "rename" and not entry.after]
-        if len(gone) != 1:  # several were renamed at once; which one this was cannot be told
-            break
-        earlier = [entry for entry in journal.entries(path=gone[0].path, switches=True) if entry.id < first.id]
+    while entries and (gone := _renamed_from(journal, entries[0])):
+        earlier = [entry for entry in journal.entries(path=gone.path, switches=True) if entry.id < entries[0].id]
         entries = [*earlier, *entries]
     return entries
+
+
+def _renamed_from(journal: Journal, entry: Entry) -> Entry | None:
+    """The entry about the old path, if this one is a rename to a new path."""
+    if entry.action != "rename" or entry.before:
+        return None
+    gone = [other for other in journal.entries(run=entry.run) if other.action == "rename" and not other.after]
+    return gone[0] if len(gone) == 1 else None  # several were renamed at once; which one this was cannot be told
 
 
 def find_makers(entries: Iterable[Entry]) -> dict[str, str]:
@@ -206,7 +210,9 @@ def _ways_back(journal: Journal, entry: Entry) -> str:
             f"`whet undo {name} --to {states[-1]}` returns {entry.skill} to the state before change {entry.id}, "
             "without anything that came after it; the history keeps what it has now."
         )
-    if now and not entry.before:
+    if now and (old := _renamed_from(journal, entry)):
+        ways.append(f"`whet skill rename {name} {quote(old.skill)}` renames it back and keeps what has changed.")
+    elif now and not entry.before:
         ways.append(f"`whet remove {name}` removes {entry.skill}; the history keeps it.")
     return " ".join(ways)
 
