@@ -1,4 +1,4 @@
-"""The front door: `Library` composes all rooms. It is loaded when it is first asked for: some parts do without."""
+"""The front door: `Library` composes all rooms. It is imported on first access, because not every command needs it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The tool `skill_distill`: a session becomes a skill in four rounds, over as many calls as that takes.
 
-Between the calls Whet keeps a distillation under an id, so that it outlives the conversation, and writes nothing before
-a call says `finish`. A model cannot name a file: it passes the session itself, or names one that hooks reported, which
-is the user's own. The model that calls is the writer: it gets the evidence of the session and returns the skill, which
-Whet checks; parts that fail go back to it with the reasons, at most twice. No other model is asked.
+Between the calls Whet keeps the distillation under an id, so that it outlives the conversation. It writes nothing
+before a call says `finish`. A model cannot name a file: it passes the session itself, or names one that hooks reported,
+which is the user's own. The model that calls is the writer: it gets the evidence of the session and returns the skill,
+which Whet checks; parts that fail go back to it with the reasons, at most twice. No other model is asked.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.events import Transcript
 
 CURRENT = "current"
-"""Stands for the session that is going on in the project."""
+"""Stands for the running session in the project."""
 _SOURCES = ("session", "messages", "transcript", "distillation")
 _ASK = "Ask the user, then call again with distillation and answers; {} takes what is proposed."
 _WRITE = "Write the skill as `write` says, and call again with distillation and skill. Without that it is an outline."
 _EVIDENCE = 4_000
-"""Tokens of the evidence that the model is given."""
+"""Tokens of evidence that the model gets."""
 _AGREE = "Call again with distillation and finish when the user agrees."
 _HERE = 'Pass the session as messages or as transcript ("## User", "## Assistant", "## Tool: Bash", "## Result").'
 _NAMED = 5
-"""Sessions that a hint names."""
+"""Number of sessions that a hint names."""
 _REPORTED = 10
 
 
 def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[str, Any]:
-    """What the tool answers to arguments of the right kinds.
+    """Return the tool's answer to arguments of the right types.
 
     Answers may be for any round; a mistake in them loses nothing, because the error has the id, and the call can be
     made again. With `stage`, the finished skill waits as a proposal.
@@ -77,7 +77,7 @@ def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[
 
 
 def _for_the_writer(distillation: Distillation) -> dict[str, Any]:
-    """What a model needs to write the skill."""
+    """Return everything that a model needs to write the skill."""
     import json
 
     from whet.learning.distill.writer import INSTRUCTIONS, view
@@ -86,7 +86,7 @@ def _for_the_writer(distillation: Distillation) -> dict[str, Any]:
 
 
 def _moved(kept: Kept, number: str, given: Mapping[str, Any]) -> Distillation:
-    """The distillation after this call, kept. Raises UsageError `skill-refused` where the skill is to be mended."""
+    """Return the distillation after this call, and keep it. Raises UsageError `skill-refused` for a bad skill."""
     known = kept.read(number)
     problems: tuple[str, ...] = ()
     moved = known.back() if given.get("back") else _answered(known, given.get("answers"))
@@ -103,9 +103,11 @@ def _moved(kept: Kept, number: str, given: Mapping[str, Any]) -> Distillation:
 
 
 def _answered(distillation: Distillation, values: Mapping[str, Any] | None) -> Distillation:
-    """These answers given, whichever rounds ask for them; unless all are for earlier ones, the current one is answered.
+    """Return the distillation with these answers. The current round is answered unless all answers are for earlier
+    ones.
 
-    So an answer that comes twice, or behind that of somebody else, changes what it names and passes over no question.
+    So an answer that is repeated, or that comes after another caller's, changes only its own fields and skips no
+    question.
     """
     if values is None:
         return distillation
@@ -115,7 +117,7 @@ def _answered(distillation: Distillation, values: Mapping[str, Any] | None) -> D
 
 
 def _asked(distillation: Distillation) -> dict[str, Any]:
-    """What is to be asked now, or what all answers are."""
+    """Return the current question or, when all rounds are done, all answers."""
     at = {"round": min(distillation.at + 1, len(ROUNDS)), "of": len(ROUNDS), "done": distillation.done}
     if not distillation.done:
         question = distillation.question()
@@ -127,18 +129,18 @@ def _asked(distillation: Distillation) -> dict[str, Any]:
 
 
 def _begun(session: Session, transcript: Transcript) -> Distillation:
-    """The first round. A skill for the same job that the model may not have is not told of."""
+    """Return the first round. It does not name a skill for the same job that the model may not change."""
     distillation = session.learning.begin_distillation(transcript, model="")
     if distillation.known:
         try:
             session.allow(session.workspace.find(distillation.known)[0])
-        except WhetError:  # finishing under its name is refused, with the reason
+        except WhetError:  # finishing under that name is refused, with the reason
             return distillation._replace(known="")
     return distillation
 
 
 def _transcript(session: Session, given: Mapping[str, Any]) -> Transcript:
-    """The session that is meant. What comes with the call is none of those that hooks told of, whatever it says."""
+    """Return the requested session. A session passed with the call never counts as one that hooks reported."""
     from whet.learning.transcripts.reader import from_messages, read_transcript
 
     if "messages" in given:
@@ -152,7 +154,7 @@ def _transcript(session: Session, given: Mapping[str, Any]) -> Transcript:
 
 
 def _seen(session: Session, label: str) -> Seen:
-    """The session of this name, the one that goes on, or the newest that waits."""
+    """Return the session with this label, the running one, or the newest that waits."""
     from whet.learning.selection.consent import offered
 
     sessions = session.learning.sessions
@@ -176,13 +178,13 @@ def _seen(session: Session, label: str) -> Seen:
 
 
 def _is_here(session: Session, project: str) -> bool:
-    """Is one of the two directories within the other?"""
+    """Return whether one of the two directories is inside the other."""
     here, there = (os.path.join(os.path.realpath(path), "") for path in (session.workspace.place.directory, project))
     return bool(project) and (here.startswith(there) or there.startswith(here))
 
 
 def _from_text(state: str, text: str) -> Transcript:
-    """The session that a text is."""
+    """Parse a session from text."""
     from whet.learning.transcripts.reader import read_piped
 
     try:

@@ -1,4 +1,4 @@
-"""Is it safe: scanning, the policy, the record of decisions, and what a skill may do.
+"""Safety of skills: scanning, the policy, the record of decisions, and permissions.
 
 library.guard.scan("./pdf").verdict
 library.guard.explain("pdf").decision.action
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 class Explanation(NamedTuple):
-    """What the policy does with a skill, or with any skill of a given trust and verdict."""
+    """The decision of the policy about a skill, or about any skill of a given trust and verdict."""
 
     decision: Decision
     skill: SkillDecision | None = None
-    """The skill, and what was found in it."""
+    """The skill with its scan and decision."""
     changed: bool | None = None
-    """Whether revoking changed anything."""
+    """Whether `revoke` changed anything; None for other calls."""
 
     def to_json(self) -> Json:
-        """The explanation as JSON."""
+        """Return the explanation as JSON."""
         changed = {} if self.changed is None else {"changed": self.changed}
         return {"success": True, **(self.skill or self.decision).to_json(), **changed}
 
@@ -47,11 +47,11 @@ class PolicyView(NamedTuple):
     """The policy in force."""
 
     rows: Table
-    """A row for each trust, a cell for each verdict: what is done, and who says so."""
+    """A row for each trust, a cell for each verdict: the action, and who set it."""
     trusted_sources: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """The policy as JSON."""
+        """Return the policy as JSON."""
         rows = [
             {"trust": trust, **{verdict: cell._asdict() for verdict, cell in row.items()}}
             for trust, row in self.rows.items()
@@ -63,11 +63,11 @@ class MachineView(NamedTuple):
     """The policy that an administrator set for this machine."""
 
     policy: MachinePolicy
-    """Its `path` is where it lies, or would lie."""
+    """Its `path` is the file of the policy, even if the file does not exist."""
     active: bool
 
     def to_json(self) -> Json:
-        """The policy as JSON, and what each of its lines does."""
+        """Return the policy as JSON, and what each of its lines does."""
         told = fields_json(self.policy)
         cells = [dict(zip(("trust", "verdict", "action"), cell, strict=True)) for cell in told.pop("cells")]
         lines = [{"line": line, "does": does} for line, does in self.policy.lines()]
@@ -75,41 +75,41 @@ class MachineView(NamedTuple):
 
 
 class AuditResult(NamedTuple):
-    """What an audit says about one skill."""
+    """The result of an audit for one skill."""
 
     skill: SkillDecision
     change: str
-    """What is different from the last audit: `new`, `content`, `verdict`, `decision`, or nothing."""
+    """The difference from the last audit: `new`, `content`, `verdict`, `decision`, or ""."""
     before: Record | None
-    """The last audit, where something is different."""
+    """The last audit, if there is a difference."""
 
     def to_json(self) -> Json:
-        """The result as JSON."""
+        """Return the result as JSON."""
         before = self.before and {name: getattr(self.before, name) for name in ("verdict", "decision", "digest")}
         return {**self.skill.to_json(), "change": self.change, "before": before}
 
 
 class AuditReport(NamedTuple):
-    """What an audit says about every skill."""
+    """The results of an audit."""
 
     results: tuple[AuditResult, ...]
 
     def count_decisions(self, action: str) -> int:
-        """The number of skills with this decision."""
+        """Return the number of skills with this decision."""
         return sum(result.skill.decision.action == action for result in self.results)
 
     @property
     def new(self) -> int:
-        """How many skills have never been audited before."""
+        """Number of skills that have never been audited before."""
         return sum(result.change == "new" for result in self.results)
 
     @property
     def changed(self) -> int:
-        """How many skills have changed since the last audit."""
+        """Number of skills that have changed since the last audit."""
         return sum(result.change not in ("", "new") for result in self.results)
 
     def to_json(self) -> Json:
-        """The report as JSON, with a summary."""
+        """Return the report as JSON, with a summary."""
         from whet.guard.finding import LABELS
         from whet.guard.policy import ACTIONS
 
@@ -130,7 +130,7 @@ class AuditLog(NamedTuple):
     records: tuple[Record, ...]
 
     def to_json(self) -> Json:
-        """The record as JSON."""
+        """Return the record as JSON."""
         return answer_json(self)
 
 
@@ -139,25 +139,25 @@ class AuditProof(NamedTuple):
 
     valid: bool
     records: int
-    """How many there are."""
+    """Number of records."""
     head: str
-    """The hash of the last, to be kept elsewhere."""
+    """The hash of the last record; keep a copy elsewhere."""
     problems: tuple[Problem, ...]
-    """Where it is not whole."""
+    """The places where the record is not complete."""
 
     def to_json(self) -> Json:
-        """The proof as JSON."""
+        """Return the proof as JSON."""
         problems = [{"record": number, "code": code, "message": text} for number, code, text in self.problems]
         return {**answer_json(self), "problems": problems}
 
 
 class ProjectReview(NamedTuple):
-    """What happens to the skills of a repository or a directory once you trust it."""
+    """Decisions about the skills of a repository or a directory, once you trust it."""
 
     verdicts: tuple[SkillDecision, ...]
 
     def to_json(self) -> Json:
-        """The review as JSON."""
+        """Return the review as JSON."""
         return answer_json(self)
 
 
@@ -206,12 +206,12 @@ class SkillGuard:
                 progress(len(results), len(packages))
         from contextlib import suppress
 
-        with suppress(WhetError):  # the report is what was asked for; `whet doctor` tells what is wrong with the state
+        with suppress(WhetError):  # the report still counts; `whet doctor` reports problems of the state
             self._follow({os.path.realpath(os.path.expanduser(result.path)): result.verdict for result in results})
         return ScanReport(tuple(results))
 
     def _follow(self, verdicts: Mapping[str, str]) -> None:
-        """Let lists know what was found in skills of the library, by their places."""
+        """Update the list of blocked skills after a scan of skills in the library, by their directories."""
         workspace = self._workspace
         if not workspace.decisions.blocked() and all(verdict == "safe" for verdict in verdicts.values()):
             return
@@ -223,9 +223,9 @@ class SkillGuard:
             workspace.review(news, snapshot.config)
 
     def scan_new(self, most: int) -> int:
-        """Scan skills of the library that have not been scanned as they are now; how many are left.
+        """Scan new and changed skills of the library, at most `most`; return how many are left.
 
-        It scans at most so many. What the policy does not allow is kept back from now on.
+        Skills that the policy does not allow are blocked from now on.
         """
         from whet.library.standalone import read_card
         from whet.library.trust import origin_of
@@ -260,7 +260,7 @@ class SkillGuard:
         return AuditReport(tuple(results))
 
     def audit_log(self, name: str = "", last: int | None = None) -> AuditLog:
-        """The record of decisions, oldest first, about one skill or all skills; `last` limits it to the last N."""
+        """Return the record of decisions, oldest first, about one skill or all; `last` limits it to the last N."""
         return AuditLog(self._workspace.gate.audit.records(skill=name, last=last))
 
     def verify_audit(self) -> AuditProof:
@@ -278,7 +278,7 @@ class SkillGuard:
         return PolicyView(config.policy, (*VENDORS, *config.settings.trusted_sources))
 
     def explain(self, name: str = "", *, trust: str = "", verdict: str = "") -> Explanation:
-        """What the policy decides about a skill, or about a trust and a verdict, and why.
+        """Return the policy's decision about a skill, or about a trust and a verdict, with the reason.
 
         Pass a `name`, or both a trust and a verdict. Raises UsageError for a trust or a verdict that the policy does
         not have.
@@ -300,7 +300,7 @@ class SkillGuard:
         return Explanation(decide(trust, label, table))
 
     def explain_machine(self) -> MachineView:
-        """What the policy of this machine allows, which only an administrator can change."""
+        """Return the policy of this machine, which only an administrator can change."""
         from whet.guard.policy import MachinePolicy
         from whet.library.settings import machine_policy_file
 
@@ -310,7 +310,7 @@ class SkillGuard:
     def override(self, name: str, reason: str, *, actor: str = "user") -> Explanation:
         """Override the policy for a skill, with a recorded reason, until its content changes.
 
-        It answers like `explain`. Raises UsageError `reason-needed` without a reason.
+        Returns the same as `explain`. Raises UsageError `reason-needed` without a reason.
         """
         if not reason.strip():
             message = "An override needs a reason, which Whet records."
@@ -320,7 +320,7 @@ class SkillGuard:
         return self._decide_again(found.card)
 
     def revoke(self, name: str, reason: str = "", *, actor: str = "user") -> Explanation:
-        """End an override. It answers like `explain`; `changed` is whether there was one."""
+        """End an override. Returns the same as `explain`; `changed` is whether there was an override."""
         found, gate = self._decide(*self._workspace.find(name)), self._workspace.gate
         changed = gate.audit.override(found.scan.digest) is not None
         if changed:
@@ -340,7 +340,7 @@ class SkillGuard:
         return Explanation(found.decision, found)
 
     def review(self, path: str | None = None) -> ProjectReview:
-        """What would happen to the skills of the repository, or with a `path` of a directory, if you trusted it."""
+        """Return the decisions about the skills of the repository, or of the directory `path`, as if you trusted it."""
         from whet.library.trust import link_target, review_directory, review_project
 
         workspace = self._workspace
@@ -350,7 +350,7 @@ class SkillGuard:
         return ProjectReview(review_directory(workspace.gate, workspace.config(), directory, workspace.clock()))
 
     def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> Permission:
-        """May this skill make this tool call? `allow`, `deny` or `ask`, and why in a sentence.
+        """Decide whether this skill may make this tool call: `allow`, `deny` or `ask`, with the reason in a sentence.
 
         `given` is the tool's input as the client has it; paths are relative to the project directory. A `policy`
         restricts more than the skill's own `allowed-tools`. `problems` names grants that cannot be read and therefore
@@ -371,7 +371,7 @@ class SkillGuard:
 
 
 def _difference(last: Record | None, found: SkillDecision) -> str:
-    """What is different from the last audit: `new`, `content`, `verdict`, `decision`, or nothing."""
+    """Return the difference from the last audit: `new`, `content`, `verdict`, `decision`, or ""."""
     if last is None:
         return "new"
     if last.digest != found.scan.digest:

@@ -1,4 +1,4 @@
-"""How skills get better: usage, feedback, the curator, evals, and skills distilled from sessions.
+"""How skills improve: usage, feedback, the curator, evals, and skills distilled from sessions.
 
 library.learning.distill("session.jsonl").skill
 library.learning.improve("release-notes", "openai:gpt-5").rounds
@@ -62,24 +62,24 @@ if TYPE_CHECKING:
     Session = str | os.PathLike[str] | Transcript | Recorder | Sequence[Any]
 
 TOKENS = 1_000_000
-"""What one call may spend on models, where the caller does not say."""
+"""Tokens that one call may spend on models, by default."""
 OUTCOMES: dict[str, Kind] = {"helped": "helped", "failed": "failed", "corrected": "corrected"}
-"""How a skill can have done."""
+"""The outcomes of using a skill."""
 
 _SHORTEST_ID = 4
-"""Characters of a session's id that name it."""
+"""Characters of a session's id that are enough to name it."""
 
 
 class OutcomeNoted(NamedTuple):
-    """The record that somebody said how a skill did."""
+    """The record of an outcome."""
 
     name: str
     outcome: str
     recorded: bool
-    """False when it could not be noted."""
+    """False if it could not be recorded."""
 
     def to_json(self) -> Json:
-        """The value as JSON."""
+        """Return the value as JSON."""
         return answer_json(self)
 
 
@@ -88,16 +88,16 @@ class SessionRead(NamedTuple):
 
     transcript: Transcript
     evidence: Evidence | None = None
-    """What it shows, where that was asked for."""
+    """The evidence in the session, if it was requested."""
 
     def to_json(self) -> Json:
-        """The session as JSON."""
+        """Return the session as JSON."""
         answer = answer_json(self.transcript)
         return answer if self.evidence is None else {**answer, "evidence": _evidence_json(self.evidence)}
 
 
 def _evidence_json(evidence: Evidence) -> Json:
-    """What a session shows, without the list of everything that it named, which only checks need."""
+    """Return the evidence without the list of all names, which only checks need."""
     return {name: value for name, value in as_json(evidence).items() if name != "names"}
 
 
@@ -106,47 +106,47 @@ class GeneratedTriggers(NamedTuple):
 
     messages: TriggerSet
     path: str
-    """The file that was written; "" for a dry run."""
+    """The file that was written; "" in a dry run."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
 class Distilled(NamedTuple):
-    """The skill that was distilled from a session, or would be."""
+    """The skill that was distilled from a session, or that a dry run would write."""
 
     skill: str
     description: str
     allowed_tools: tuple[str, ...]
     fork: bool
     findings: tuple[Note, ...]
-    """What the linter says about it."""
+    """Findings of the linter."""
     created: bool
-    """Whether it is new."""
+    """Whether the skill is new."""
     changes: Changes | None
-    """What was written or proposed; None of a dry run."""
+    """The changes that were written or proposed; None in a dry run."""
     path: str
     version: str
     text: str
-    """Its SKILL.md, whole."""
+    """The whole SKILL.md."""
     files: Mapping[str, str]
-    """The files beside it."""
+    """The other files of the skill."""
     changed: bool
-    """Whether anything is other than before."""
+    """Whether the content differs from before."""
     similar: tuple[Similar, ...]
     warnings: tuple[str, ...]
     model: Help | None
     """The model that wrote it."""
     draft: bool
-    """It is an outline that no model wrote, marked as a draft: no model is offered it until its note is gone."""
+    """Whether it is an outline that no model wrote. No model is offered it until its draft note is removed."""
     evidence: Evidence
-    """What it rests on."""
+    """The evidence that the skill is based on."""
     report: tuple[Note, ...] | None = None
-    """What was left out of the transcript; None where nobody read one."""
+    """Notes about parts left out of the transcript; None if no transcript was read."""
 
     def to_json(self) -> Json:
-        """The skill as JSON; of a dry run, with what would be written."""
+        """Return the skill as JSON; in a dry run, with the content that would be written."""
         answer = {"success": True, "skill": self.skill, "description": self.description}
         answer |= {"allowed_tools": list(self.allowed_tools), "fork": self.fork}
         answer["findings"] = [finding.to_finding() for finding in self.findings]
@@ -160,7 +160,7 @@ class Distilled(NamedTuple):
         return answer if self.report is None else {**answer, "report": as_json(self.report)}
 
     def _written(self, changes: Changes) -> Json:
-        """The change as one, whether it took one operation or several."""
+        """Return the change as one value, whether it took one operation or several."""
         told = changes.to_json()
         if (results := told.pop("results", None)) is not None:
             last = {name: results[-1][name] for name in ("version", "digest")}
@@ -170,7 +170,7 @@ class Distilled(NamedTuple):
 
 
 class SkillLearning:
-    """Turns experience into skills. It creates what it works with when it first needs it."""
+    """Turns experience into skills. Its parts are created when they are first needed."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class SkillLearning:
 
     @property
     def context(self) -> LearningContext:
-        """What the functions of `whet.learning` work with."""
+        """The context for the functions of `whet.learning`."""
         from whet.learning.context import LearningContext
 
         stores = self._stores
@@ -196,7 +196,7 @@ class SkillLearning:
         return LearningContext(self._workspace, self._editor(), *known, self._attempt)
 
     def _attempt(self, task: Task, model: Model) -> Output:
-        """Have a model do a task of a skill's evals, as a run does it."""
+        """Let a model do a task of a skill's evals in a run."""
         from whet.runtime.trials import Trials
 
         return Trials(self._workspace)(task, model)
@@ -211,10 +211,10 @@ class SkillLearning:
         """The sessions that the hooks of clients reported, and the failures of hooks."""
         return self._stores.sessions
 
-    # how skills did
+    # outcomes
 
     def usage_totals(self) -> UsageTotals:
-        """The counts of every skill, and the skills that cost tokens in every prompt and do nothing for it."""
+        """Return the counts of every skill, and the skills that cost tokens in every prompt but are not used."""
         from whet.learning.curator import find_dead
         from whet.learning.usage import UsageTotals
         from whet.library.visibility import MODEL
@@ -226,7 +226,7 @@ class SkillLearning:
         return UsageTotals(self.usage.named(names), self.usage.problems, dead)
 
     def note_outcome(self, name: str, outcome: str) -> OutcomeNoted:
-        """Record how a skill did: it `helped`, it `failed`, or the user `corrected` the result.
+        """Record the outcome of a skill: it `helped`, it `failed`, or the user `corrected` the result.
 
         It counts for the current version. Raises UsageError `bad-outcome`.
         """
@@ -239,7 +239,7 @@ class SkillLearning:
         return OutcomeNoted(card.full_name, outcome, recorded)
 
     def used(self, catalogue: Catalogue) -> dict[str, Use]:
-        """How often each skill was used and when last, by the key of its name, whatever scope it was in."""
+        """Return how often each skill was used and when last, by the key of its name, in any scope."""
         if not (totals := self.usage.totals()):
             return {}
         from whet.library.catalogue import CardsById
@@ -250,7 +250,7 @@ class SkillLearning:
         cards = CardsById(catalogue)
         for total in totals:
             if (card := cards.get(total.skill)) is None:
-                continue  # it is gone
+                continue  # the skill no longer exists
             name = key(card.name)
             before = found.get(name, Use(0, 0))
             found[name] = Use(before.times + total.uses, max(before.last, total.last_used))
@@ -278,19 +278,19 @@ class SkillLearning:
         return self.curating.archive(name, reason, run)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
-        """What the curator would do or, with `apply`, did about skills that an agent wrote and nobody uses.
+        """Return what the curator would do or, with `apply`, did about skills that an agent wrote and nobody uses.
 
         With `if_due`, it works only after an interval. Everything archived is one `run`, which `undo` reverses; merges
         become proposals.
         """
         return self.curating.curate(apply=apply, if_due=if_due)
 
-    # which skill a message is for
+    # routing
 
     def duplicates(
         self, name: str | None = None, threshold: float | None = None, limit: int | None = None
     ) -> Duplicates:
-        """The pairs of skills for the same job, or the skills similar to one skill, most similar first.
+        """Return the pairs of skills for the same job, or the skills similar to one skill, most similar first.
 
         It returns at most `limit` of them, with a score of at least `threshold` (0.5).
         """
@@ -302,7 +302,7 @@ class SkillLearning:
     def eval_triggers(
         self, names: Sequence[str] = (), *, file: str | None = None, held_out: bool = False, suggest: bool = False
     ) -> TriggerEvals:
-        """How well these skills, or all skills with trigger evals, come up for the messages they are for.
+        """Measure how well these skills, or all skills with trigger evals, come up for the messages they are for.
 
         The cases come with the skills, or from a `file`. With `held_out`, the numbers are about two fifths of them, and
         suggestions come from the rest; with `suggest`, the report has words that would help. Raises NotFoundError for a
@@ -324,7 +324,7 @@ class SkillLearning:
             )
 
     def list_evals(self, *names: str) -> tuple[SkillEvals, ...]:
-        """Which skills have trigger evals, tasks or tests; with names, what these skills have."""
+        """Return the skills that have trigger evals, tasks or tests; with names, what these skills have."""
         from whet.learning.evals.subject import list_evals
 
         if names:
@@ -333,7 +333,7 @@ class SkillLearning:
         return tuple(skill for skill in found if skill.triggers or skill.tasks or skill.tests)
 
     def collect_evals(self, path: str, *, results: str = "") -> CollectedEvals:
-        """How the skill in a directory of the library does on its evals, for publishing with the skill.
+        """Collect the eval results of the skill in a directory of the library, for publishing with the skill.
 
         It runs the trigger evals. `results` is where `eval_skill` kept the results of a model; they must be for exactly
         this content. Raises NotFoundError for a skill that is not in the library or has no evals, InvalidError
@@ -344,7 +344,7 @@ class SkillLearning:
         return collect_evals(self._workspace, path, results, lambda name: self.eval_triggers([name]))
 
     def generate_triggers(self, name: str, *, dry_run: bool = False) -> GeneratedTriggers:
-        """Fifty messages for the trigger evals of a skill, made from its text and marked as generated.
+        """Generate fifty messages for the trigger evals of a skill from its text, marked as generated.
 
         They are written into the skill and replace earlier generated ones; the version stays, and `undo` reverses it.
         Raises RefusedError for a plugin's or an administrator's skill, UsageError for one that is a single file,
@@ -373,7 +373,7 @@ class SkillLearning:
         return give(self._stores.feedback, self._workspace, name, message, fits=fits, origin=origin)
 
     def list_feedback(self, name: str | None = None) -> Remarks:
-        """The feedback on a skill, or on all of them, newest first; "" is for messages for no skill."""
+        """Return the feedback on a skill, or on all of them, newest first; "" is for messages for no skill."""
         from whet.routing.feedback import listed
 
         return listed(self._stores.feedback, self._workspace, name)
@@ -387,9 +387,9 @@ class SkillLearning:
     # tests and evals
 
     def model(self, spec: str | Model | None = None) -> Model | None:
-        """The language model of that name, such as `openai:gpt-5`, or else the one that the settings name.
+        """Return the language model of that name, such as `openai:gpt-5`, or the one that the settings name.
 
-        A Model is returned as it is; an empty name means no model, whatever the settings say.
+        A Model is returned as it is; an empty name means no model, regardless of the settings.
         """
         named = self._workspace.config().settings.model if spec is None else spec
         if not isinstance(named, str):
@@ -423,9 +423,9 @@ class SkillLearning:
     ) -> Evaluation:
         """Let a model do a skill's evals with the skill and without it, or with its previous version, and compare.
 
-        `grader` judges sentences; without it, the model itself does. With `out`, everything is kept there. `budget` is
-        the number of tokens for everything. The `problem` is that runs are missing (`eval-incomplete`), that the skill
-        does worse than what it is compared with (`eval-worse`), or that it stays below `min_pass_rate`
+        `grader` judges sentences; without it, the model itself does. With `out`, all results are kept there. `budget`
+        is the number of tokens for the whole call. The `problem` is that runs are missing (`eval-incomplete`), that the
+        skill does worse than what it is compared with (`eval-worse`), or that it stays below `min_pass_rate`
         (`below-minimum`). Raises NotFoundError `no-output-evals`, UsageError `model-not-named`, and ModelError if no
         run produced a result.
         """
@@ -436,7 +436,7 @@ class SkillLearning:
         from whet.learning.evals.subject import subject_at
 
         digest = self._workspace.open(self._workspace.find(name)[0]).digest
-        subject_at(self._workspace, name).evals()  # what is wrong with them comes before what they need
+        subject_at(self._workspace, name).evals()  # report problems of the evals before missing models
         evaluation = eval_skill(
             self._workspace,
             self._editor().journal,
@@ -455,10 +455,10 @@ class SkillLearning:
         return evaluation
 
     def check_release(self, skill: Prepared, path: str, outputs: OutputResults | None = None) -> tuple[Note, ...]:
-        """Run the tests of a skill that is about to be published, and look whether its evals passed.
+        """Run the tests of a skill that is about to be published, and check whether its evals passed.
 
-        The notes say what speaks against it: `tests-failed`, `tests-not-run`, `evals-failed`, `evals-not-run`. Evals
-        count if `eval_skill` measured exactly this content, or if `outputs` are their results.
+        The notes name the problems: `tests-failed`, `tests-not-run`, `evals-failed`, `evals-not-run`. Evals count if
+        `eval_skill` measured exactly this content, or if `outputs` are their results.
         """
         from whet.learning.evals.publication import find_problems
 
@@ -531,7 +531,7 @@ class SkillLearning:
         )
 
     def _needed(self, spec: str | Model | None, why: str) -> Model:
-        """The model of that name or of the settings. Raises UsageError where there is none."""
+        """Return the model of that name or of the settings. Raises UsageError if there is none."""
         model = self.model(spec)
         if model is None:
             from whet.library.settings import config_path
@@ -542,7 +542,7 @@ class SkillLearning:
         return model
 
     def _counting(self, what: str, unit: str) -> Callable[[int, int], None]:
-        """What tells `progress` how much of something is done."""
+        """Return a function that reports progress in units of this kind."""
         from whet.notes import Progress
 
         return lambda done, every: self._progress(Progress(what, done, every, unit))
@@ -550,7 +550,7 @@ class SkillLearning:
     # sessions
 
     def transcript(self, source: Session, *, evidence: bool = False) -> SessionRead:
-        """A session as Whet reads it, with secrets hidden, and with `evidence` what it shows.
+        """Return a session as Whet reads it, with secrets hidden; with `evidence`, also the evidence in it.
 
         `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. Raises InvalidError
         `not-a-transcript`, NotFoundError `transcript-missing`.
@@ -565,7 +565,7 @@ class SkillLearning:
         return SessionRead(read, evidence_of(read))
 
     def recent_sessions(self, limit: int = 20) -> tuple[RecentSession, ...]:
-        """The sessions that wait and the newest ones that clients keep here, newest first.
+        """Return the sessions that wait and the newest ones that clients keep on this machine, newest first.
 
         Each says what it was `about`, with secrets hidden; `source` names it for `open_session`, `learn` and `distill`.
         """
@@ -574,7 +574,7 @@ class SkillLearning:
         return list_recent(self.context, limit)
 
     def open_session(self, source: str) -> Transcript:
-        """The session that CLIENT:ID, CLIENT, `last` or the path of a transcript names, with secrets hidden.
+        """Return the session that CLIENT:ID, CLIENT, `last` or the path of a transcript names, with secrets hidden.
 
         CLIENT alone and CLIENT:last are its newest session; the beginning of an ID that hooks reported is enough.
         Raises NotFoundError `no-such-session`, `no-session-waits` or `transcript-missing`, InvalidError
@@ -598,7 +598,7 @@ class SkillLearning:
             raise NotFoundError("no-such-session", error.message, hint=hint) from None
 
     def _name_session(self, said: str) -> str:
-        """CLIENT:ID for `last`, CLIENT, another name of a client, or the beginning of an id; else what was said."""
+        """Return CLIENT:ID for `last`, a client or its alias, or the beginning of an id; otherwise the text itself."""
         from whet.learning.selection.recent import no_session
         from whet.library.clients import client_named
 
@@ -621,7 +621,7 @@ class SkillLearning:
 
     @property
     def distillations(self) -> DistillationStore:
-        """The distillations that are not finished, so that they can be continued."""
+        """The unfinished distillations, which can be continued."""
         from whet.learning.distill.rounds import Kept
 
         return Kept(self._workspace.state, self._workspace.clock)
@@ -635,11 +635,11 @@ class SkillLearning:
         model: str | Model | None = None,
         dry_run: bool = False,
     ) -> Distilled:
-        """Turn a session into a skill, with these answers and otherwise as proposed; without a model it is an outline.
+        """Turn a session into a skill. Missing answers are the proposed ones; without a model the skill is an outline.
 
-        `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are those
-        of the rounds, by the names of their fields, as far as they differ from the proposed ones; `model` is that of
-        `begin_distillation`. `finish_distillation` describes the answer; `report` says what was left out of the
+        `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are those of
+        the rounds, by the names of their fields, where they differ from the proposed ones; `model` is that of
+        `begin_distillation`. Returns the same as `finish_distillation`; `report` says what was left out of the
         transcript. Raises InvalidError `not-a-transcript` or `nothing-to-distill`, UsageError `bad-answer`.
         """
         from whet.learning.distill.rounds import session_of
@@ -650,7 +650,7 @@ class SkillLearning:
         return self.finish_distillation(distillation, dry_run=dry_run)._replace(report=transcript.report)
 
     def begin_distillation(self, source: Session, *, model: str | Model | None = None) -> Distillation:
-        """The first of four rounds in which a session becomes a skill. Nothing is written before the end.
+        """Begin the four rounds in which a session becomes a skill. Nothing is written before the end.
 
         If one of the user's own skills is already for the same job, its name is proposed, and that skill is improved.
         `model` writes the skill: the name of a model, a Model, "" for none, None for the one in the setting `model`.
@@ -744,7 +744,7 @@ class SkillLearning:
         return self._learn(sources, write, model, dry_run=dry_run, limit=limit)
 
     def recorder(self, session: str = "", path: str = "") -> Recorder:
-        """A recorder for an agent loop, for `finish`; with a `path`, it writes a file for `whet learn sessions`."""
+        """Return a recorder for an agent loop, for `finish`. With a `path`, it writes a file for `learn sessions`."""
         from whet.learning.transcripts.recorder import Recorder
 
         return Recorder(path, session=session, project=self._place.directory, clock=self._workspace.clock)
@@ -798,7 +798,7 @@ class SkillLearning:
         return lessons._replace(warnings=(*warnings, *lessons.warnings))
 
     def _opened(self, named: str | Model | None, warnings: list[str]) -> Model | None:
-        """The model that is meant; that the setting names none that can be opened is a warning, and no more."""
+        """Return the requested model. If the one in the settings cannot be opened, only add a warning."""
         try:
             return self.model(named)
         except WhetError as error:
@@ -808,7 +808,7 @@ class SkillLearning:
             return None
 
     def _known(self, made: Draft) -> str:
-        """The skill that a draft will improve; empty where it is a new one."""
+        """Return the name of the skill that a draft will improve; "" if the draft is a new skill."""
         from whet.learning.distill.relatives import relative_of
 
         if made.name in {card.name for card in self._workspace.snapshot().catalogue.cards}:
@@ -817,7 +817,7 @@ class SkillLearning:
         return near.card.name if near is not None and near.own else ""
 
     def _written(self, distillation: Distillation, named: str | Model | None) -> Distillation:
-        """The distillation with the skill that a model wrote, where there is a model."""
+        """Return the distillation with the skill that a model wrote, if there is a model."""
         warnings: list[str] = []
         model = self._opened(named, warnings)
         if model is None:
@@ -828,7 +828,7 @@ class SkillLearning:
         return written_by(distillation, model, existing)
 
     def _note_learned(self, distillation: Distillation) -> list[str]:
-        """Note that a session was learned from; what is to be said where that fails."""
+        """Record that a session was learned from; return warnings if that fails."""
         try:
             self.sessions.learned(*distillation.source)
         except WhetError as error:

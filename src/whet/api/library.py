@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 
 class Reload(NamedTuple):
-    """What a reload found."""
+    """The changes that a reload found."""
 
     added: tuple[str, ...]
     """Names of new skills."""
@@ -85,12 +85,12 @@ class Reload(NamedTuple):
     changed: tuple[str, ...]
     """Names of skills that changed, or that now come from another root."""
     unchanged: int
-    """How many did not change."""
+    """Number of unchanged skills."""
     total: int
-    """How many there are now."""
+    """Number of skills now."""
 
     def to_json(self) -> Json:
-        """The reload as JSON."""
+        """Return the reload as JSON."""
         return fields_json(self)
 
 
@@ -102,13 +102,13 @@ class Library:
 
     def __init__(self, workspace: Workspace, *, check: Check | None = None) -> None:
         self.workspace = workspace
-        """Where its skills are: the configuration, the catalogue, the clock."""
+        """The configuration, the catalogue and the clock of this library."""
         self._ranking: LastRanking | None = None
         self.progress: Callable[[Progress], None] = lambda _: None
         """Set it to receive the progress of long operations. It is called from several threads."""
         self._check = check
         self._reported: Catalogue | None = None
-        """What the last reload told of; looking in between does not move it."""
+        """The catalogue of the last reload; other calls do not change it."""
         self.handlers: list[Callable[[StateDatabase], Mapping[str, Handler]]] = []
         """Functions that return handlers for more kinds of intents (`settle`), for code that is built on a library."""
         self._settling, self._settler = allocate_lock(), 0
@@ -181,7 +181,7 @@ class Library:
 
         return Stores(self.workspace.state, self.workspace.clock)
 
-    # by subject
+    # subjects
 
     @cached_property
     def edit(self) -> SkillEditor:
@@ -334,7 +334,7 @@ class Library:
     def _used(self, catalogue: Catalogue) -> Mapping[str, Use]:
         return self.learning.used(catalogue)
 
-    # looking
+    # catalogue
 
     @property
     def catalogue(self) -> Catalogue:
@@ -367,7 +367,7 @@ class Library:
                 yield change
 
     def card(self, name: str) -> Card:
-        """The card of the skill that a name, a qualified name or a path refers to; it has no body.
+        """Return the card of the skill that a name, a qualified name or a path refers to; a card has no body.
 
         It is checked against the disk, without looking at other skills if that is safe. Raises NotFoundError with
         `suggestions`, AmbiguousError with `candidates`, RefusedError for a skill that waits for trust.
@@ -422,9 +422,9 @@ class Library:
         return found
 
     def clients(self, *names: str, only: Card | None = None) -> tuple[ClientList, ...]:
-        """What these clients, or without names the clients used here, list when you start them here.
+        """Return the lists that these clients, or without names the clients used here, show when you start them here.
 
-        With `only`, as if there were no skills but this one and those of the same name.
+        With `only`, the lists as if this skill and those of the same name were the only skills.
 
         Each list has the skills as the client shows them to its model, and those it leaves out, with the reason. Skills
         that come with a client are not in it. Raises NotFoundError for a client that Whet does not know.
@@ -432,7 +432,7 @@ class Library:
         from whet.library.clients import client_named, present_clients
 
         place = self.workspace.place
-        own = self.workspace.explicit is not None  # no client's
+        own = self.workspace.explicit is not None  # explicit roots belong to no client
         chosen = tuple(map(client_named, names)) if names else () if own else present_clients(place)
         if not chosen:
             return ()
@@ -444,7 +444,7 @@ class Library:
         return tuple(list_for(client, place, paths) for client in chosen)
 
     def _scores(self, query: str, paths: Collection[str]) -> Mapping[str, float]:
-        """How well skills fit a query; without one, the index is not even loaded."""
+        """Return how well skills fit a query. The index is loaded only when there is a query."""
         return self.matcher.scores(query, paths)
 
     if TYPE_CHECKING:
@@ -461,9 +461,9 @@ class Library:
     def read(
         self, name: str, file: str | None = None, page: int = 1, *, caller: Caller = PERSON, count: bool = True
     ) -> SkillView | FileView:
-        """Tier 2, one skill's instructions; with `file` tier 3, one of its files. It counts as a view.
+        """Return the instructions of a skill (tier 2) or, with `file`, one of its files (tier 3). It counts as a view.
 
-        Without `count`, it does not: that is for looking through a library, which says nothing about a skill's worth.
+        With `count=False` it does not count as a view: use it to browse a library.
 
         `content` is one of `pages`; `files` are all files of the package, `digest` names their content, and `ready` and
         `missing` say what needs to be set up. A binary file is described, not decoded. Raises RefusedError for a skill
@@ -479,17 +479,17 @@ class Library:
             self._stores.usage.record("view", str(found.card.id), found.digest)
         return found
 
-    # which skill
+    # routing
 
     def find(
         self, message: str, k: int = 5, *, caller: Caller = MODEL, context: MessageContext | None = None
     ) -> Matches:
-        """The skills that fit a message best, the best first, each with its `card`, its `fit` and `why`.
+        """Return the skills that fit a message best, the best first, each with its `card`, its `fit` and `why`.
 
         Skills that the message names come first. `fit` is how probable it is that the skill is the right one, if one is
-        wanted; whether the message asks for any is for `detect`. `notes` say what else is worth knowing, such as a
-        skill that fits but is hidden from this caller. `context` is what was said before, which files exist and which
-        skills are already loaded.
+        wanted; whether the message asks for any is for `detect`. `notes` has other remarks, such as a skill that fits
+        but is hidden from this caller. `context` is what was said before, which files exist and which skills are
+        already loaded.
         """
         return self.matcher.find(message, k, caller, context)
 
@@ -501,7 +501,7 @@ class Library:
         skill: str | None = None,
         context: MessageContext | None = None,
     ) -> Detection:
-        """Should a skill be brought up for a message? `level` is must, may or none, with `evidence`.
+        """Decide whether to bring up a skill for a message: `level` is must, may or none, with `evidence`.
 
         `others` may come up too; if none does, `nearest` is the closest. A skill that only a person may invoke comes up
         when the message names it. With a `skill`, `about` says why that one comes up, or why not. `context` is what was
@@ -509,7 +509,7 @@ class Library:
         """
         return self.matcher.detect(message, caller, skill, context)
 
-    # what the model sees
+    # prompts
 
     def index(
         self,
@@ -525,7 +525,7 @@ class Library:
         message: str | None = None,
         tokenizer: Tokenizer | None = None,
     ) -> Index:
-        """The list of skills for a model's prompt, never larger than its budget, and a report of what was cut.
+        """Return the list of skills for a model's prompt, never larger than its budget, with a report of what was cut.
 
         The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. With a `message`,
         the skills that fit it come first and keep their full descriptions if not all can; with a `limit` as well, the
@@ -561,7 +561,7 @@ class Library:
         model: str | Model | None = None,
         caller: Caller = PERSON,
     ) -> Invocation:
-        """What a user's line asks for (`/name args`, `$name`, bundles, several at once), as one message for the model.
+        """Turn a user's line (`/name args`, `$name`, bundles, several at once) into one message for the model.
 
         Several skills share `budget` tokens and are shortened from their full text to their description, the least
         important first. A line that asks for no skill is returned unchanged. `reserved` are the client's own commands,
@@ -569,12 +569,12 @@ class Library:
         `overview` or `description`. `note` is a remark from the client that goes into the message. The call counts as
         use. In a `session`, nothing is repeated.
 
-        A skill that runs in a separate agent (`context: fork`) is run, with `model` as for `run`, and the message
-        has its report. What cannot be run is `missing`; it is never put into the conversation instead.
+        A skill that runs in a separate agent (`context: fork`) is run, with `model` as for `run`, and the message has
+        its report. A skill that cannot be run is `missing`; its text never goes into the conversation instead.
 
         `message` is what the model gets; `request` are the user's own words in it. `skills` says for each how much of
-        it is included (`strategy`), what it costs in `tokens`, and what it asks for. `missing` names what is not
-        available.
+        it is included (`strategy`), what it costs in `tokens`, and what it asks for. `missing` names the skills that
+        are not available.
         """
         from whet.prompt.invocation import invoke, new_context
         from whet.prompt.requests import asked_for
@@ -593,7 +593,7 @@ class Library:
         strategy: str = "full",
         caller: Caller = PERSON,
     ) -> Invocation:
-        """The message that `invoke` returns, for skills or a bundle that you name. Nothing is run.
+        """Return the message that `invoke` would return for skills or a bundle that you name. Nothing is run.
 
         For a single skill, `strategies` says what each step from the full text to the description costs. Raises
         RefusedError `runs-apart` for a skill that needs `run`.
@@ -627,13 +627,13 @@ class Library:
     def commands(
         self, prefix: str = "", limit: int = 50, *, reserved: Collection[str] | None = None, caller: Caller = PERSON
     ) -> Commands:
-        """What a client offers while a user types a slash command; `notes` name the skills that have none."""
+        """Return the slash commands that complete a prefix; `notes` name the skills that have no command."""
         from whet.prompt.requests import menu_of
 
         return menu_of(self.workspace.snapshot(), caller, reserved).complete(prefix, limit)
 
     def needs(self, *names: str, caller: Caller = PERSON) -> Needs:
-        """Everything that the named skills, or all skills, still need: keys, programs, settings, tools; each once."""
+        """Return all needs of the named skills, or of all skills, each once: keys, programs, settings, tools."""
         from whet.prompt.needs import Needs, collect_needs
         from whet.prompt.requests import visible
 
@@ -641,7 +641,7 @@ class Library:
         cards = [self.card(name) for name in names] or visible(snapshot, caller)
         return Needs(collect_needs(cards, snapshot.config.probe))
 
-    # running one
+    # runs
 
     @cached_property
     def runs(self) -> Runs:
@@ -685,7 +685,7 @@ class Library:
             caller=caller,
         )
 
-    # for one conversation
+    # conversations
 
     def session(
         self,
@@ -697,7 +697,7 @@ class Library:
         stubs: bool = True,
         saved: Json | None = None,
     ) -> Session:
-        """A conversation, new or saved by `Session.to_json`: it gives the model nothing twice.
+        """Return a conversation, new or saved by `Session.to_json`. It sends the model nothing twice.
 
         `caller` is the user; requests of the model are treated as a model's. `stubs` is for a caller that reports
         compactions; without it every view returns a skill in full. Raises UsageError `bad-session`.
@@ -726,7 +726,7 @@ class Library:
         only: Collection[str] | None = None,
         runs: bool = False,
     ) -> Tools:
-        """The tools for one conversation with a model: definitions for its API, and what answers its calls.
+        """Return the tools for one conversation with a model: definitions for its API, and the answers to its calls.
 
         `writes="propose"` turns changes into proposals, `"none"` leaves out the tools that make them; `only` names the
         tools to offer; `runs` adds one that runs skills. Without a `session` it starts a new one, which repeats what
@@ -740,10 +740,10 @@ class Library:
     def _run_for_model(self, name: str, arguments: str) -> RunResult:
         return self.run(name, arguments, caller=MODEL)
 
-    # repairing
+    # repair
 
     def settle(self) -> tuple[str, ...]:
-        """Finish or undo what killed processes left; returns a sentence for each thing done or not done.
+        """Finish or undo the work of killed processes; return a sentence for each thing done or not done.
 
         Every other call does this too. The work of running processes is left alone.
         """
@@ -761,13 +761,13 @@ class Library:
         return self.edit.journal.intents.recover(handlers)
 
     def _settle_for_readers(self) -> None:
-        """`settle` as far as a reader can, who may have no right to."""
-        if self._settler == get_ident():  # it looks while it settles
+        """Run `settle` for a reader; a reader without write access does not fail."""
+        if self._settler == get_ident():  # this thread is already settling
             return
         from contextlib import suppress
 
         with suppress(WhetError, OSError):
-            if self._settling.acquire(blocking=False):  # else another thread is at it
+            if self._settling.acquire(blocking=False):  # otherwise another thread settles
                 self._settler = get_ident()
                 try:
                     self.settle()
@@ -781,7 +781,7 @@ class Library:
         return self.edit.writer.hidden()
 
     def doctor(self) -> tuple[Note, ...]:
-        """What is wrong or surprising about the skills and about the machine, worst first.
+        """Return the problems of the skills and of the machine, worst first.
 
         A library that cannot be read, such as one with a damaged state database, still gets a report.
         """
@@ -822,7 +822,7 @@ class Library:
         return worst_first(entries)
 
     def repair(self) -> Repaired:
-        """Repair what can be repaired without asking. `done` and `lost` say in sentences what happened.
+        """Repair everything that needs no decision. `done` and `lost` say in sentences what happened.
 
         It sets damaged databases, logs and locks aside and rebuilds them from what can be saved, settles interrupted
         changes and removes leftovers of killed processes. It never removes stored contents. `failed` names what could
@@ -838,7 +838,7 @@ class Library:
         steps: tuple[Callable[[], Repaired], ...] = (
             lambda: move_obstructions(workspace.place.state, self.sources.lock_files()),
             lambda: repair_databases(workspace.place.state),
-            workspace.gate.audit.repair,  # it names the newest entry of the history
+            workspace.gate.audit.repair,  # the audit log names the newest entry of the history
             self.history.repair,
             lambda: Repaired(self.settle()),
             lambda: repair_roots(root for root in workspace.config().roots if root.trusted),

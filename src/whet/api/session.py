@@ -63,29 +63,29 @@ if TYPE_CHECKING:
 
 REATTACH_TOKENS = 25_000
 REATTACH_EACH = 5_000
-"""What is given back after a compaction: in all, and of one skill."""
+"""Tokens that `after_compaction` returns: in all, and for one skill."""
 OFFERED = 3
 OFFER_TOKENS = 400
-"""What is offered beside one message: skills, and tokens."""
+"""Number of skills, and tokens, that go next to one message."""
 _FOREMOST = 1_000_000
-"""What this conversation used comes before everything that others did."""
+"""Added to the use counts of this conversation, so that its skills come before all others."""
 
 
 class Offer(NamedTuple):
-    """What to put next to one message of the user."""
+    """The skills to put next to one message of the user."""
 
     text: str
-    """Empty where no skill is left."""
+    """The text for the prompt; empty if no skill is left."""
     skills: tuple[str, ...]
-    """The names of the skills in it."""
+    """Names of the skills in the text."""
     tokens: int
     needed: Card | None = None
-    """The one of them that the message calls for without doubt."""
+    """The skill that the message clearly needs."""
     kept_back: tuple[str, ...] = ()
-    """The names of skills that fit, but that the guard keeps back: a client that lists them must not use them."""
+    """Names of skills that fit but that the guard blocks: a client that lists them must not use them."""
 
     def to_json(self) -> Json:
-        """The offer as JSON."""
+        """Return the offer as JSON."""
         kept_back = {"kept_back": list(self.kept_back)} if self.kept_back else {}
         answer = {"success": True, "text": self.text, "skills": list(self.skills), "tokens": self.tokens}
         return {**answer, **kept_back}
@@ -102,7 +102,7 @@ class Compaction(NamedTuple):
     gone: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """The compaction as JSON."""
+        """Return the compaction as JSON."""
         return answer_json(self)
 
 
@@ -114,7 +114,7 @@ class Collected(NamedTuple):
     skipped: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """The names as JSON, never a value."""
+        """Return the names as JSON, never a value."""
         return answer_json(self)
 
 
@@ -141,13 +141,13 @@ class Session:
     ) -> None:
         """Use `Library.session`, which describes the arguments."""
         self.workspace = workspace
-        """Where its skills are found."""
+        """The configuration and the catalogue that the session finds its skills in."""
         self.learning = learning
         self._matcher, self._editor = matcher, editor
         self.id = id or os.urandom(8).hex()
-        """What it is known by, in usage counts and in skills that ask for it."""
+        """The id of the session, in usage counts and in skills that ask for it."""
         self.caller = caller
-        """Who the user is to visibility: through which surface, with which files in play."""
+        """The user, for rules of visibility: the surface, and the files in play."""
         self._tokenizer = tokenizer or tokenizer_for(workspace.config().settings)
         self._runner = runner
         self._stubs = stubs
@@ -167,24 +167,24 @@ class Session:
 
     @property
     def active(self) -> tuple[Active, ...]:
-        """The skills in the context, the last loaded first."""
+        """The skills in the context, newest first."""
         return tuple(item for item in self._newest() if item.present)
 
     def _newest(self) -> list[Active]:
         return sorted(self._active.values(), key=lambda item: -item.turn)
 
     def _probe(self, config: ResolvedConfig) -> Given:
-        """What is ready: as the library says, and what this session was given."""
+        """Return a probe that also knows the values given in this session."""
         from whet.prompt.needs import Given
 
         return Given(config.probe, self._given, self._settings)
 
-    # what the model sees
+    # prompts
 
     def index(
         self, budget: int | None = None, *, tokens: int | None = None, window: int | None = None, rules: bool = True
     ) -> Index:
-        """The index, as `Library.index` returns it; skills used before the last compaction come first.
+        """Return the index, as `Library.index` returns it; skills used before the last compaction come first.
 
         Between compactions the order does not change, so the text stays the same and a provider's cache stays valid.
         """
@@ -204,12 +204,13 @@ class Session:
         snapshot: Snapshot | None = None,
         context: MessageContext | None = None,
     ) -> Offer:
-        """What to put next to one message of the user: the few skills that fit it and are not yet in the context.
+        """Return the few skills to put next to one message of the user: those that fit it and are not yet in the
+        context.
 
         It does not offer skills that are active, or that it offered since the last compaction; with `again`, it offers
         the latter. The text is empty if no skill is left. It is an addition to the index, which does not change.
         `paths` shows each skill's file, and `each` cuts descriptions to that number of characters, which is quick; pass
-        `snapshot` if you already have one, and `context` if you know what was said before and which files exist.
+        `snapshot` if you already have one, and `context` if you know the earlier messages and which files exist.
         """
         snapshot = snapshot or self.workspace.snapshot()
         found = self._matcher().offer(message, self.as_model, snapshot, context)
@@ -228,7 +229,7 @@ class Session:
         return Offer(made.text, names, made.tokens, needed, tuple(card.full_name for card in kept_back))
 
     def noticed(self, card: Card) -> None:
-        """Note that a client read the main file of this skill; it is not offered until the next compaction."""
+        """Record that a client read the main file of this skill; it is not offered until the next compaction."""
         self._offered.add(str(card.id))
 
     def _used(self, catalogue: Catalogue) -> dict[str, Use]:
@@ -243,7 +244,7 @@ class Session:
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Skills:
-        """The skills that the model may see, as `Library.skills` lists them."""
+        """Return the skills that the model may see, as `Library.skills` lists them."""
         from whet.library.listing import list_skills
 
         scores = lambda words, paths: self._matcher().scores(words, paths)  # noqa: E731  loaded for a query only
@@ -258,7 +259,7 @@ class Session:
         )
 
     def find(self, message: str, k: int = 5) -> Matches:
-        """The skills that fit a message best, among those the model may see, as `Library.find` returns them.
+        """Return the skills that fit a message best, among those the model may see, as `Library.find` returns them.
 
         Earlier searches in this conversation count as context, and so do the kinds of files in the working directory.
         """
@@ -270,9 +271,9 @@ class Session:
         return found
 
     def view(self, name: str, file_path: str | None = None, page: int = 1) -> View:
-        """A skill or one of its files for the model, or a short stub if exactly this is already in the context.
+        """Return a skill or one of its files for the model, or a short stub if exactly this is already in the context.
 
-        It answers like `Library.read`. Raises RefusedError for a skill that the model may not have, unless the user
+        Returns the same as `Library.read`. Raises RefusedError for a skill that the model may not have, unless the user
         asked for it in this session.
         """
         from whet.library.disclosure import AlreadyLoaded, SkillView
@@ -303,10 +304,10 @@ class Session:
         return view
 
     def manage(self, arguments: Any, *, stage: bool = False) -> Changes:
-        """Do what the model asks for with the tool `skill_manage`; `arguments` are the tool's. Raises WhetError.
+        """Make the changes that the model requests with the tool `skill_manage`, given the tool's `arguments`.
 
-        A change to content that the model has not viewed in this conversation gets a warning; a model may not change
-        what it may not view. With `stage`, changes wait as proposals until a person approves them.
+        Raises WhetError. A change to content that the model has not viewed in this conversation gets a warning; a model
+        may not change what it may not view. With `stage`, changes wait as proposals until a person approves them.
         """
         from whet.authoring.operations import read_call
         from whet.authoring.writer import Provenance
@@ -332,7 +333,7 @@ class Session:
 
     @property
     def as_model(self) -> Caller:
-        """The same caller, but with the model asking."""
+        """The same caller, as a model."""
         return self.caller._replace(model=True)
 
     def invoke(
@@ -346,7 +347,7 @@ class Session:
         model: str | Model | None = None,
         runs: bool = True,
     ) -> Invocation:
-        """What a typed line asks for, as `Library.invoke` returns it, without what is already in the context.
+        """Turn a typed line into a message, as `Library.invoke` does, without skills that are already in the context.
 
         Without `runs` a skill that runs in a separate agent is `missing`.
         """
@@ -389,7 +390,7 @@ class Session:
 
     def _note(self, card: Card, digest: str, text: str, settings: Iterable[str], *, whole: bool) -> None:
         id_ = str(card.id)
-        before = self._active.pop(id_, None)  # so that it comes behind what this turn loaded before it
+        before = self._active.pop(id_, None)  # so that it comes after the skills that this turn already loaded
         self._active[id_] = Active(
             id_,
             card.full_name,
@@ -407,19 +408,19 @@ class Session:
 
     @property
     def recorder(self) -> Recorder:
-        """Records what the agent loop does, for `finish`: messages, tool calls and their results."""
+        """The recorder of messages, tool calls and their results, for `finish`."""
         if self._recorder is None:
             self._recorder = self.learning.recorder(self.id)
         return self._recorder
 
     def finish(self) -> Report:
-        """Finish the task: propose a skill if it was hard, like `Library.learning.finish`, and return the report."""
+        """Finish the task and return the report; a hard task becomes a proposal, as with `Library.learning.finish`."""
         return self.learning.finish(self.recorder)
 
     # compaction
 
     def after_compaction(self, budget: int = REATTACH_TOKENS, each: int = REATTACH_EACH) -> Compaction:
-        """After a compaction of the context, forget what it had seen, and return the skills that were active.
+        """Forget which skills the model has seen, after a compaction of the context, and return the active ones.
 
         They come newest first, each cut to `each` tokens, as many as fit into `budget`. The `message` is marked as
         reference; it contains no request of the user. `reattached`, `left_out`, `changed` and `gone` are names.
@@ -444,7 +445,7 @@ class Session:
             draft = message(blocks, [other.name for other in there if other not in wanted], gone)
             if count(draft) <= budget:
                 kept, text_back = wanted, draft
-        for item in states:  # what comes back is a reminder; asked for again, a skill is given in full
+        for item in states:  # these are reminders; a skill that is requested again is sent in full
             self._active[item.id] = item._replace(present=item in kept, whole=False)
         return Compaction(
             text_back,
@@ -456,7 +457,7 @@ class Session:
         )
 
     def _state(self, item: Active, card: Card | None, snapshot: Snapshot) -> str:
-        """What became of the skill since it was loaded: "", `changed`, or `gone` when it is not to be had any more."""
+        """Return "" if the skill is as it was when loaded, `changed`, or `gone` if it is no longer available."""
         catalogue, config = snapshot.catalogue, snapshot.config
         if card is None:
             return "changed" if name_key(item.name) in catalogue.by_key else "gone"
@@ -472,7 +473,7 @@ class Session:
     # requirements
 
     def needs(self, *names: str) -> tuple[Need, ...]:
-        """What the named skills, or the active ones, still need and have not been asked for yet."""
+        """Return the needs of the named skills, or of the active ones, that nobody was asked for yet."""
         from whet.prompt.needs import collect_needs
 
         workspace = self.workspace
@@ -507,13 +508,13 @@ class Session:
             elif value:
                 self._settings[need.name] = value
             given.extend([need.name] if value else ())
-            self._asked.add((need.kind, need.name))  # not before it was really asked and kept
+            self._asked.add((need.kind, need.name))  # only after the value was requested and kept
         return Collected(needs, tuple(given), tuple(need.name for need in needs if need.name not in given))
 
-    # from one process to the next
+    # saving and restoring
 
     def to_json(self) -> Json:
-        """The session as JSON, without secrets; it does not remember which files and later pages were viewed."""
+        """Return the session as JSON, without secrets; it does not remember which files and later pages were viewed."""
         active = self._active.values()
         return {
             "version": VERSION,
@@ -532,7 +533,7 @@ class Session:
         return self._loaded.knows(item.path, "", 1, "\n".join((item.digest, *item.settings)))
 
     def _restore(self, data: Any) -> None:
-        """Take over what `to_json` wrote. Raises UsageError for anything else."""
+        """Restore the state that `to_json` wrote. Raises UsageError for anything else."""
         check_session(data)
         if data["version"] < VERSION:
             data = add_ids(data, self.workspace.snapshot().catalogue.trusted())

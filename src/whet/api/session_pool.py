@@ -1,4 +1,4 @@
-"""Sessions by conversation: one program serves many, and each remembers what it was offered and has viewed.
+"""Sessions by conversation: one program serves many, and each remembers its own offers and views.
 
 A conversation begins with its first request. The number of kept sessions is limited: a conversation that was silent for
 long starts again, and the only cost is that an offer may be repeated. With `saved`, a session is read as it was last
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 MOST_SESSIONS = 1_000
 MOST_LIBRARIES = 32
-"""Projects whose libraries are kept open."""
+"""Number of projects whose libraries stay open."""
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
 class SessionKey(NamedTuple):
-    """Who asks, about which project."""
+    """The conversation, the project and the caller of a request."""
 
     conversation: str
     project: str | None = None
-    """None is where the program was started."""
+    """None for the directory where the program was started."""
     caller: Caller = PERSON
     client: str = ""
 
@@ -51,7 +51,7 @@ class RecentlyUsed(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> Value:
-        """The value of the key, which is made if it is missing."""
+        """Return the value of the key; create it if it is missing."""
         with self._lock:
             value = self._kept.pop(key) if key in self._kept else self._make(key)
             self._kept[key] = value
@@ -60,16 +60,16 @@ class RecentlyUsed(Generic[Key, Value]):
             return value
 
     def values(self) -> list[Value]:
-        """All of them."""
+        """Return all values."""
         with self._lock:
             return list(self._kept.values())
 
 
 class LibraryPool(RecentlyUsed["str | None", "Library"]):
-    """The libraries of all projects that clients work in. One that is dropped is not closed: it may be in use."""
+    """The libraries of all projects that clients work in. A library that is dropped is not closed: it may be in use."""
 
     def __init__(self, open_library: Callable[[str | None], Library]) -> None:
-        """`open_library` opens that of a project; None is where the program was started."""
+        """`open_library` opens the library of a project; None is the directory where the program was started."""
 
         def opened(project: str | None) -> Library:
             library = open_library(project)
@@ -79,7 +79,7 @@ class LibraryPool(RecentlyUsed["str | None", "Library"]):
         super().__init__(opened, MOST_LIBRARIES)
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all libraries."""
         for library in self.values():
             library.close()
 
@@ -102,7 +102,7 @@ class SessionPool:
     ) -> None:
         """`stubs` is for a client that reports compactions; without it, every view returns a skill in full.
 
-        With `shared`, every conversation has these tools, and one session with all others.
+        With `shared`, all conversations share these tools and their session.
         """
         self._open = open_library
         self._writes: Writes = writes
@@ -114,25 +114,25 @@ class SessionPool:
         self._tools = RecentlyUsed(self._begin, most)
 
     def get(self, key: SessionKey) -> Tools:
-        """The tools of a conversation, with what it has seen so far."""
+        """Return the tools of a conversation, which know what it has already seen."""
         return self._tools.get(key)[0]
 
     def compact(self, key: SessionKey, gone: Collection[str]) -> None:
-        """These messages are no longer in the context: skills offered with them may be offered again."""
+        """Forget offers whose messages are no longer in the context; these skills may be offered again."""
         tools, known = self._tools.get(key)
         if not known.issuperset(gone):
-            tools.session.after_compaction(1, 1)  # with no room to give anything back
+            tools.session.after_compaction(1, 1)  # too little to return any skill
             known.update(gone)
 
     def session(self, key: SessionKey, library: Library | None = None) -> Session:
-        """The session of a conversation, as it was saved or a new one; `library` is that of its project where open."""
+        """Return the session of a conversation, saved or new; `library` is that of its project, if it is open."""
         library = library or self._open(key.project)
         state = self._saved.state(key.client, key.conversation) if self._saved else None
         if state is not None:
             try:
                 return library.session(saved=state, caller=key.caller, tokenizer=self._tokenizer, stubs=self._stubs)
             except WhetError:
-                pass  # of another version: what was offered is forgotten, and at worst offered again
+                pass  # saved by another version: offers are forgotten and may be repeated
         return library.session(key.conversation, caller=key.caller, tokenizer=self._tokenizer, stubs=self._stubs)
 
     def save(self, key: SessionKey, session: Session) -> None:

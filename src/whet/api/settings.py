@@ -40,12 +40,12 @@ _GO_THERE = "Change to the project first, or pass it with `--project`."
 
 
 class TrustedRepositories(Rows[Trusted]):
-    """Every repository and directory that is trusted."""
+    """All trusted repositories and directories."""
 
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """The repositories as JSON."""
+        """Return the repositories as JSON."""
         return {"success": True, "trusted": [item.to_json() for item in self]}
 
 
@@ -55,14 +55,13 @@ class Trust(NamedTuple):
     project: str
     trusted: bool
     changed: bool
-    """False when it was so before."""
+    """Whether this call changed the decision."""
     skills: tuple[str, ...] = ()
-    """The names of its skills."""
     verdicts: tuple[SkillDecision, ...] | None = None
-    """What the guard says of them; None where trust is taken back."""
+    """The guard's decision about each skill; None when trust is revoked."""
 
     def to_json(self) -> Json:
-        """The decision as JSON."""
+        """Return the decision as JSON."""
         answer = answer_json(self._replace(verdicts=None))
         del answer["verdicts"]
         return answer if self.verdicts is None else answer | {"verdicts": [item.to_json() for item in self.verdicts]}
@@ -73,17 +72,17 @@ class Switch(NamedTuple):
 
     name: str
     surface: str
-    """Where; "" for everywhere."""
+    """The surface; "" for all surfaces."""
     enabled: bool
     changed: bool
-    """False when it was so before."""
+    """Whether this call changed the decision."""
     hint: str = ""
-    """Who still switches it off."""
+    """The settings file that still disables the skill, in a sentence."""
     notes: tuple[str, ...] = ()
-    """What became of its links and copies for clients, and which clients load it all the same; a sentence each."""
+    """Sentences about its links and copies for clients, and about clients that still load it."""
 
     def to_json(self) -> Json:
-        """The decision as JSON."""
+        """Return the decision as JSON."""
         answer = answer_json(self)
         return answer if self.notes else {name: value for name, value in answer.items() if name != "notes"}
 
@@ -94,28 +93,28 @@ class PinChange(NamedTuple):
     name: str
     pinned: bool
     changed: bool
-    """False when it was so before."""
+    """Whether this call changed the decision."""
 
     def to_json(self) -> Json:
-        """The decision as JSON."""
+        """Return the decision as JSON."""
         return answer_json(self)
 
 
 class ListingChange(NamedTuple):
-    """How a skill is listed for models from now on."""
+    """The way a skill is listed for models from now on."""
 
     name: str
     mode: str
     """One of `always`, `normal`, `name`, `manual`."""
     project: str
-    """The project this is said for; "" for everywhere."""
+    """The project that the decision is for; "" for everywhere."""
     changed: bool
-    """False when it was so before."""
+    """Whether this call changed the decision."""
     hint: str = ""
-    """Who lists it otherwise all the same."""
+    """The setting that still lists the skill in another way, in a sentence."""
 
     def to_json(self) -> Json:
-        """The decision as JSON."""
+        """Return the decision as JSON."""
         return answer_json(self)
 
 
@@ -128,46 +127,46 @@ class Bundles(Rows["Bundle"]):
         super().__init__(bundles)
         self.in_use = in_use
         self.default = default
-        """The command of the bundle that this project uses; "" if it uses none."""
+        """The command of the default bundle; "" if there is none."""
         self.notes = notes
-        """What is wrong with their files."""
+        """Problems of the bundle files."""
 
     def to_json(self) -> Json:
-        """The bundles as JSON."""
+        """Return the bundles as JSON."""
         report = [note.to_json() for note in self.notes]
         bundles = [bundle.to_json() for bundle in self]
         return {"success": True, "bundles": bundles, "in_use": self.in_use, "default": self.default, "report": report}
 
 
 class BundleView(NamedTuple):
-    """A bundle, and what prevents its use."""
+    """A bundle, and the reasons why parts of it cannot be used."""
 
     bundle: Bundle
     missing: tuple[Unavailable, ...]
-    """Which of its skills cannot be had, and why."""
+    """Its unavailable skills, each with the reason."""
     notes: tuple[Note, ...] | None = None
-    """Which commands mean something else now; None unless it was just saved."""
+    """Commands that now mean something else; None unless the bundle was just saved."""
 
     def to_json(self) -> Json:
-        """The bundle as JSON."""
+        """Return the bundle as JSON."""
         answer = {"success": True, **self.bundle.to_json(), "missing": [item._asdict() for item in self.missing]}
         return answer if self.notes is None else answer | {"report": [note.to_json() for note in self.notes]}
 
 
 class BundleUse(NamedTuple):
-    """Which bundle a project uses from now on."""
+    """The bundle that a project uses from now on."""
 
     project: str
     bundle: str
-    """Its command; "" where every skill is offered."""
+    """The command of the bundle; "" if every skill is offered."""
     changed: bool
-    """False when it was so before."""
+    """Whether this call changed the decision."""
     skills: tuple[str, ...] = ()
     missing: tuple[Unavailable, ...] = ()
-    """Which of its skills cannot be had, and why."""
+    """Its unavailable skills, each with the reason."""
 
     def to_json(self) -> Json:
-        """The decision as JSON."""
+        """Return the decision as JSON."""
         return {**answer_json(self), "missing": [item._asdict() for item in self.missing]}
 
 
@@ -176,10 +175,10 @@ class RemovedBundle(NamedTuple):
 
     bundle: Bundle
     kept: str
-    """Where its file is now."""
+    """The new path of its file."""
 
     def to_json(self) -> Json:
-        """The bundle as JSON."""
+        """Return the bundle as JSON."""
         return {"success": True, **self.bundle.to_json(), "kept": self.kept}
 
 
@@ -189,10 +188,10 @@ class RootView(NamedTuple):
     root: Root
     exists: bool
     skills: int
-    """How many are in it."""
+    """Number of skills in it."""
 
     def to_json(self) -> Json:
-        """The root as JSON."""
+        """Return the root as JSON."""
         return {**self.root.to_json(), "exists": self.exists, "skills": self.skills}
 
 
@@ -202,7 +201,7 @@ class Roots(Rows[RootView]):
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """The roots as JSON."""
+        """Return the roots as JSON."""
         return {"success": True, "roots": [root.to_json() for root in self]}
 
 
@@ -216,7 +215,7 @@ class SettingValue(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Does it differ from the default?"""
+        """Whether the value differs from the default."""
         return bool(self.value != self.default)
 
 
@@ -228,13 +227,13 @@ class SettingValues(NamedTuple):
     exists: bool
     """False if you have not written it yet."""
     project_file: str
-    """The `.whet.toml` of this project; "" where there is none, or the project is not trusted."""
+    """The `.whet.toml` of this project; "" if there is none or the project is not trusted."""
     machine_file: str
-    """The administrator's policy for this machine; "" where there is none."""
+    """The administrator's policy for this machine; "" if there is none."""
     settings: tuple[SettingValue, ...]
 
     def to_json(self) -> Json:
-        """The settings as JSON."""
+        """Return the settings as JSON."""
         return answer_json(self)
 
 
@@ -255,7 +254,7 @@ class SkillSettings:
     # trust
 
     def trusted(self) -> TrustedRepositories:
-        """Every repository and directory that is trusted, and since when."""
+        """Return all trusted repositories and directories, and since when they are trusted."""
         return TrustedRepositories(self._decisions.trusted())
 
     def trust(self, path: str | None = None) -> Trust:
@@ -269,7 +268,7 @@ class SkillSettings:
         return self._trust(path)[0]
 
     def _trust(self, path: str | None, by: Provenance = USER) -> tuple[Trust, Commit]:
-        """Trust a directory or this repository: what is so now, and what the history says of it."""
+        """Trust a directory or this repository; return the trust and the entry in the history."""
         if path is not None:
             return self._trust_directory(path, by)
         return self._trust_project(self._workspace, self._project(), by)
@@ -281,9 +280,9 @@ class SkillSettings:
         if not _has_skills(there, repository):
             raise UsageError("no-project", f"{repository.root} is not a repository and has no skills.", hint=_GO_THERE)
         self._check_allowed(repository)
-        read_project_settings(repository.root, home=there.place.home)  # one that cannot be read is not trusted
+        read_project_settings(repository.root, home=there.place.home)  # it must be readable before it is trusted
         gate = self._workspace.gate
-        found = review_project(gate, there.snapshot())  # before anything is loaded
+        found = review_project(gate, there.snapshot())  # before any skill is loaded
         remember(gate, self._decisions, found, "trust", "user")
         made = self._set_trust(repository.identity, repository.root, trusted=True, by=by)
         return Trust(repository.root, True, bool(made.entries), _project_skills(there), found), made
@@ -298,14 +297,14 @@ class SkillSettings:
             raise RefusedError("source-not-allowed", message, hint=hint)
 
     def _set_trust(self, identity: str, path: str, *, trusted: bool, by: Provenance = USER) -> Commit:
-        """Trust a repository or a directory, or no longer, and enter that into the history."""
+        """Trust a repository or a directory, or stop trusting it, and record that in the history."""
         with self._workspace.state.write():
             done = self._decisions.trust(identity, path) if trusted else self._decisions.untrust(identity)
             action, name = "trust" if trusted else "untrust", os.path.basename(path)
             return self._history().decide(action, name, path, identity, by=by) if done else Commit(())
 
     def _trust_directory(self, path: str, by: Provenance) -> tuple[Trust, Commit]:
-        """Let links lead into a directory, unless the policy blocks one of the skills in it."""
+        """Allow links into a directory, unless the policy blocks one of the skills in it."""
         from whet.library.trust import link_target, remember, review_directory
 
         workspace = self._workspace
@@ -335,7 +334,7 @@ class SkillSettings:
         raise NotFoundError("not-trusted", f"{wanted} is not trusted.", hint=hint)
 
     def _project(self) -> Repository:
-        """The repository around the project directory."""
+        """Return the repository around the project directory. Raises UsageError `no-project`."""
         place = self._workspace.place
         if self._workspace.explicit is not None:
             raise UsageError("no-project", "Explicit roots do not need trust.", hint="Leave out --root.")
@@ -343,10 +342,12 @@ class SkillSettings:
             raise UsageError("no-project", "The home directory is never a project.", hint=_GO_THERE)
         return find_repository(place.directory, home=place.home)
 
-    # what is offered
+    # offered skills
 
     def disabled(self, surface: str | None = None) -> list[Card]:
-        """The skills that `disable` disabled on this surface ("": everywhere; None: on any). Files can disable more."""
+        """Return the skills that `disable` disabled on a surface ("": everywhere; None: on any). Files can disable
+        more.
+        """
         off = {key for key, where in self._decisions.disabled() if surface in (None, where)}
         return [card for card in self._workspace.snapshot().catalogue.cards if not off.isdisjoint(card.known_as)]
 
@@ -379,7 +380,7 @@ class SkillSettings:
         return Switch(known_as, surface, False, bool(made), notes=(*notes, *self._name_loaders(card, surface)))
 
     def _name_loaders(self, card: Card, surface: str) -> Iterator[str]:
-        """Which clients load a skill from where it is, although it is disabled."""
+        """Yield sentences about the clients that load a disabled skill directly from its directory."""
         if self._workspace.explicit is not None:
             return
         from whet.library.client_lists import describe_hiding, list_for
@@ -396,7 +397,7 @@ class SkillSettings:
             yield describe_hiding(card.path, loading)
 
     def _disabled_keys(self, name: str, surface: str) -> tuple[Sequence[str], str, Card | None]:
-        """What a skill, which may be gone by now, is known by, the name that was meant, and the skill."""
+        """Return the keys of a skill, the name that was meant, and the skill; None if the skill no longer exists."""
         wanted = name_key(name)
         try:
             card, _ = self._workspace.find(name)
@@ -409,9 +410,9 @@ class SkillSettings:
         return card.known_as, wanted if wanted == card.key else card.known_as[-1], card
 
     def list_as(self, name: str, mode: str, *, here: bool = False) -> ListingChange:
-        """List a skill for models like this: `always`, `normal`, `name` (without its description) or `manual`.
+        """Set how a skill is listed for models: `always`, `normal`, `name` (without its description) or `manual`.
 
-        With `here`, in this project only. `hint` names what still lists it less prominently.
+        With `here`, for this project only. `hint` names the setting that still lists it in another way.
         """
         if mode not in LISTING:
             message = f"{mode!r} is not a way to list a skill."
@@ -430,7 +431,7 @@ class SkillSettings:
         return ListingChange(card.full_name, mode, project.root if project else "", changed, hint)
 
     def _set_listing(self, card: Card, mode: str, project: str, by: Provenance = USER) -> Commit:
-        """List a skill like this, everywhere or in a project, and enter that into the history."""
+        """Set how a skill is listed, everywhere or in a project, and record that in the history."""
         with self._workspace.state.write():
             said = {(key, place): way for key, place, way in self._decisions.recall().listed}
             before = said.get((str(card.id), project), "normal")
@@ -441,7 +442,7 @@ class SkillSettings:
     # pins
 
     def pinned(self) -> list[Card]:
-        """The skills that are pinned."""
+        """Return the pinned skills."""
         pins, locked = self._decisions.pins(), self._sources().pins()
         return [
             card
@@ -459,7 +460,9 @@ class SkillSettings:
         return PinChange(card.name, True, bool(made.entries))
 
     def _set_pin(self, card: Card, reason: str | None, by: Provenance = USER) -> Commit:
-        """Pin a skill, or with None unpin it, and enter that into the history with why it was pinned before."""
+        """Pin a skill, or unpin it if `reason` is None, and record that in the history with the reason of the earlier
+        pin.
+        """
         before = read_pin(card, self._workspace, read_entry(card))
         changed = self._sources().set_pin(card.directory, card.name, write_pinned(reason)) or before != reason
         with self._workspace.state.write():
@@ -485,7 +488,7 @@ class SkillSettings:
     # bundles
 
     def bundles(self) -> Bundles:
-        """The bundles: named sets of skills with an instruction, asked for as `/name`."""
+        """Return the bundles: named sets of skills with an instruction, invoked as `/name`."""
         from whet.library.bundles import read_bundles
 
         config = self._workspace.config()
@@ -509,7 +512,7 @@ class SkillSettings:
         return BundleUse(project.root, view.bundle.slug, changed, view.bundle.skills, self.bundle(name or "").missing)
 
     def _set_use(self, root: str, project: str, bundle: str | None, by: Provenance = USER) -> Commit:
-        """Use a bundle in a project, with "" none, with None the default, and enter that into the history."""
+        """Set the bundle of a project ("": none; None: the default), and record that in the history."""
         with self._workspace.state.write():
             before = dict(self._decisions.recall().in_use).get(project)
             if not self._decisions.use(project, bundle):
@@ -518,7 +521,7 @@ class SkillSettings:
             return self._history().decide("use", os.path.basename(root), root, f"{was} -> {now} in {project}", by=by)
 
     def reverse(self, entry: Entry, card: Card | None, by: Provenance) -> Commit:
-        """Reverse a decision that the history has, about a skill or a project. Raises ConflictError."""
+        """Reverse a decision about a skill or a project that is in the history. Raises ConflictError."""
         before, _, project = read_replacement(entry.origin)
         if entry.action == "use":
             bundle = None if before == "default" else before.removeprefix("/") if before != "none" else ""
@@ -534,11 +537,11 @@ class SkillSettings:
         return self._set_pin(card, read_pinned(entry.origin), by)
 
     def _trust_again(self, entry: Entry, by: Provenance) -> Commit:
-        """Trust again what was trusted before, wherever the working directory is; its skills are scanned first."""
+        """Trust again a project that was trusted before, from any working directory; its skills are scanned first."""
         from whet.library.workspace import Workspace
 
         if entry.origin == entry.path:
-            with suppress(NotFoundError):  # a project without a repository has the same identity, and no skills in it
+            with suppress(NotFoundError):  # a project without a repository has the same identity and no skills here
                 return self._trust_directory(entry.path, by)[1]
         workspace = self._workspace
         repository = find_repository(entry.path, home=workspace.place.home)
@@ -553,7 +556,7 @@ class SkillSettings:
             there.close()
 
     def bundle(self, name: str) -> BundleView:
-        """One bundle, and which of its skills are not available (`missing`). Raises NotFoundError."""
+        """Return a bundle, and which of its skills are not available (`missing`). Raises NotFoundError."""
         from whet.library.bundles import find_bundle
 
         return self._view_bundle(find_bundle(self.bundles(), name))
@@ -571,7 +574,7 @@ class SkillSettings:
         """Write a bundle, for this user or into the project; a file that it replaces is kept next to it.
 
         Raises ConflictError if the name is taken, unless `overwrite` is set, and UsageError `no-project` without a
-        trusted project. `notes` name commands that now mean something else.
+        trusted project. `notes` name the commands that now mean something else.
         """
         from whet.library.bundles import save_bundle
         from whet.prompt.requests import menu_report
@@ -615,15 +618,15 @@ class SkillSettings:
         return config.bundle_directories[0 if project else -1]
 
     def _one_writer(self) -> FileLock:
-        """One writer of bundles at a time."""
+        """Return the lock that allows one writer of bundles at a time."""
         from whet.store.locks import FileLock, lock_path
 
         return FileLock(lock_path(self._workspace.place.state, "bundles", "bundles"), timeout=_LOCK_SECONDS)
 
-    # places
+    # directories
 
     def values(self) -> SettingValues:
-        """The settings that apply here, and where they are written. Raises UsageError `bad-config`."""
+        """Return the settings that apply here, and their files. Raises UsageError `bad-config`."""
         config, place = self._workspace.config(), self._workspace.place
         file = config_path(place.state, place.env)
         project = os.path.join(config.repository.root, PROJECT_FILE) if config.repository and config.trusted else ""
@@ -641,7 +644,7 @@ class SkillSettings:
         )
 
     def roots(self) -> Roots:
-        """Where Whet looks for skills, most important first, and how many are in each directory."""
+        """Return the roots, most important first, with the number of skills in each."""
         return Roots(
             [
                 RootView(shelf.root, os.path.isdir(shelf.root.real), sum(1 for _ in shelf.cards()))
@@ -651,12 +654,12 @@ class SkillSettings:
 
 
 def _is_named(key: str, wanted: str) -> bool:
-    """Is a skill that is gone, known by its id or by a name, the one of this name?"""
+    """Return whether `key`, an id or a name of a removed skill, stands for the wanted name."""
     return wanted in (key, name_key(key.rpartition("/")[2]))
 
 
 def _has_skills(workspace: Workspace, repository: Repository) -> bool:
-    """Is there anything to trust: a repository, or skills in the directory?"""
+    """Return whether there is anything to trust: a repository, or skills in the directory."""
     marked = os.path.lexists(os.path.join(repository.root, ".git"))
     return marked or any(root.scope == "project" for root in workspace.config().roots)
 

@@ -1,4 +1,4 @@
-"""Where skills come from and go to: sources, plans, the lock, syncing, publishing.
+"""Sources of skills: taps, plans, the lock, syncing and publishing.
 
 library.sources.install("anthropics/skills", skills=["pdf"])
 plan = library.sources.plan_update()
@@ -72,15 +72,15 @@ class TapInfo(NamedTuple):
     """Its source, in readable form."""
     trust: str
     notes: tuple[Note, ...] = ()
-    """What else the text of its source may mean, when it was added."""
+    """Other possible meanings of the source text, when the tap was added."""
 
     def to_json(self) -> Json:
-        """The tap as JSON."""
+        """Return the tap as JSON."""
         return fields_json(self)
 
 
 class SkillSources:
-    """Installing, updating and the lock; bringing skills to other clients, people and machines."""
+    """Installing, updating and the lock; sharing skills with other clients, people and machines."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class SkillSources:
         self._check_release = check_release
         self._turn = threading.Lock()
         self._running: list[ref[threading.Event]] = []
-        """What ends each operation that is under way; where it is gone, the operation is over."""
+        """The events that end running operations. A reference is dead once its operation is over."""
 
     def close(self) -> None:
         """Close connections."""
@@ -114,7 +114,7 @@ class SkillSources:
 
     @cached_property
     def installs(self) -> Installs:
-        """Everything that was ever installed; the locks are written from it."""
+        """The record of all installs, which the locks are written from."""
         from whet.sources.lock.installs import Installs
 
         return Installs(self._editor.journal, self._workspace.clock, self._editor.writer.recover)
@@ -130,7 +130,7 @@ class SkillSources:
 
     @property
     def reach(self) -> FetchContext:
-        """What the sources of one operation may use; each operation ends separately."""
+        """The context for the sources of one operation. Each operation is cancelled separately."""
         from weakref import ref
 
         from whet.sources.model import FetchContext
@@ -141,7 +141,7 @@ class SkillSources:
         return FetchContext(self._place, self.web, ended, self._progress)
 
     def installer(self, *, here: bool = False, min_age: int | None = None) -> Installer:
-        """The install chain for the user's root, or for the project's; `min_age` stands for that setting."""
+        """Return the installer for the user's root, or for the project's; `min_age` replaces that setting."""
         return self._installer(self._workspace.new_root(project=here), min_age)
 
     def _installer(self, root: str, min_age: int | None = None) -> Installer:
@@ -153,11 +153,11 @@ class SkillSources:
         return Installer(self._workspace, self._editor, self.installs, self.reach, root, project, min_age=min_age)
 
     def _roots(self, *, here: bool = False) -> list[str]:
-        """The directories of the user's skills, or of the project's: first the one that new skills go to."""
+        """Return the directories of the user's skills, or of the project's. New skills go to the first."""
         workspace, scope = self._workspace, "project" if here else "user"
         try:
             known = workspace.config().roots if workspace.explicit is None else ()
-        except WhetError:  # which the doctor tells; the first is known all the same
+        except WhetError:  # the doctor reports it; the first root is known anyway
             known = ()
         others = (
             root.real for root in known if root.scope == scope and root.kind == "skills" and not is_managed(root.path)
@@ -167,9 +167,9 @@ class SkillSources:
     def _holding(
         self, names: Sequence[str] = (), *, here: bool = False, min_age: int | None = None
     ) -> list[tuple[Installer, tuple[str, ...]]]:
-        """The install chains of all roots with a lock, each with those of the names that its lock has.
+        """Return the installers of all roots with a lock, each with the names that its lock has.
 
-        A name that no lock has is one of the first.
+        The first installer also gets the names that no lock has.
         """
         roots = self._roots(here=here)
         installers = [self._installer(root, min_age) for root in [*filter(self._has_lock, roots)] or roots[:1]]
@@ -184,16 +184,16 @@ class SkillSources:
         ]
 
     def _has_lock(self, root: str) -> bool:
-        """Does a root have a lock, or did it?"""
+        """Return whether a root has a lock or had one."""
         from whet.sources.lock.file import lock_file
 
         file = lock_file(root)
         return os.path.lexists(file) or bool(self.installs.left_by(file))
 
-    # looking around
+    # search
 
     def search(self, query: str, limit: int = 20, *, source: str = "", offline: bool = False) -> SearchResult:
-        """Skills that fit a query, from all taps, or from one source: a tap's name, or what `install` takes.
+        """Return the skills that fit a query, from all taps, or from one source: a tap's name, or what `install` takes.
 
         `install` of each of the `skills` is the text to pass to `install`. `notes` name sources that do not answer; if
         none does, it raises FailedError `no-source-answered`. With `offline`, only sources on this disk are searched.
@@ -211,7 +211,7 @@ class SkillSources:
         return Finder(self.reach, open_source, self.installer().trust, workspace.cache_database, workspace.clock)
 
     def _searched(self, source: str) -> list[tuple[str, Ref]]:
-        """Name and reference of every source to search; one that is no tap has no name."""
+        """Return name and reference of every source to search. The name is "" for a source that is not a tap."""
         from whet.skill.names import key
         from whet.sources.refs.parse import read_ref
         from whet.sources.taps import expand
@@ -225,7 +225,7 @@ class SkillSources:
         return [(name, ref)]
 
     def _allows(self, ref: Ref) -> bool:
-        """Whether the policy of this machine allows a source."""
+        """Return whether the policy of this machine allows a source."""
         try:
             self.installer().check_allowed(ref)
         except RefusedError as error:
@@ -235,7 +235,7 @@ class SkillSources:
         return True
 
     def _wanted(self, sources: Sequence[str], skills: Sequence[str], *, every: bool) -> list[Wanted]:
-        """What is wanted of which source.
+        """Return the requested skills of each source.
 
         `tap:skill` names a tap and a skill of it. A bare name is a skill of the source that stands before it; without
         one, of any tap or of the gallery.
@@ -264,7 +264,7 @@ class SkillSources:
                 source = None if names else one
             elif source and not bare[1]:
                 ref, one = source.ref, source._replace(names=(*source.names, bare[0]))
-                wanted.pop((ref, False), None)  # these skills of it, not the only one that it has
+                wanted.pop((ref, False), None)  # these skills of the source, not its only skill
             else:
                 gallery = [("", EVERYTHING)] if self._allows(EVERYTHING) else []
                 ref, path, notes = resolve(self._finder(), text, [*gallery, *self._searched("")], own)
@@ -277,7 +277,7 @@ class SkillSources:
 
     @contextmanager
     def _reading(self, sources: Sequence[str]) -> Iterator[None]:
-        """Where a source cannot be had, say what was perhaps meant by its name instead."""
+        """If a source cannot be fetched, add other possible meanings of its name to the hint of the error."""
         for text in sources:
             if not isinstance(text, str):
                 raise expected_text(
@@ -296,7 +296,7 @@ class SkillSources:
             raise
 
     def _reading_notes(self, text: str, *, failed: bool = False) -> tuple[Note, ...]:
-        """What else a source may mean: of a path that exists here; where it failed, also of a bare name."""
+        """Return notes about other meanings of a source: for an existing path and, if it `failed`, for a bare name."""
         from whet.sources.refs.parse import reading_notes
 
         if "/" not in text and not failed:
@@ -304,7 +304,7 @@ class SkillSources:
         return reading_notes(text, self._place, [tap.name for tap in self.taps.all() if not tap.default])
 
     def inspect(self, source: str, skills: Sequence[str] = ()) -> Inspection:
-        """What a source has; with `skills`, or if it has only one, also their files and findings.
+        """Return the skills of a source; with `skills`, or if it has only one, also their files and findings.
 
         Nothing is installed. `skills` are all skills of the source, `inspected` those that were fetched.
         """
@@ -317,14 +317,14 @@ class SkillSources:
     # the gallery
 
     def gallery(self) -> tuple[GallerySkill, ...]:
-        """The skills that ship with Whet, and which of them are added: `install("gallery:NAME")` adds one."""
+        """Return the skills that ship with Whet, and which of them are added: `install("gallery:NAME")` adds one."""
         from whet.sources.gallery import list_gallery
 
         cards = {card.key: card.place for card in self._workspace.snapshot().catalogue.cards}
         return list_gallery(self.reach, self._installers(), cards)
 
     def show_gallery(self, name: str) -> GalleryPage:
-        """A skill that ships with Whet, with its files, what the guard found, and its instructions."""
+        """Return a skill that ships with Whet, with its files, its findings and its instructions."""
         from whet.sources.gallery import show
 
         return show(self.installer(), self.gallery(), name)
@@ -333,13 +333,13 @@ class SkillSources:
 
     @property
     def taps(self) -> Taps:
-        """The named sources, as values; `list_taps`, `add_tap` and `remove_tap` answer about them."""
+        """The store of named sources, behind `list_taps`, `add_tap` and `remove_tap`."""
         from whet.sources.taps import Taps
 
         return Taps(self._workspace.state, self._workspace.clock)
 
     def list_taps(self) -> tuple[TapInfo, ...]:
-        """The named sources that `search` asks."""
+        """Return the named sources that `search` asks."""
         return tuple(map(self._describe_tap, self.taps.all()))
 
     def add_tap(self, name: str, source: str) -> TapInfo:
@@ -355,7 +355,7 @@ class SkillSources:
         return self._describe_tap(self.taps.add(name, ref))._replace(notes=notes)
 
     def remove_tap(self, name: str) -> TapInfo:
-        """Forget a named source; what was installed from it stays. Raises NotFoundError."""
+        """Forget a named source; skills that were installed from it stay. Raises NotFoundError."""
         return self._describe_tap(self.taps.remove(name))
 
     def _describe_tap(self, tap: Tap) -> TapInfo:
@@ -403,13 +403,13 @@ class SkillSources:
         return join([plan_update(installer, own, prefer=prefer) for installer, own in holding])
 
     def has_lock(self, *, here: bool = False) -> bool:
-        """Is there a lock for your skills or, with `here`, for the project's?"""
+        """Return whether there is a lock for your skills or, with `here`, for the project's."""
         from whet.sources.lock.file import lock_file
 
         return any(os.path.lexists(lock_file(root)) for root in self._roots(here=here))
 
     def plan_restore(self, *names: str, here: bool = False, force: bool = False, frozen: bool = False) -> Plan:
-        """Restore what the lock names, exactly as it was installed; with `force`, even if it was edited.
+        """Plan to restore the skills in the lock exactly as they were installed; with `force`, even edited ones.
 
         With `frozen`, any other difference from the lock is a conflict, and then nothing is restored. Raises
         NotFoundError `no-lock` if there is no lock.
@@ -422,10 +422,10 @@ class SkillSources:
         return hold_frozen(plan) if frozen else plan
 
     def plan_uninstall(self, *names: str, here: bool = False, force: bool = False, along: Sequence[str] = ()) -> Plan:
-        """Plan to remove installed skills. Without names there is nothing to do.
+        """Plan to remove installed skills. Without names, the plan is empty.
 
-        A skill that another one needs is a conflict, unless the other one is removed too (`along`: by other means than
-        this plan), or with `force`.
+        A skill that another one needs is a conflict, unless the other one is removed too (`along` names skills that are
+        removed by other means), or with `force`.
         """
         from whet.sources.install.apply import plan_uninstall
         from whet.sources.install.plan import join
@@ -456,8 +456,8 @@ class SkillSources:
         """Apply the ready steps of a plan, all or nothing, and record every decision.
 
         `override` is the reason to do what the policy asks about or blocks. It returns the plan as it was applied, and
-        the names of what was `done`. Changes with the same `run` are undone together. Raises ConflictError if something
-        has changed since the plan was made.
+        the names of the skills that were `done`. Changes with the same `run` are undone together. Raises ConflictError
+        if something has changed since the plan was made.
         """
         from whet.sources.install.apply import accept, apply
         from whet.sources.install.plan import Applied
@@ -471,7 +471,7 @@ class SkillSources:
                 installer = self._installer(part.root)
                 done = apply(installer, part, actor=actor, reason=reason, override=override, run=run)
             except BaseException:
-                with suppress(NotFoundError, UsageError):  # nothing was done yet
+                with suppress(NotFoundError, UsageError):  # nothing was applied yet
                     if number:
                         self._editor.history.undo(run)
                 raise
@@ -479,7 +479,7 @@ class SkillSources:
         return Applied(accept(plan) if override else plan, tuple(warnings))
 
     def compare(self, plan: Plan) -> tuple[Comparison, ...]:
-        """What a plan changes in existing skills: the source's change, yours and the result, as unified diffs."""
+        """Return a plan's changes to existing skills: the source's, yours and the result, as unified diffs."""
         from whet.sources.install.plan import compare
 
         journal, found = self._editor.journal, []
@@ -487,7 +487,7 @@ class SkillSources:
             if step.state == "nothing" or not step.before:
                 continue
             base = None
-            with suppress(WhetError):  # what was installed is no longer stored
+            with suppress(WhetError):  # the installed content is no longer stored
                 base = journal.content(step.previous.digest) if step.previous else None
             found.append(compare(plan, step, base))
         return tuple(found)
@@ -503,7 +503,7 @@ class SkillSources:
         reason: str = "",
         override: str = "",
     ) -> Applied:
-        """Plan and apply in one call: it takes the arguments of `plan_install` and returns what `apply` returns.
+        """Plan and apply in one call, with the arguments of `plan_install` and the result of `apply`.
 
         If one of the requested skills cannot be installed, none is: RefusedError if the policy does not allow it,
         ConflictError if something is in the way, FailedError if the source could not provide it.
@@ -531,7 +531,7 @@ class SkillSources:
         return self.apply(plan, reason=reason, override=override)
 
     def auto_update(self) -> AutoUpdate:
-        """Do what the setting `auto_update` says about your own skills, and note it for the next session.
+        """Update your own skills as the setting `auto_update` says, and keep the news for the next session.
 
         `safe` makes the updates that need no decision, as one change: `undo` of its `run` reverses them. `notify`
         changes nothing.
@@ -562,13 +562,13 @@ class SkillSources:
         check_complete(plan)
         return self.apply(plan, reason=reason)
 
-    # telling
+    # reports
 
     def outdated(self, *names: str, here: bool = False, min_age: int | None = None) -> Outdated:
-        """Which installed skills have a newer version at their sources; nothing is changed.
+        """Return which installed skills have a newer version at their sources. Nothing is changed.
 
-        `skills` are all skills that it asked about; `outdated` counts those with a newer version. What is too young
-        (`min_age`, as for `plan_install`) does not count; `held` of a skill says so.
+        `skills` are all skills that it asked about; `outdated` counts those with a newer version. A version that is too
+        young (`min_age`, as for `plan_install`) does not count; `held` of a skill says so.
         """
         from whet.sources.install.report import outdated
 
@@ -578,9 +578,9 @@ class SkillSources:
         return first._replace(skills=(*first.skills, *(skill for other in others for skill in other.skills)))
 
     def verify(self, *names: str, here: bool = False) -> Verification:
-        """Is everything as it was installed, file by file? No source is asked.
+        """Verify file by file that all skills are as they were installed. No source is asked.
 
-        `valid` is the answer; `status` and `files` of each of `skills` say what is different. `unmanaged` are skills
+        `valid` is the result; `status` and `files` of each of `skills` say what is different. `unmanaged` are skills
         that no lock names.
         """
         from whet.sources.install.report import verify
@@ -593,14 +593,14 @@ class SkillSources:
         )
 
     def why(self, name: str) -> Origin:
-        """Where a skill comes from, who approved it and why."""
+        """Return where a skill comes from, who approved it and why."""
         from whet.sources.install.report import why
 
         card, _ = self._workspace.find(name)
         return why(self._installer_of(card), card)
 
     def installation(self, card: Card) -> Installation | None:
-        """What the lock says about a skill, and whether it has changed since; None if it is in no lock."""
+        """Return the lock's entry for a skill, and whether the skill has changed since; None if it is in no lock."""
         from whet.sources.install.report import find_installation
 
         return find_installation(self._installer_of(card), card)
@@ -611,11 +611,11 @@ class SkillSources:
         return self._installer(root)
 
     def is_locked(self, name: str, *, here: bool = False) -> bool:
-        """Does the lock name this skill?"""
+        """Return whether the lock names this skill."""
         return any(installer.called(name, installer.installed()) for installer, _ in self._holding(here=here))
 
     def installed_among(self, cards: Iterable[Card]) -> frozenset[str]:
-        """The directories of the given skills that are in the lock of their root."""
+        """Return the directories of the given skills that are in the lock of their root."""
         cards, found = tuple(cards), set[str]()
         for installer in self._installers():
             own = [card for card in cards if card.root.real == installer.root]
@@ -624,7 +624,7 @@ class SkillSources:
         return frozenset(found)
 
     def installed_directories(self) -> frozenset[str]:
-        """The real directories of all installed skills, and of their copies that other clients got."""
+        """Return the real directories of all installed skills, and of their copies that other clients got."""
         from whet.sources.sync.record import read_record
 
         installers = self._installers()
@@ -642,13 +642,13 @@ class SkillSources:
     # programs that skills need
 
     def plan_needs(self, cards: Iterable[Card]) -> RecipePlan:
-        """What to do about programs that these skills lack: the recipes they bring, as far as the policy allows."""
+        """Plan to install programs that these skills lack, by the skills' own recipes, as far as the policy allows."""
         from whet.sources.recipes import plan_recipes
 
         return plan_recipes(cards, self._workspace.config().probe, self._rules(), self._place.home)
 
     def install_needs(self, plan: RecipePlan) -> RecipePlan:
-        """Follow the recipes of a plan that a person approved; the states say how each one ended."""
+        """Run the recipes of an approved plan; the states say how each one ended."""
         from whet.sources.recipes import run_recipes
 
         return run_recipes(plan, self._place.env, self.web, self._rules())
@@ -679,7 +679,7 @@ class SkillSources:
         force: bool = False,
         only: Sequence[str] = (),
     ) -> SyncPlan:
-        """A plan to give these clients, or all installed ones, the skills of the user or of the project.
+        """Plan to give these clients, or all installed ones, the skills of the user or of the project.
 
         A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
         except with `force`. No client gets a skill that is disabled for it. A skill that is listed as `manual` or has
@@ -715,7 +715,7 @@ class SkillSources:
         )
 
     def _refused(self) -> tuple[tuple[str, str], ...]:
-        """The directories of skills that are not loaded: links that lead nowhere good, what the guard keeps back."""
+        """Return directory and reason of skills that are not loaded: forbidden links, and skills the guard blocks."""
         snapshot = self._workspace.snapshot()
         escaped = [note for note in snapshot.catalogue.places if note.code == "link-escape"]
         found = {os.path.dirname(note.path) if note.path.endswith(".md") else note.path: note for note in escaped}
@@ -736,20 +736,20 @@ class SkillSources:
         return apply_sync(plan, self._place, self._workspace.state)
 
     def unsync(self, *clients: str, here: bool = False) -> SyncReport:
-        """Undo everything that syncing made, and nothing else."""
+        """Remove everything that syncing made, and nothing else."""
         from whet.sources.sync.apply import undo_sync
 
         return undo_sync(self._place, self._workspace.state, project=here, clients=clients)
 
     def follow_synced(self, commits: Sequence[Committed]) -> Iterator[str]:
-        """After a change, give new skills to the clients that were synced, and update copies; a sentence about each."""
+        """Give new skills to the synced clients after a change, and update copies; yield a sentence about each."""
         from whet.sources.sync.apply import describe_steps, place_of
         from whet.sources.sync.plan import base_of
         from whet.sources.sync.record import read_followers
 
         if not (followers := read_followers(self._workspace.state)):
             return
-        # Of a skill that is back, exactly the links return that went with it.
+        # For a restored skill, exactly the links return that were removed with it.
         changed = [(one, one.after) for one in commits if one.after and (one.before or not one.back)]
         places = [place_of(commit.entry.path, skill) for commit, skill in changed]
         for here in (False, True) if self._workspace.explicit is None else (False,):
@@ -763,12 +763,12 @@ class SkillSources:
                 yield from describe_steps(self.sync(self.plan_sync(*clients, how=how, here=here, only=paths)).steps)
 
     def synced(self, *clients: str) -> tuple[Synced, ...]:
-        """What syncing made, and how it is now."""
+        """Return the links and copies that syncing made, with their current state."""
         from whet.sources.sync.apply import synced
 
         return synced(self._workspace.state, clients)
 
-    # other people
+    # publishing
 
     def publish(
         self,
@@ -851,7 +851,7 @@ class SkillSources:
     def _allow_failing(
         self, paths: Sequence[str], prepared: Sequence[Prepared], failing: Sequence[Note], reason: str | None
     ) -> None:
-        """Record why skills with these problems are published all the same. Raises RefusedError without a reason."""
+        """Record why skills with these problems are published anyway. Raises RefusedError without a reason."""
         if reason is None:
             others = len(failing) - 1
             more = f", and {others} more problem{'s' if others > 1 else ''}" if others else ""
@@ -871,7 +871,7 @@ class SkillSources:
         )
 
     def hub(self, address: str = "", *, token: str | None = None) -> HubClient:
-        """A client for a hub: account, yank, status, reports, log; without an address, the one you are logged in to.
+        """Return a client for a hub: account, yank, status, reports, log. The default is the hub you are logged in to.
 
         `token` replaces the one from the environment or your login.
         """
@@ -880,7 +880,7 @@ class SkillSources:
         return HubClient(self.hub_ref(address).location, self.reach, token)
 
     def hub_ref(self, text: str) -> Ref:
-        """What a text names on a hub: `hub:ADDRESS/OWNER/NAME@VERSION`, or OWNER/NAME@VERSION on your own."""
+        """Parse a reference to a hub: `hub:ADDRESS/OWNER/NAME@VERSION`, or OWNER/NAME@VERSION on your own hub."""
         from whet.sources.registries.hub_client import read_hub_ref
 
         return read_hub_ref(text, self._place)
@@ -892,7 +892,7 @@ class SkillSources:
         return create_key(name, self._place)
 
     def keys(self) -> tuple[tuple[OwnKey, ...], tuple[TrustedKey, ...]]:
-        """Your own keys, and the keys of others that you trust."""
+        """Return your own keys, and the keys of others that you trust."""
         from whet.sources.keys import list_keys
 
         return list_keys(self._place), self._workspace.decisions.trusted_keys()
@@ -951,7 +951,7 @@ class SkillSources:
         return LoggedOut(location, logged_out=True)
 
     def pin_hub(self, address: str, key: str) -> None:
-        """Trust this key for a hub's log from now on, whatever key it had before."""
+        """Trust this key for a hub's log from now on, in place of any earlier key."""
         from whet.sources.transparency import LogKey
 
         logs = self._hub_logs
@@ -959,7 +959,7 @@ class SkillSources:
         logs.keep()
 
     def check_hub(self, address: str = "") -> LogCheck:
-        """Check that the log of a hub continues what was seen before. Raises InvalidError `log-diverged`."""
+        """Check that the log of a hub continues the log that was seen before. Raises InvalidError `log-diverged`."""
         return self.hub(address).check_log(self._hub_logs)
 
     @property
@@ -970,7 +970,7 @@ class SkillSources:
         return HubLogs(StateMemory(self._workspace.state), entries)
 
     def _scan_for_others(self, tree: Tree) -> Scan:
-        """What a scan finds; RefusedError for what the policy of this machine forbids."""
+        """Return the scan of a package. Raises RefusedError if the policy of this machine forbids it."""
         gate = self._workspace.gate
         scan, decision = gate.decide(gate.scan(tree), "local")
         if decision.final and decision.action == "block":
@@ -978,13 +978,13 @@ class SkillSources:
             raise RefusedError("machine-policy", decision.reason, hint=hint)
         return scan
 
-    # other machines
+    # snapshots
 
     def export_snapshot(self, path: str, *, here: bool = False, overwrite: bool = False) -> SnapshotExport:
         """Write the user's skills, with `here` also the project's, and the taps into one file.
 
-        `left_out` says what was left out and why. Raises ConflictError if the file already exists, unless `overwrite`
-        is set.
+        `left_out` lists what was left out, with reasons. Raises ConflictError if the file already exists, unless
+        `overwrite` is set.
         """
         from whet.sources.install.snapshot import exported
         from whet.sources.publish.snapshots import export_snapshot
@@ -1018,10 +1018,10 @@ class SkillSources:
         installer.check_allowed(Ref("archive", os.path.abspath(full)))
         return plan_import(installer, snapshot, "project" if here else "user")
 
-    # what the lock knows
+    # contents of the lock
 
     def pins(self) -> dict[str, str]:
-        """The pins that the locks have, by the real directories of the skills."""
+        """Return the pins in the locks, by the real directories of the skills."""
         return {
             os.path.realpath(installer.directory(entry.path)): entry.pinned
             for installer in reversed(self._installers())
@@ -1038,11 +1038,11 @@ class SkillSources:
         return changed
 
     def _installers(self) -> list[Installer]:
-        """The install chains of all roots that have a lock, or had one: the user's, and the project's."""
+        """Return the installers of all roots that have a lock, or had one: the user's, and the project's."""
         return [self._installer(root) for root in self._own_roots() if self._has_lock(root)]
 
     def _last_known(self, installer: Installer) -> Sequence[Installed]:
-        """What is installed; where the lock cannot be read, which the doctor tells, what is remembered of it."""
+        """Return what is installed. If the lock cannot be read, which the doctor reports, use the recorded state."""
         from whet.sources.lock.file import lock_file
 
         try:
@@ -1051,7 +1051,7 @@ class SkillSources:
             return tuple(self.installs.known(lock_file(installer.root)).values())
 
     def _own_roots(self) -> list[str]:
-        """The roots that can have a lock: the user's, and the project's."""
+        """Return the roots that can have a lock: the user's, and the project's."""
         project = self._roots(here=True) if self._workspace.explicit is None else ()
         return list(dict.fromkeys((*self._roots(), *project)))
 
@@ -1073,17 +1073,17 @@ class SkillSources:
         return write_backup(workspace.state, skills, files, workspace.place.home, path, workspace.clock)
 
     def restore_backup(self, path: str) -> Restored:
-        """Restore a backup. The current state directory is moved aside, and no skill is overwritten.
+        """Restore a backup. The current state directory is moved aside. No skill is overwritten.
 
         Everything is first compared with the list in the backup. Skills are written only into your own roots; `notes`
-        name what belongs elsewhere. Raises InvalidError `backup-damaged`.
+        name skills that belong elsewhere. Raises InvalidError `backup-damaged`.
         """
         from whet.authoring.backup import restore_backup
         from whet.library.roots import explicit_roots, own_roots
         from whet.sources.install.installer import check_source
 
         workspace, place = self._workspace, self._workspace.place
-        if machine := workspace.configuration.read_machine():  # of the settings alone: the state may be damaged
+        if machine := workspace.configuration.read_machine():  # from the settings alone: the state may be damaged
             check_source(machine, os.path.realpath(os.path.expanduser(path)), path)
         explicit = workspace.explicit
         roots = own_roots(place) if explicit is None else [root.path for root in explicit_roots(explicit, place)]
@@ -1092,7 +1092,7 @@ class SkillSources:
         return restore_backup(workspace.state, roots, files, path, place.home)
 
     def lock_files(self) -> list[str]:
-        """The locks of the roots that skills can be installed in, whether they exist or not."""
+        """Return the locks of the roots that skills can be installed in, whether they exist or not."""
         from whet.sources.lock.file import lock_file
 
         return [*map(lock_file, self._own_roots())]
@@ -1101,14 +1101,14 @@ class SkillSources:
         return [self._workspace.state.path, *self.lock_files()]
 
     def follow(self, commits: Sequence[Committed], planned: Any) -> None:
-        """Update the record of what is installed after a change, in its transaction; `planned` by an install."""
+        """Update the record of installs after a change, in its transaction; an install passes `planned`."""
         if planned is not None:
             self.installs.enter([commit.entry for commit in commits], planned)
         else:
             self.installs.follow(commits, self._own_roots())
 
     def render_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
-        """Write the changes of their skills into the locks."""
+        """Write the changes into the locks of their skills; return a sentence for each lock that was not changed."""
         told: list[str] = []
         for file in self.installs.locks_of(commits, self._own_roots()):
             try:
@@ -1118,7 +1118,7 @@ class SkillSources:
         return told
 
     def origins(self) -> dict[str, Provenance]:
-        """Where skills that the user did not write come from, and their trust, by their directories.
+        """Return provenance and trust of the skills that the user did not write, by their directories.
 
         These are skills that an agent created, and installed skills, which have the trust of their source, wherever
         they are.
@@ -1138,10 +1138,10 @@ class SkillSources:
                     origins[os.path.realpath(installer.directory(installed.path))] = origin
         return origins
 
-    # repairing
+    # repair
 
     def examine(self) -> tuple[Note, ...]:
-        """What `doctor` reports about the locks, the record of what was installed, and what syncing made."""
+        """Return problems of the locks, of the record of installs and of synced links, for `doctor`."""
         from whet.notes import Note
         from whet.sources.lock.rebuild import examine
         from whet.sources.sync.record import read_record
@@ -1157,7 +1157,7 @@ class SkillSources:
         return entries
 
     def repair(self) -> Repaired:
-        """What `repair` does about them: settle what was interrupted; rebuild what is damaged or gone."""
+        """Finish interrupted work on the locks and the sync record, and rebuild them if they are damaged or missing."""
         from whet.store.repair import Repaired
 
         parts: list[Repaired] = []
@@ -1180,7 +1180,7 @@ class SkillSources:
 
 
 def _machine() -> str:
-    """What a token made here is called on the hub: the name of this machine."""
+    """Return the name of this machine, which the hub shows for a token made here."""
     import platform
 
     return platform.node()[:60] or "whet"

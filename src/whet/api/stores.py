@@ -1,4 +1,4 @@
-"""What a library remembers about its skills, opened when it is first needed."""
+"""The records of a library about its skills, opened when they are first needed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Stores:
 
     @cached_property
     def feedback(self) -> Feedback:
-        """What people and agents said about which skill a message is for."""
+        """Feedback by people and agents on which skill a message is for."""
         from whet.routing.feedback import Feedback
 
         return Feedback(self._state, self._clock)

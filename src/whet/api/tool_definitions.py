@@ -1,7 +1,7 @@
-"""The definitions of the six tools for a model, and how to use them. It loads nothing that a library needs.
+"""Definitions of the six tools for a model, and how to use them. It imports nothing that a library needs.
 
-What each of them answers is in `tool_answers.json`: the fields, by their names, of every answer and of each tool's. It
-is JSON because the server must tell it before anything else is loaded.
+`tool_answers.json` describes the answers: the fields of every answer, and those of each tool. It is JSON because the
+server needs it before anything else is loaded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
 Writes: TypeAlias = Literal["allow", "propose", "none"]
-"""Whether a model's changes are made, wait for a person as proposals, or are not offered."""
+"""Whether changes by a model are made, wait for a person as proposals, or are not offered."""
 
 LISTED, MOST_LISTED = 50, 200
 FOUND, MOST_FOUND = 5, 20
@@ -45,7 +45,7 @@ class Tool(NamedTuple):
 
 
 def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Tool]:
-    """The definitions of the tools for a model: six, fewer without `writes`, one more with `runs`."""
+    """Yield the definitions of the tools for a model: six, fewer without `writes`, one more with `runs`."""
     name = {"type": "string", "description": "The skill's name, as skills_list or skills_search gave it."}
     yield Tool(
         "skills_list",
@@ -155,7 +155,7 @@ def _object_schema(*needed: str, **properties: dict[str, Any]) -> dict[str, Any]
 
 
 def answer_schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schema of each tool's answers, whether it succeeds or fails."""
+    """Return the JSON Schema of each tool's answers, for success and failure."""
     with open(os.path.join(os.path.dirname(__file__), "tool_answers.json"), encoding="utf-8") as file:
         shapes = json.load(file)
     every = shapes.pop("every")
@@ -163,7 +163,7 @@ def answer_schemas() -> dict[str, dict[str, Any]]:
 
 
 def _schema_of(shape: Any) -> dict[str, Any]:
-    """The schema of a shape: a list of one kind, an object by its fields, or a word; after a `?` it may be null."""
+    """Return the schema of a shape: a list, an object by its fields, or the name of a type; a final `?` allows null."""
     if isinstance(shape, list):
         return {"type": "array", "items": _schema_of(shape[0])}
     if isinstance(shape, dict):
@@ -175,10 +175,10 @@ def _schema_of(shape: Any) -> dict[str, Any]:
 
 
 def usage(tools: Container[str]) -> str:
-    """A sentence for each of these tools."""
+    """Return a sentence for each of these tools."""
     return " ".join(text for name, text in _USAGE.items() if name in tools)
 
 
 def search_hint(tools: Container[str], why: str = "") -> str:
-    """What a model reads if no skill is listed."""
+    """Return the text that a model reads if no skill is listed."""
     return " ".join(text for text in (why, _SEARCH, usage(tools)) if text)

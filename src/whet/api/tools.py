@@ -1,4 +1,4 @@
-"""The tools a model gets: their definitions, and what answers a call, for one conversation.
+"""The tools for a model: their definitions and the answers to calls, for one conversation.
 
     tools = Library.open().tools()
     reply = client.chat.completions.create(model=model, messages=messages, tools=tools.openai()).choices[0].message
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from whet.runtime.runs import RunResult
 
 LIST_ROOM = 50_000
-"""Characters that a page of the list may take; the others come with its cursor."""
+"""Largest page of the list in characters; the cursor leads to the rest."""
 _MOST_FILES = 400
 _MOST_CATEGORIES = 100
 _MOST_NOTES = 20
 _FILES_ROOM, _NOTES_ROOM = 40_000, 10_000
-"""Characters of a view that the names of files and the remarks may take."""
+"""Characters for the names of files, and for the diagnostics, in a view."""
 _DESCRIPTION = 1_024
 _CATEGORY = 200
-"""Characters of a description in a list: of a skill, and of a category."""
+"""Longest description in a list, in characters: of a skill, and of a category."""
 _OFFER = "Skills that may fit this message; load one with skill_view(name) before you act on it:"
 _UNFORESEEN = "Try again with other arguments; `whet doctor` checks the library for problems."
 _MOST_DIGITS = 10
 _ORDER = {"additionalProperties": 0, "required": 2}
-"""Which problem of the arguments is told: one that is unknown, then a wrong value, then one that is missing."""
+"""Order in which problems of the arguments are reported: an unknown one, a wrong value, a missing one."""
 _KINDS = {
     "string": "text",
     "boolean": "true or false",
@@ -69,7 +69,7 @@ class Tools:
         only: Collection[str] | None = None,
         run: Callable[[str, str], RunResult] | None = None,
     ) -> None:
-        """`run` runs a skill, given its name and its task; without it, there is no tool for that."""
+        """`run` runs a skill, given its name and its task; without it, the tool for running skills is missing."""
         if writes not in ("allow", "propose", "none"):
             raise UsageError("bad-writes", f"writes is {writes!r}.", hint="Use allow, propose or none.")
         self.session = session
@@ -99,11 +99,11 @@ class Tools:
     # definitions
 
     def definitions(self) -> tuple[Tool, ...]:
-        """The definitions for the model, in the order in which it needs them."""
+        """Return the definitions for the model, in the order in which it needs them."""
         return tuple(self._defined.values())
 
     def openai(self, *, responses: bool = False) -> list[dict[str, Any]]:
-        """The definitions in the form of OpenAI's chat completions, or of its `responses`."""
+        """Return the definitions in the form of OpenAI's chat completions, or of its `responses`."""
         told = [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in self.definitions()
@@ -111,25 +111,25 @@ class Tools:
         return [{"type": "function", **tool} if responses else {"type": "function", "function": tool} for tool in told]
 
     def anthropic(self) -> list[dict[str, Any]]:
-        """The definitions in the form of Anthropic's messages."""
+        """Return the definitions in the form of Anthropic's messages."""
         return [
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in self.definitions()
         ]
 
     def instructions(self, budget: int | None = None) -> str:
-        """The part of a system prompt that goes with the tools: which skills there are, and how to use them."""
+        """Return the part of a system prompt that goes with the tools: the list of skills, and how to use them."""
         text = str(self.session.index(budget, rules="skill_view" in self._answers))
         return "\n\n".join(part for part in (text.rstrip(), usage(self._answers)) if part)
 
     def introduction(self, budget: int) -> str:
-        """The same for a client that is waiting to start: in a large library, it names no skills and looks at none."""
+        """Return a shorter text for a client that waits to start: for a large library, it names no skills."""
         if not self.session.workspace.is_large():
             return self.instructions(budget)
         return search_hint(self._answers, "There are too many skills to list here.")
 
     def offer(self, message: str, *, again: bool = False) -> str:
-        """What to put next to a message of the user: the few skills that fit it; empty if none does.
+        """Return the few skills that fit a message of the user, as text to put next to it; empty if none fits.
 
         It leaves out skills that are active, or that it offered since the last compaction; with `again`, it offers the
         latter.
@@ -143,7 +143,7 @@ class Tools:
     # calls
 
     def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
-        """The answer of a tool. Arguments are an object, or JSON text as some models send it; it never raises."""
+        """Call a tool and return its answer; it never raises. Arguments are an object, or JSON text."""
         try:
             return bounded(self._answered(name, arguments))
         except WhetError as error:
@@ -158,25 +158,25 @@ class Tools:
             hint = f"The tools are {', '.join(self._answers)}."
             raise UsageError("no-such-tool", f"There is no tool {_shown(name)}.", hint=hint)
         given = _object(arguments)
-        if name != "skill_manage":  # which reads its own, with more to say about them
+        if name != "skill_manage":  # it checks its own arguments, with better messages
             given = _read_arguments(given, self._defined[name].parameters)
         answer: dict[str, Any] = as_json(self._answers[name](given))
         return answer
 
     async def acall(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
-        """The same without blocking an event loop."""
+        """Do the same as `call` without blocking an event loop."""
         import asyncio
 
         return await asyncio.to_thread(self.call, name, arguments)
 
     async def aanswer(self, message: Any) -> list[dict[str, Any]]:
-        """The same as `answer`, without blocking an event loop."""
+        """Do the same as `answer` without blocking an event loop."""
         import asyncio
 
         return await asyncio.to_thread(self.answer, message)
 
     def answer(self, message: Any) -> list[dict[str, Any]]:
-        """The messages that answer a model's message, for any provider; empty when it calls none of these tools.
+        """Return the messages that answer a model's message, for any provider; empty when it calls none of these tools.
 
         `message` is what OpenAI's chat completions or responses, or Anthropic's messages returned, as an object of
         their libraries or as plain JSON. Calls of other tools are left to the caller.
@@ -198,14 +198,14 @@ class Tools:
         return [*answers, {"role": "user", "content": results}] if results else answers
 
     def invoke(self, line: str) -> dict[str, Any]:
-        """What a typed line asks for, as `Session.invoke` returns it, with no command reserved for the client.
+        """Return what a typed line asks for, as `Session.invoke` returns it, with no command reserved for the client.
 
         Skills that run in a separate agent run only if there is a tool for that.
         """
         with self._one_at_a_time:
             return self.session.invoke(line, reserved=(), runs=self.runs).to_json()
 
-    # the six
+    # the six tools
 
     def _list(self, given: dict[str, Any]) -> dict[str, Any]:
         answer = self._listed(given, given.get("limit", LISTED))
@@ -271,7 +271,7 @@ class Tools:
 
 
 def _object(arguments: Any) -> dict[str, Any]:
-    """The arguments as an object, whether they came as one or as its JSON."""
+    """Return the arguments as an object, from an object or from JSON text."""
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments) if arguments.strip() else {}
@@ -291,10 +291,10 @@ def _object(arguments: Any) -> dict[str, Any]:
 
 
 def _read_arguments(given: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The arguments as a tool takes them: of the right kinds, nothing unknown, null left out.
+    """Return the arguments of a tool with the right types, without unknown ones and without nulls.
 
-    Numbers, truth values, lists and objects may be written as text, which small models do. What lies inside lists and
-    objects is read by the tool itself.
+    Numbers, truth values, lists and objects may be written as text, which small models do. The tool itself checks the
+    contents of lists and objects.
     """
     properties = schema["properties"]
     read = {
@@ -319,7 +319,7 @@ def _read_arguments(given: dict[str, Any], schema: dict[str, Any]) -> dict[str, 
 
 
 def _convert(value: Any, schema: dict[str, Any]) -> Any:
-    """The value of the type that the schema wants, where it can be read so; a number no larger than is allowed."""
+    """Convert a value to the type that the schema wants, if possible; a number is limited to the maximum."""
     wanted = schema.get("type")
     if wanted == "integer":
         digits = isinstance(value, str) and value.strip().isdecimal() and len(value) < _MOST_DIGITS
@@ -335,7 +335,7 @@ def _convert(value: Any, schema: dict[str, Any]) -> Any:
 
 
 def _calls(message: Any) -> Iterator[tuple[str, Any, Any, Any]]:
-    """The tool calls of a message: whose shape, id, name, arguments."""
+    """Yield the tool calls of a message: API shape, id, name, arguments."""
     for call in _part(message, "tool_calls") or ():
         function = _part(call, "function")
         if function is not None:
@@ -355,7 +355,7 @@ def _part(value: Any, name: str) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """A value in a sentence; some are too deep or too large to be written at all."""
+    """Format a value for a sentence; some values are too deep or too large to be written at all."""
     try:
         return str(value)[:200] if isinstance(value, Exception) else f"{value!r:.60}"
     except (ValueError, RecursionError):
@@ -363,18 +363,18 @@ def _shown(value: Any) -> str:
 
 
 MAX_ANSWER = 200_000
-"""Characters of JSON that no answer goes beyond."""
+"""Longest answer, in characters of JSON."""
 _BESIDE = 10_000
-"""Characters that one field may keep in an answer that is too long, besides its content."""
+"""Characters that each field except the content may keep in an answer that is too long."""
 _SHORT = 2_000
-"""Characters that any field may keep when that was not enough."""
+"""Characters that each field may keep if that is not enough."""
 _TOLD = 1_000
-"""Characters for saying what was cut."""
+"""Characters reserved for the note about what was cut."""
 _MOST_NAMED = 20
 
 
 def bounded(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer as JSON can carry it, cut where that would be longer than `MAX_ANSWER`, and saying so."""
+    """Return the answer as valid JSON, cut to `MAX_ANSWER` characters; the answer names what was cut."""
     answer = _carried(answer)
     if length(answer) <= MAX_ANSWER:
         return answer
@@ -393,12 +393,12 @@ def bounded(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def length(value: Any) -> int:
-    """How many characters a value takes as JSON."""
+    """Return the length of a value as JSON, in characters."""
     return len(json.dumps(value, ensure_ascii=False))
 
 
 def fitting(items: list[Any], room: int) -> int:
-    """How many of these items have room as JSON."""
+    """Return how many of these items fit into `room` characters of JSON."""
     taken = 0
     for count, item in enumerate(items):
         taken += length(item) + 2
@@ -408,7 +408,7 @@ def fitting(items: list[Any], room: int) -> int:
 
 
 def shortened(value: Any, room: int) -> Any:
-    """The beginning of a value, as much of it as has room as JSON."""
+    """Return the beginning of a value, as much as fits into `room` characters of JSON."""
     if length(value) <= room:
         return value
     if isinstance(value, str):
@@ -423,7 +423,7 @@ def shortened(value: Any, room: int) -> Any:
 
 
 def _carried(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer as it is, unless it has halves of characters, which no encoding carries: these become marks."""
+    """Return the answer with lone surrogates, which cannot be encoded, replaced by question marks."""
     text = json.dumps(answer, ensure_ascii=False)
     try:
         text.encode()
