@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
@@ -48,7 +48,8 @@ def search(patterns: tuple[Pattern, ...], text: str) -> Iterator[tuple[Pattern, 
     met = _literals(patterns).met(text)
     for pattern in patterns:
         if pattern.regex in met:
-            yield from _matches(pattern, text)
+            for match in islice(compiled(pattern.regex).finditer(text), _MOST):
+                yield pattern, match
 
 
 def hits(patterns: tuple[Pattern, ...], text: str) -> Iterator[Hit]:
@@ -81,15 +82,15 @@ class Rows:
     def search(self, patterns: Sequence[Pattern]) -> Iterator[tuple[Pattern, int, re.Match[str]]]:
         """Every match of every pattern, with the number of its row; one for a pattern and row, and a few in all."""
         for pattern in patterns:
-            count = 0
-            for number in self._having.get(pattern.regex, ()):
-                match = compiled(pattern.regex).search(self.rows[number])
-                if match is None or (pattern.unless and compiled(pattern.unless).search(self.rows[number])):
-                    continue
-                yield pattern, number, match
-                count += 1
-                if count >= _MOST:
-                    break
+            found = (
+                (number, compiled(pattern.regex).search(self.rows[number])) for number in self.having(pattern.regex)
+            )
+            matches = (
+                (pattern, number, match)
+                for number, match in found
+                if match and not (pattern.unless and compiled(pattern.unless).search(self.rows[number]))
+            )
+            yield from islice(matches, _MOST)
 
     def matched(self, regex: re.Pattern[str]) -> list[int]:
         """The rows that an expression matches, which must not match the end of a row."""
@@ -122,19 +123,3 @@ def shorten(text: str) -> str:
 def compiled(regex: str) -> re.Pattern[str]:
     """An expression, compiled once."""
     return expression(regex, re.IGNORECASE | re.MULTILINE)
-
-
-def _matches(pattern: Pattern, text: str) -> Iterator[tuple[Pattern, re.Match[str]]]:
-    count = 0
-    if compiled(pattern.regex).search(text) is None:
-        return
-    for match in compiled(pattern.regex).finditer(text):
-        if pattern.unless:
-            start = text.rfind("\n", 0, match.start()) + 1
-            end = text.find("\n", match.end())
-            if compiled(pattern.unless).search(text, start, end if end >= 0 else len(text)):
-                continue
-        yield pattern, match
-        count += 1
-        if count >= _MOST:
-            return

@@ -5,6 +5,7 @@ over the package."""
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from whet.guard import patterns
 from whet.guard.code import flow as code_flow
@@ -40,9 +41,7 @@ def check(text: str) -> Seen:
             if place.kind == "secret" and place.grave and len(facts) < _MOST:
                 line = patterns.line_of(text, found.start())
                 facts.append(Fact("source", place.what, line, patterns.shorten(found[0]), place.text, grave=True))
-    for found in _SENDING.finditer(text) if not words.isdisjoint(_TALKING) else ():
-        if len(facts) >= 2 * _MOST:
-            break
+    for found in islice(_SENDING.finditer(text), _MOST) if not words.isdisjoint(_TALKING) else ():
         facts.append(Fact("sink", "network request", patterns.line_of(text, found.start()), patterns.shorten(found[0])))
     if (not words.isdisjoint(_FLOWING) or "`" in text) and code_flow.worth(text, words):
         flow = code_flow.follow(text)

@@ -55,19 +55,7 @@ LARGEST = 100_000
 
 def follow(text: str) -> Seen:
     """What a program does with what it reads, fetches and decodes."""
-    text = text[:LARGEST]
-    if "\n=cut" in text:
-        text = _without_manual(text)
-    return _Flow(text).run()
-
-
-def _without_manual(text: str) -> str:
-    """A program of Perl without the manual that is written into it."""
-    rows, manual = [], False
-    for row in text.split("\n"):
-        manual = (manual or MANUAL.match(row) is not None) and not row.startswith("=cut")
-        rows.append("" if manual or row.startswith("=cut") else row)
-    return "\n".join(rows)
+    return _Flow(text[:LARGEST]).run()
 
 
 def worth(text: str, words: Collection[str]) -> bool:
@@ -228,9 +216,6 @@ class _Flow(Judges):
             self._learn(row.inside, handle[1], marks)
         if owner := CALLED_ON.match(row.text):
             self._learn(row.inside, owner[1], marks)
-        if row.marks and ASKED.match(row.text):
-            for name in LOOKED_AT.findall(row.text)[:6]:
-                self._learn(row.inside, name, row.marks)
         for name in row.names & self.parameters.keys():
             if name != row.inside:
                 for parameter in self.parameters[name]:
@@ -455,11 +440,6 @@ DEFINED = expression(
     r"|void)\s{1,4}(?:[\w<>\[\],]{1,60}\s{1,4}){1,4}([A-Za-z_]\w{0,60})\s{0,4}\(([^){\n]{0,300})"
 )
 DEFINING = frozenset(("func", "function", "def", "fn", "sub", "static", "public", "private", "protected", "void"))
-ASKED = expression(r"^\s{0,200}(?:\}\s{0,4}else\s{1,4})?(?:if|unless|next|when|while)\b")
-LOOKED_AT = expression(
-    r"[( !]([a-z_]\w{0,40})\s{0,4}(?=,\s{0,4}[\"'`]|\.(?:include\?|end_with\?|match|ends_with|EndsWith|Contains)\b)"
-)
-"""A name that is compared with a text."""
 HEADER = expression(r"authorization|bearer|x-api-key|set_?header|headers?\b", re.IGNORECASE)
 """A place of a request where a key belongs."""
 _BRACKET = rf"{STRING.pattern}|[()\[\]{{}}]"
@@ -510,7 +490,6 @@ OPENED = expression(
     r"\b(?:File|FileWriter|FileOutputStream|os\.Create|os\.OpenFile|File::create|fopen|io\.open|File\.open)\s{0,4}\("
 )
 HANDLE = expression(r"\bopen\s{0,4}\(?\s{0,4}(?:my\s{0,4})?\$?(\w{1,40})\s{0,4},")
-MANUAL = expression(r"=(?:pod|head\d|over|item|begin|encoding)\b")
 SYNTAX = expression(r"\\[bswdnt]|\{\d+,?\d*\}|\?[:!=<]")
 
 

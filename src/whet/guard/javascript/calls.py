@@ -16,7 +16,6 @@ from whet.guard.javascript.expressions import call_of
 from whet.guard.javascript.values import (
     APPLY,
     SET,
-    constant,
     decoded,
     either,
     joined,
@@ -41,11 +40,10 @@ from whet.guard.taint.network import deliver, follow_service, host_at, judge_req
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tree_sitter import Node
 
-    from whet.guard.finding import Seen
     from whet.guard.javascript.program import Program
     from whet.guard.taint.call import Call
 
@@ -74,7 +72,6 @@ _PUTTING = frozenset({"fastPut", "putFile", "uploadFile", "uploadFrom"})
 """Methods that send the file whose path they are given."""
 _OWN = ("fs", "process", "console", "path", "os", "crypto", "Object", "Buffer", "res", "response", "child", "worker")
 _BASES = api("javascript", "bases")
-_TRACKING = api("javascript", "tracking")
 
 
 class Meaning(Judges):
@@ -83,14 +80,13 @@ class Meaning(Judges):
     language = "javascript"
     lenient = True
 
-    def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
-        super().__init__(level, read_inner)
-        self.program: Program | None = None
-        self.node: Node | None = None
+    program: Program
+    node: Node | None = None
+    """What is looked at."""
 
     def evidence(self) -> str:
         """The source of what is looked at."""
-        if self.node is None or self.program is None:
+        if self.node is None:
             return ""
         start = self.node.start_byte
         return self.program.source[start : min(self.node.end_byte, start + 400)].decode("utf-8", "replace")
@@ -99,12 +95,12 @@ class Meaning(Judges):
         """Say what the arguments of a call are called in the program."""
         given = call.node.child_by_field_name("arguments")
         for number, node in enumerate(given.named_children if given is not None else ()):
-            if node.type == "identifier" and self.program is not None:
+            if node.type == "identifier":
                 call.names[number] = f"${self.program.text(node)}"
 
     def call_back(self, function: Value, args: Sequence[Value]) -> Value:
         """Call a function of the file that was handed over."""
-        return self.program.bind(function.fn, args) if self.program is not None and function.fn else NOTHING
+        return self.program.bind(function.fn, args) if function.fn else NOTHING
 
     def handed(self, payload: Sequence[Value]) -> None:
         """Something is given to a client of a service, whose address is not known here."""
@@ -115,15 +111,9 @@ class Meaning(Judges):
         """What a text is that is only the name of something everybody knows."""
         return Value(name=text.exact) if text.exact in ("require", "process", "child_process") else None
 
-    @property
-    def klasses(self) -> set[str]:
-        """The names of the classes of the file."""
-        return self.program.klasses if self.program is not None else set()
-
-    def __call__(self, program: Program, call: Call) -> Value:
+    def __call__(self, call: Call) -> Value:
         """What a call gives; what it does is noted."""
-        self.node = call.node
-        self.program = program
+        program, self.node = self.program, call.node
         self.line = call.node.start_point[0] + 1
         if call.callee.hidden and _SENSITIVE.match(call.verb):
             self.hit("hidden-call", "warn")
@@ -190,19 +180,10 @@ class Meaning(Judges):
             return found
         if call.name == "Reflect.get" and call.arg(1).exact:
             return member(call.arg(0), call.arg(1).exact or "")
-        if (
-            call.verb == "constructor"
-            and call.args
-            and (call.args[-1].hidden or call.args[-1].has("fetched", "decoded"))
-        ):
-            evaluate(self, call.args[-1], "Function")
-            return NOTHING
-        found = follow_service(self, call, _BASES, _TRACKING)
+        found = follow_service(self, call, _BASES)
         found = self.judge(call) if found is None else found
         if found is None and call.owner.name.startswith("(shell)"):
             found = _on_shell(self, call)
-        if found is None and call.verb in ("src=", "href=") and call.arg(0).has("captured"):
-            found = deliver(self, call.arg(0), call.args)
         return _passed(self, call) if found is None else found
 
 
@@ -269,8 +250,6 @@ def _passed(effects: Meaning, call: Call) -> Value:
         return known
     if method == "pipe" and call.args:
         _piped(effects, receiver, call.args[0])
-    if method == "bind" and receiver.name:
-        return Value(name=receiver.name)
     if method == "keys" and receiver.name == "Object":
         whole = call.args and call.args[0].name == "process.env"
         return Value(marks=frozenset({Mark("names", "every variable")})) if whole else NOTHING
@@ -280,8 +259,6 @@ def _passed(effects: Meaning, call: Call) -> Value:
         effects.handed(call.args)
     if method in _PARTS and receiver.has("captured"):
         return Value(marks=frozenset({Mark("captured", "part of what the page keeps")}))
-    if method in ("querySelector", "querySelectorAll") and "type=" in (wanted := call.arg(0).text or ""):
-        return Value(marks=frozenset({Mark("captured", "a password")})) if "password" in wanted else NOTHING
     if _passes(method):
         marks = union((receiver, *call.args))
         if method in _PICKING:
@@ -290,7 +267,7 @@ def _passed(effects: Meaning, call: Call) -> Value:
         return Value(maybe(text), marks=marks) if marks or text else NOTHING
     if not call.made:
         return NOTHING
-    if call.name in effects.klasses:
+    if call.name in effects.program.klasses:
         return Value(name="this")
     return Value(name=call.name if hooks_keys(call.name) else "", marks=union(call.args))
 
@@ -323,8 +300,6 @@ def _require(effects: Meaning, call: Call) -> Value:
     if (wanted.text or "")[:5].lower() == "data:":
         evaluate(effects, data_url(wanted), "require")
         return NOTHING
-    if wanted.has("fetched", "decoded"):
-        evaluate(effects, wanted, "require")
     if text is None:
         return NOTHING
     content = effects.data(wanted) if text.endswith(".json") else UNKNOWN
@@ -338,18 +313,8 @@ def _require(effects: Meaning, call: Call) -> Value:
     return found
 
 
-def _home(_effects: Meaning, _call: Call) -> Value:
-    return constant("~")
-
-
-def _temporary(_effects: Meaning, _call: Call) -> Value:
-    return constant("/tmp")  # noqa: S108  a text of the scanned program, no file of ours
-
-
 def _join(_effects: Meaning, call: Call) -> Value:
     parts = [arg for arg in call.args if arg.text != ""]
-    if call.name.endswith("resolve") and parts and parts[0].text is None:
-        parts = parts[1:] if any((part.text or "").startswith(("/", "~")) for part in parts[1:]) else parts
     return joined(parts, "/", pieced=False)
 
 
@@ -357,8 +322,7 @@ def _worker(effects: Meaning, call: Call) -> Value:
     """A worker: what it is given, and its code where that is no file."""
     if "eval" in (call.arg(1).props or {}) or call.arg(0).has("fetched", "decoded"):
         evaluate(effects, call.arg(0), "Worker")
-    if effects.program is not None:
-        effects.program.pass_on(_GIVEN, call.words.get("workerData", NOTHING))
+    effects.program.pass_on(_GIVEN, call.words.get("workerData", NOTHING))
     return Value(name=call.row.gives)
 
 
@@ -367,18 +331,12 @@ _GIVEN, _MESSAGES = "worker_threads.workerData", "message"
 
 def _message(effects: Meaning, call: Call) -> Value | None:
     """A message to another thread or process of the program."""
-    if effects.program is not None:
-        effects.program.pass_on(_MESSAGES, call.arg(0))
+    effects.program.pass_on(_MESSAGES, call.arg(0))
     return NOTHING
 
 
 def _variable(_effects: Meaning, call: Call) -> Value:
     return member(Value(name="process.env"), call.arg(0).exact or HOLE)
-
-
-def _awaited(_effects: Meaning, call: Call) -> Value:
-    """`await (...)` outside of an async function, which reads like a call; `new URL(...)`."""
-    return call.arg(0)
 
 
 def _prototype(_effects: Meaning, call: Call) -> Value:
@@ -397,7 +355,7 @@ def _proxied(effects: Meaning, call: Call) -> Value:
     """An object behind functions that are called when it is read, written or called."""
     target, traps = call.arg(0), call.arg(1).props or {}
     got = NOTHING
-    if effects.program is not None and "get" in traps:
+    if "get" in traps:
         got = effects.program.bind(traps["get"].fn, (target, NOTHING, target))
     own = {key: traps[name] for key, name in ((SET, "set"), (APPLY, "apply")) if name in traps}
     return target.but(marks=union((target, got)), props={**(target.props or {}), **own} or target.props)
@@ -411,11 +369,6 @@ def _stringify(_effects: Meaning, call: Call) -> Value:
         return Value(marks=everything(first), items=items)
     text = spell(first) if call.name == "JSON.stringify" and (first.props or first.items) else None
     return Value(maybe(text), marks=everything(first))
-
-
-def _parse(_effects: Meaning, call: Call) -> Value:
-    """`JSON.parse`."""
-    return _parsed(call.arg(0))
 
 
 def _parsed(first: Value) -> Value:
@@ -458,8 +411,6 @@ def characters(_effects: Meaning, call: Call) -> Value:
     out = []
     for code in codes:
         number = code.const
-        if isinstance(number, str) and number.isdigit():
-            number = int(number[:8])
         if not isinstance(number, int) or not 0 <= number <= 0x10FFFF:
             return Value(marks=union(codes) | {Mark("decoded", "character codes")})
         out.append(chr(number) if not 0xD800 <= number < 0xE000 else "\ufffd")
@@ -489,15 +440,6 @@ def buffer(effects: Meaning, call: Call) -> Value:
             effects.fact("assemble", "decodes a file", mark.subject)
         return _decode(first, encoding)
     return Value(first.const, marks=first.marks, hidden=first.hidden)
-
-
-def number(_effects: Meaning, call: Call) -> Value:
-    """`parseInt` and `Number`."""
-    first, base = call.arg(0), call.arg(1).const
-    try:
-        return Value(int(first.said, base if isinstance(base, int) else 10), marks=first.marks)
-    except ValueError:
-        return Value(first.const if isinstance(first.const, int) else UNKNOWN, marks=first.marks)
 
 
 _DATA = expression(r"data:[^,]{0,100}?(;base64)?,", re.IGNORECASE)
@@ -537,8 +479,8 @@ def _spread(_effects: Meaning, call: Call) -> Value:
 
 
 Meaning.specials = {
-    "require": _require, "home": _home, "temporary": _temporary, "join": _join, "letters": characters, "base64": base64,
-    "buffer": buffer, "unescape": unescape, "spread": _spread, "number": number, "unpack data": unpacked, "worker": _worker,
-    "first": _awaited, "variable": _variable, "prototype": _prototype, "assign": _assigned, "proxy": _proxied, "stringify": _stringify,
-    "parse": _parse, "message": _message, "pipeline": _pipeline,
+    "require": _require, "join": _join, "letters": characters, "base64": base64,
+    "buffer": buffer, "unescape": unescape, "spread": _spread, "unpack data": unpacked, "worker": _worker,
+    "variable": _variable, "prototype": _prototype, "assign": _assigned, "proxy": _proxied, "stringify": _stringify,
+    "parse": lambda _, call: _parsed(call.arg(0)), "message": _message, "pipeline": _pipeline,
 }  # fmt: skip

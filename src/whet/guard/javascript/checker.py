@@ -6,7 +6,6 @@ whose calls are judged one by one (`calls`). How the text as a whole looks (obfu
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from whet.guard import patterns
@@ -26,7 +25,6 @@ _TABLE = expression(r"_0x[0-9a-f]{4,8}")
 _ROTATION = expression(
     r"while\s{0,9}\(\s{0,9}!!\s{0,9}\[\s{0,9}\]\s{0,9}\)|\['push'\]\(|\.push\(_0x[0-9a-f]{1,8}\.shift\(\)\)"
 )
-_ESCAPES = expression(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}){6,400}")
 _JSFUCK = expression(r"[\[\]()!+]{300}")
 _PACKER = expression(r"eval\(function\(p,a,c,k,e,(?:d|r)\)")
 _LONG_LINE = 1500
@@ -49,7 +47,7 @@ def look(text: str, depth: int, given: Given | None = None) -> Seen:
     from whet.guard.javascript.program import Program
 
     meaning = Meaning(depth, look)
-    program = Program(text[:LARGEST], meaning, _MOST_NODES)
+    program = meaning.program = Program(text[:LARGEST], meaning, _MOST_NODES)
     if given is not None:
         meaning.files.update(given.files)
         meaning.shipped = given.shipped
@@ -78,26 +76,11 @@ def _shape(text: str) -> list[Hit]:
             found.append(_at("obfuscated-javascript", text, where, "critical" if table else "warn"))
     if not found and "[]" in text and (odd := _JSFUCK.search(text)):
         found.append(_at("obfuscated-javascript", text, odd.start(), "critical"))
-    if not found and "\\" in text and _escaped(text):
-        first = _ESCAPES.search(text)
-        found.append(_at("obfuscated-javascript", text, first.start() if first else 0, "warn"))
     if not found and (packed := _PACKER.search(text)):
         found.append(_at("obfuscated-javascript", text, packed.start(), "warn"))
     if not found and len(text) > 2 * _LONG_LINE and text.count("\n") * _LONG_LINE < len(text):
         found.append(_at("minified-javascript", text, 0, None))
     return found
-
-
-def _escaped(text: str) -> bool:
-    """Is a good part of the text ordinary letters written as escapes?"""
-    total = 0
-    for found in _ESCAPES.finditer(text):
-        written = found[0]
-        codes = re.findall(r"\\(?:x|u00)([0-9a-fA-F]{2})", written)
-        plain = sum(32 < int(code, 16) < 127 for code in codes)
-        if plain > 0.8 * len(codes):
-            total += len(written)
-    return total > 400 and total > len(text) // 10
 
 
 def _at(rule: str, text: str, offset: int, severity: str | None) -> Hit:

@@ -98,8 +98,7 @@ _OPERATORS = {
 
 
 def _ternary(program: Program, node: Node) -> Value:
-    yes, no = node.child_by_field_name("consequence"), node.child_by_field_name("alternative")
-    return either(program.value(yes) if yes else NOTHING, program.value(no) if no else NOTHING)
+    return either(program.part(node, "consequence"), program.part(node, "alternative"))
 
 
 def _array(program: Program, node: Node) -> Value:
@@ -160,34 +159,24 @@ def _member(program: Program, node: Node) -> Value:
     if name.isdigit() and len(name) < 7 and (parts := parts_of(known)) is not None:
         return parts[int(name)] if int(name) < len(parts) else NOTHING
     found = member(known, name)
-    index = node.child_by_field_name("index")
-    if found.name and index is not None and program.value(index).hidden:
-        found = found.but(hidden="split")
-    return found
+    return found.but(hidden="split") if found.name and program.part(node, "index").hidden else found
 
 
 def _variable(program: Program, node: Node, owner: Value, name: str) -> Value:
     """`process.env[key]` with a key that is one of some."""
-    index = node.child_by_field_name("index")
     found = member(owner, name)
-    others = program.value(index).choices if index is not None else ()
-    return found.but(marks=found.marks | variable(*others))
+    return found.but(marks=found.marks | variable(*program.part(node, "index").choices))
 
 
 def _indexed(program: Program, node: Node, owner: Value) -> Value:
     """`owner[key]` with a key that is not known: one of them."""
-    index = node.child_by_field_name("index")
-    key = program.value(index) if index is not None else NOTHING
-    if owner.name == "process.env":
-        if key.has("env", "names"):
-            return Value(marks=owner.marks)
-        return Value(marks=variable(*key.choices))
-    return Value(marks=owner.marks)
+    key = program.part(node, "index")
+    named = owner.name == "process.env" and not key.has("env", "names")
+    return Value(marks=variable(*key.choices) if named else owner.marks)
 
 
 def _assigned(program: Program, node: Node) -> Value:
-    right = node.child_by_field_name("right")
-    return program.value(right) if right is not None else NOTHING
+    return program.part(node, "right")
 
 
 def _number(program: Program, node: Node) -> Value:
@@ -214,8 +203,7 @@ def _regex(program: Program, node: Node) -> Value:
 
 
 def _unary(program: Program, node: Node) -> Value:
-    operator, inner = node.child_by_field_name("operator"), node.child_by_field_name("argument")
-    value = program.value(inner) if inner is not None else NOTHING
+    operator, value = node.child_by_field_name("operator"), program.part(node, "argument")
     if not isinstance(value.const, int) or operator is None:
         return NOTHING
     return Value({"-": -value.const, "~": ~value.const, "+": value.const}.get(operator.type, UNKNOWN))
@@ -231,9 +219,7 @@ def _call(program: Program, node: Node) -> Value:
     while called.type == "parenthesized_expression" and called.named_child_count == 1:
         called = called.named_children[0]
     if called.type in ("member_expression", "subscript_expression"):
-        owner = called.child_by_field_name("object")
-        receiver = program.value(owner) if owner is not None else NOTHING
-        method = program.property(called) or ""
+        receiver, method = program.part(called, "object"), program.property(called) or ""
     if called.type == "import":  # a text of another language may have more between the word and a bracket
         near = given is not None and not program.source[called.end_byte : given.start_byte].strip()
         callee = Value(name="import") if near else NOTHING
@@ -247,9 +233,7 @@ def _call(program: Program, node: Node) -> Value:
         args = (program.value(given),)
     else:
         args = _arguments(program, given)
-    return program.meaning(
-        program, call_of(callee.name, method or callee.name, receiver, callee, args, node, made=made)
-    )
+    return program.meaning(call_of(callee.name, method or callee.name, receiver, callee, args, node, made=made))
 
 
 EXPRESSIONS: dict[str, Callable[[Program, Node], Value]] = {

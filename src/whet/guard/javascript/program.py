@@ -101,7 +101,7 @@ def _repeats(node: Node) -> bool:
 class Program:
     """A parsed file. `meaning` is asked what each call gives, and may note what it does."""
 
-    def __init__(self, text: str, meaning: Callable[[Program, Call], Value], most: int) -> None:
+    def __init__(self, text: str, meaning: Callable[[Call], Value], most: int) -> None:
         from tree_sitter import QueryCursor
 
         parser, query = _tools()
@@ -257,10 +257,8 @@ class Program:
         found = module(where)
         if where.startswith(("http:", "https:", "data:")) or where.endswith(".json"):
             wanted = (Value(where),)
-            loaded = self.meaning(self, call_of("import", "import", NOTHING, Value(name="import"), wanted, node))
+            loaded = self.meaning(call_of("import", "import", NOTHING, Value(name="import"), wanted, node))
             found = found if loaded is NOTHING else loaded
-        elif where == "zx/globals":
-            self.file.names["$"] = Value(name="zx.$")
         for clause in node.named_children:
             if clause.type != "import_clause":
                 continue
@@ -457,7 +455,7 @@ class Program:
             self._fill(owner, known.but(props={name: value}), depth)
         if value.marks - known.marks and not known.name:
             self.taint(owner, value.marks)
-        self.meaning(self, call_of(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target))
+        self.meaning(call_of(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target))
 
     def property(self, node: Node) -> str | None:
         """The name that a member expression ends in, when it is known."""
@@ -483,6 +481,11 @@ class Program:
         found = self.memo[key] = read(self, node)
         self.depth -= 1
         return found
+
+    def part(self, node: Node, field: str) -> Value:
+        """What is known of a part of an expression; nothing where it has none."""
+        found = node.child_by_field_name(field)
+        return NOTHING if found is None else self.value(found)
 
     def name(self, name: str) -> Value:
         """What a name stands for here."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +69,6 @@ def either(first: Value, second: Value) -> Value:
 
 def one_of(items: Sequence[Value]) -> Value:
     """What a loop over some values has in hand: the one that names a secret place, else the first, and the others."""
-    if not items:
-        return NOTHING
     first = items[0]
     for item in items[:50]:
         said = item.text or (spell(item, 400) if item.props or item.items else "")
@@ -197,18 +194,12 @@ def parts_of(value: Value) -> tuple[Value, ...] | None:
 def text_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | None:
     """A method of a known text, where its result is known too."""
     text = receiver.exact
-    if isinstance(receiver.const, int) and method == "toString":
-        base = args[0].const if args else 10
-        return receiver.but(const=f"{receiver.const:x}" if base == 16 else str(receiver.const))
     if text is None or method not in _CALLS_ON_TEXT or receiver.name:
         return None
     words = [arg.exact for arg in args]
     first = words[0] if words else None
     match method:
         case "toString" | "valueOf" | "normalize":
-            if isinstance(receiver.const, bytes) and first in ("base64", "hex"):
-                data = receiver.const
-                return receiver.but(const=data.hex() if first == "hex" else base64.b64encode(data).decode())
             return receiver.but(const=text)
         case "trim" | "trimEnd" | "trimStart":
             return receiver.but(const=text.strip())
@@ -225,9 +216,6 @@ def text_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
             return _replaced(receiver, text, args[0], words[1], once=method == "replace")
         case "concat":
             return joined((receiver, *args))
-        case "repeat" | "padEnd" | "padStart" if args and isinstance(args[0].const, int):
-            times = args[0].const if method == "repeat" else 1
-            return receiver.but(const=text * times, hidden="split") if 0 <= len(text) * times <= LONGEST else None
         case "charCodeAt" | "codePointAt" if not args or isinstance(args[0].const, int):
             at = args[0].const if args else 0
             return Value(ord(text[at]) if 0 <= at < len(text) else UNKNOWN, marks=receiver.marks)
@@ -289,8 +277,6 @@ def list_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
         case "concat":
             more = [item for arg in args for item in (arg.items if arg.items is not None else (arg,))]
             return receiver.but(items=(*items, *more)[:_MOST_ITEMS], marks=union((receiver, *args)))
-        case "flat":
-            return receiver.but(items=tuple(one for item in items for one in (item.items or (item,)))[:_MOST_ITEMS])
         case "slice":
             start, end = cut(method, args)
             return receiver if start is None else receiver.but(items=items[start:end])
@@ -298,9 +284,7 @@ def list_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
             return receiver
         case "push" | "unshift":
             return Value(marks=union((receiver, *args)))
-        case "at" if args and isinstance(args[0].const, int) and -len(items) <= args[0].const < len(items):
-            return items[args[0].const]
-        case "shift" | "pop" | "at":
+        case "shift" | "pop":
             return items[0] if items and method == "shift" else NOTHING
         case _:
             return None

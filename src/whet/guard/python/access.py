@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.tables import bare
-from whet.guard.python.values import Choice, Function, Klass
+from whet.guard.expression import expression
+from whet.guard.python.values import Function, Klass
 from whet.guard.taint.fold import binary
 from whet.guard.taint.mark import ENVIRONMENT, Mark
 from whet.guard.taint.secret import secret_key
@@ -16,13 +16,28 @@ if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
 
 
+DANGEROUS = expression(
+    r"(?:exec|eval|compile|__import__|open)|(?:os|posix|nt)\.(?:system|popen\w*|exec\w+|spawn\w+|posix_spawnp?|environ|remove|unlink"
+    r"|dup2)|subprocess(?:\.\w+)?|pty\.spawn|(?:socket|ctypes|marshal|pickle|requests|httpx|urllib|smtplib|ftplib|shutil|winreg"
+    r"|_winreg|builtins|importlib|runpy|commands)(?:\.[\w.]+)?|os|posix|nt"
+)
+"""Names that honest code has no reason to put together from pieces."""
+
+
+def bare(name: str) -> str:
+    """A dotted name without the marks of calls, with old and low-level spellings made one."""
+    if "(" in name:
+        name = name.replace("()", "")
+    if name.startswith(("builtins.", "__builtins__.", "__builtin__.")):
+        name = name.partition(".")[2]
+    if name.startswith(("posix.", "nt.")):
+        name = "os." + name.partition(".")[2]
+    return name
+
+
 def several(marks: frozenset[Mark]) -> list[Mark]:
     """The marks of a text that a loop put together from file after file."""
     return [mark._replace(subject=mark.subject + " and more") for mark in marks if mark.kind == "file" and mark.subject]
-
-
-_MOST_CALLS = 20
-"""Functions of a mapping that are tried where nobody knows which one is called."""
 
 
 def attribute(owner: Value, name: str) -> Value:
@@ -31,8 +46,6 @@ def attribute(owner: Value, name: str) -> Value:
         method = owner.fn.methods.get(name)
         if method is not None:
             return Value(fn=method)
-        if name == "__dict__":
-            return owner.fn.held()
         return owner.fn.fields.get(name, NOTHING)
     if owner.name:
         full = f"{owner.name}.{name}"
@@ -109,10 +122,6 @@ def item(owner: Value, key: Value) -> Value:
         return NOTHING
     const: Any = UNKNOWN
     whole = False
-    if key.const is UNKNOWN and isinstance(owner.const, (list, tuple, dict)):
-        parts = owner.const.values() if isinstance(owner.const, dict) else owner.const
-        if calls := [part for part in parts if isinstance(part, Value)][:_MOST_CALLS]:
-            return Value(marks=owner.marks, fn=Choice(calls))
     if isinstance(owner.const, (list, tuple, dict, str, bytes)) and not isinstance(key.const, (list, dict)):
         try:
             const = owner.const[key.const]

@@ -7,8 +7,7 @@ import shlex
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import attribute, combined, gathered, imported, variable
-from whet.guard.python.tables import DANGEROUS, bare
+from whet.guard.python.access import DANGEROUS, attribute, bare, gathered, imported, variable
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.taint.fold import FAILURES, bounded
 from whet.guard.taint.formats import ini
@@ -150,11 +149,8 @@ def _reduce(reader: Reader, this: Call) -> Value | None:
         return None
     first = this.args[2:3] or [Value(const) for const in items.const[:1]] or [NOTHING]
     result = first[0]
-    adds = bare(this.args[0].name) in ("operator.add", "operator.concat")
     for const in items.const[len(this.args) < 3 :]:
-        if adds:
-            result = combined("Add", result, Value(const))
-        elif isinstance(this.args[0].fn, Function):
+        if isinstance(this.args[0].fn, Function):
             this.args[0].fn.runs.clear()
             result = reader.invoke(this.args[0].fn, [result, Value(const)], {}, NOTHING)
     return Value(result.const, marks=union((*this.args, result)), hidden="split")
@@ -182,16 +178,6 @@ _SEQUENCES: dict[str, Callable[..., Any]] = {
     "zip": zip, "itertools.zip_longest": zip_longest, "enumerate": enumerate, "sorted": sorted, "range": range,
     "itertools.cycle": iter, "itertools.chain": chain, "itertools.islice": islice,
 }  # fmt: skip
-
-
-def _number(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    """`int` of constants."""
-    const, base = this.arg(0).const, this.arg(1, "base").const
-    try:
-        made = int(const, base) if isinstance(base, int) else int(const)
-    except FAILURES:
-        return None
-    return Value(made, marks=this.arg(0).marks)
 
 
 def _length(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
@@ -250,18 +236,9 @@ def _with_name(reader: Reader, this: Call) -> Value | None:
     return _join(reader, this)
 
 
-def _same(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    source = this.arg(0) if this.args else this.owner
-    return Value(source.const, source.name, source.marks, source.hidden, source.path)
-
-
 def _dirname(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
     text = this.arg(0).said
     return Value(text.rpartition("/")[0] or HOLE, marks=this.arg(0).marks)
-
-
-def _home(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    return Value("~", "pathlib.Path")
 
 
 def _temporary(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
@@ -277,14 +254,6 @@ def _temporary(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  han
 def _variable(reader: Reader, this: Call) -> Value | None:
     key = this.arg(0, "key")
     return reader.exported.get(key.said) or variable(key)
-
-
-def _getter(reader: Reader, this: Call) -> Value | None:
-    if not this.args or not this.node.args:
-        return None
-    return Value(
-        name="operator.attrgetter", path=this.args[0].said, hidden=spelled(reader, this.node.args[0], this.args[0])
-    )
 
 
 def _partial(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
@@ -304,34 +273,27 @@ def _type(reader: Reader, this: Call) -> Value | None:
     return Value(fn=klass)
 
 
-def _packages(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    where = "~/.local/lib/site-packages" if "user" in this.name else "/usr/lib/site-packages"
-    return Value([where] if this.name == "site.getsitepackages" else where)
-
-
 def _configure(reader: Reader, this: Call) -> Value | None:
     """A parser of settings: what it holds is what the file holds that it reads."""
-    target, old = getattr(this.node.func, "value", None), this.owner
-    if this.verb in ("get", "items") and isinstance(old.const, dict):
-        section = old.const.get(this.arg(0).said, {})
+    target, given = getattr(this.node.func, "value", None), this.arg(0)
+    if this.verb in ("get", "items") and isinstance(this.owner.const, dict):
+        section = this.owner.const.get(this.arg(0).said, {})
         const = section.get(this.arg(1).said, UNKNOWN) if this.verb == "get" else list(map(list, section.items()))
-        return Value(const, marks=old.marks)
+        return Value(const, marks=this.owner.marks)
     if this.verb not in ("read", "read_file", "read_string") or not isinstance(target, ast.Name):
         return None
-    given = this.arg(0)
     marks = reader.read(given, given.said) if this.verb == "read" else given.marks
     text = reader.data(given) if this.verb == "read" else given.const
     const = ini(text) if isinstance(text, str) else UNKNOWN
-    new = Value(const, old.name, old.marks | marks, old.hidden, old.path)
-    this.scope.home(target.id).names[target.id] = new
+    this.scope.home(target.id).names[target.id] = this.owner.but(const=const, marks=this.owner.marks | marks)
     return NOTHING
 
 
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "attribute": _getattr, "import": _import, "names": _vars, "letter": _chr, "code point": _ord, "bytes": _bytes, "map": _map,
-    "reduce": _reduce, "reverse": _reversed, "sequence": _sequence, "number": _number, "length": _length, "text": _string,
-    "letters": _table, "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "join parent": _with_name, "same": _same, "folder": _dirname,
-    "home": _home, "variable": _variable, "temporary": _temporary, "getter": _getter, "partial": _partial, "class": _type,
-    "packages": _packages, "settings": _configure, "field": _field, "words": _words,
+    "reduce": _reduce, "reverse": _reversed, "sequence": _sequence, "length": _length, "text": _string,
+    "letters": _table, "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "join parent": _with_name, "folder": _dirname,
+    "variable": _variable, "temporary": _temporary, "partial": _partial, "class": _type,
+    "settings": _configure, "field": _field, "words": _words,
 }  # fmt: skip
 """What the table calls what these functions give."""

@@ -11,17 +11,15 @@ import ast
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import attribute, kept, name_of, several, variable
+from whet.guard.python.access import DANGEROUS, attribute, bare, kept, name_of, several, variable
 from whet.guard.python.builtins import attribute_method
-from whet.guard.python.loops import chain, hold, hooked, outlives, put
+from whet.guard.python.loops import chain, hold, outlives, put
 from whet.guard.python.statements import block
-from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, bare
-from whet.guard.python.values import Choice, Function, Klass, Partial
+from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
 from whet.guard.taint.fold import DECODERS, UNESCAPES, decoded, method
 from whet.guard.taint.formats import PARSERS, parsed
-from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import NO_MARKS, Mark
 from whet.guard.taint.network import always_sent, follow_service
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, known, spell, union
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
     from whet.guard.taint.value import Hidden
 
 _RUNS = 5
+_COPIERS = api("python", "copiers")
+_NUMBERS = api("python", "numbers")
 _BASES = api("python", "bases")
 _CHANGERS = api("python", "changers")
 _KEEPERS = api("python", "keepers")
@@ -61,18 +61,6 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
             words.setdefault("**", value)
         else:
             words["**"] = value
-    this = Call(
-        "", callee, owner, args, words, node, verb=func.attr if isinstance(func, ast.Attribute) else "", scope=scope
-    )
-    result = NOTHING
-    for one in callee.fn.values if isinstance(callee.fn, Choice) else (callee,):
-        result = joined(result, _apply(reader, this, one))
-    return result
-
-
-def _apply(reader: Reader, this: Call, callee: Value) -> Value:
-    """What a function gives that is called with some values."""
-    node, args, words, owner = this.node, this.args, this.words, this.owner
     callee = callee.const if isinstance(callee.const, Value) else callee
     if owner is NOTHING and callee.marks:  # a method that was kept for later
         owner = Value(name=callee.name.rpartition(".")[0], marks=callee.marks, path=callee.path)
@@ -80,7 +68,8 @@ def _apply(reader: Reader, this: Call, callee: Value) -> Value:
         args, words = [*callee.fn.args, *args], {**callee.fn.words, **words}
         callee = callee.fn.callee
     name = bare(callee.name) if callee.name else ""
-    this = Call(name, callee, owner, args, words, node, verb=this.verb, scope=this.scope)
+    verb = func.attr if isinstance(func, ast.Attribute) else ""
+    this = Call(name, callee, owner, args, words, node, verb=verb, scope=scope)
     reader.line = node.lineno
     if callee.hidden and callee.name and DANGEROUS.fullmatch(this.name):
         reader.hit("hidden-call", subject=this.name, message=f"The name {this.name} is assembled from pieces")
@@ -88,8 +77,6 @@ def _apply(reader: Reader, this: Call, callee: Value) -> Value:
         return invoke(reader, callee.fn, args, words, owner)
     if isinstance(callee.fn, Klass):
         return _constructed(reader, callee.fn, args, words)
-    if this.name == "operator.attrgetter" and callee.path and args:
-        return Value(name=attribute(args[0], callee.path).name, hidden=callee.hidden)
     return _outside(reader, this)
 
 
@@ -110,7 +97,7 @@ def _outside(reader: Reader, this: Call) -> Value:
     name = this.name
     if this.verb in ("__getattribute__", "__getattr__") and (result := attribute_method(reader, this)) is not None:
         return result
-    result = follow_service(reader, this, _BASES, frozenset())
+    result = follow_service(reader, this, _BASES)
     if result is not None:
         return result
     if name in DECODERS or (name in UNESCAPES and this.args and known(this.args[0].const)):
@@ -119,8 +106,6 @@ def _outside(reader: Reader, this: Call) -> Value:
         return result
     if name:
         _callbacks(reader, this)
-    elif this.owner.path and this.verb in ("write", "writelines", "writestr"):
-        return JUDGES["put"](reader, this) or NOTHING
     if this.owner is not NOTHING and not (this.owner.name and this.owner.const is UNKNOWN):
         result = _of_value(this)
         if result is not None:
@@ -143,14 +128,6 @@ def _of_value(this: Call) -> Value | None:
     """A method of a value: folded when it is constant."""
     owner = this.owner
     verb = this.verb
-    if (
-        verb == "decode"
-        and isinstance(owner.const, bytes)
-        and this.args
-        and this.args[0].said in ("hex", "base64", "rot13", "zlib")
-    ):
-        const = method(verb, owner.const, [this.args[0].const], {})
-        return Value(const, marks=owner.marks | {Mark("decoded", this.args[0].said)}, hidden="decoded")
     if isinstance(owner.const, (str, bytes, dict)):
         words = {key: value.const for key, value in this.words.items()}
         const = method(verb, owner.const, [value.const for value in this.args], words)
@@ -187,11 +164,11 @@ def _passed_on(reader: Reader, this: Call) -> Value:
         and isinstance(this.node.func.value, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
     ):
         _change(reader, this)
-    if name in NUMBERS or (
+    if name in _NUMBERS or (
         not name and verb in ("startswith", "endswith", "exists", "is_file", "is_dir", "index", "count")
     ):
         return NOTHING
-    if name in COPIERS:
+    if name in _COPIERS:
         const = this.args[0].const if name in _KEEPERS and this.args else UNKNOWN
         if name in _DUMPERS and this.args and this.args[0].const is not UNKNOWN:
             const = spell(this.args[0]) or UNKNOWN
@@ -209,8 +186,6 @@ def _passed_on(reader: Reader, this: Call) -> Value:
     marks = owner_marks
     if verb in _FILLERS and marks:
         marks |= union(this.every())
-    if verb == "translate" and any(mark.kind == "file" for mark in marks):
-        marks |= {Mark("decoded", "translate")}
     if verb in _FIELDWISE and marks:
         marks = frozenset(mark._replace(whole=False) if mark.whole and mark.kind != "env" else mark for mark in marks)
     if given:
@@ -228,14 +203,11 @@ def _change(reader: Reader, this: Call) -> None:
     if not isinstance(func, ast.Attribute):
         return
     target = func.value
-    if this.args:
-        hooked(reader, target, this.args[0])
     keys: list[str] = []
     if isinstance(target, (ast.Subscript, ast.Call)):
         target, keys = chain(target)
     if isinstance(target, ast.Name):
         _store(this, target.id, keys)
-    if isinstance(target, ast.Name):
         old = this.scope.find(target.id)
         if old is None or old.name == "os.environ":
             return
@@ -271,9 +243,6 @@ def _store(this: Call, name: str, keys: list[str]) -> None:
         old.const.extend(const[:5000])
     elif this.verb in ("append", "insert") and keys:
         old = put(old, keys, const, many=True)
-    elif this.verb == "update" and isinstance(const, dict):
-        for key, item in const.items():
-            old = put(old, [*keys, str(key)], item)
     this.scope.home(name).names[name] = old
 
 

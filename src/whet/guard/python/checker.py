@@ -10,6 +10,7 @@ import ast
 import re
 import warnings
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -21,11 +22,10 @@ from whet.guard.python.reader import STEPS, Reader
 from whet.guard.python.statements import block
 from whet.guard.tables import api
 from whet.guard.taint.harm import conclude
-from whet.guard.taint.value import NOTHING, Value
+from whet.guard.taint.value import Value
 
 if TYPE_CHECKING:
     from whet.guard.finding import Severity
-    from whet.guard.python.values import Function
     from whet.guard.taint.commands import Given
 
 LARGEST = 1 << 20
@@ -157,11 +157,11 @@ def run(reader: Reader, tree: ast.Module, source: str) -> None:
         reader.doc = ast.get_docstring(tree, clean=False)
         block(reader, tree.body, reader.module)
     before = reader.changes
-    _functions(reader, 0)
+    _functions(reader)
     if reader.changes != before or reader.outlived:
         for function in reader.functions:
             function.runs.clear()
-        _functions(reader, 0)
+        _functions(reader)
     _installs(reader)
     reader.check_together()
     conclude(reader, source, lambda: _constants(tree))
@@ -187,22 +187,10 @@ def _constants(tree: ast.Module) -> list[tuple[int, str]]:
     ]
 
 
-def _functions(reader: Reader, start: int) -> None:
-    index = start
-    while index < len(reader.functions) and index < 5000:
-        function = reader.functions[index]
+def _functions(reader: Reader) -> None:
+    for function in islice(reader.functions, 5000):  # which grows meanwhile
         if not function.runs:
-            owner = Value(fn=function.klass) if function.klass is not None else NOTHING
-            _alone(reader, function, owner)
-        index += 1
-
-
-def _alone(reader: Reader, function: Function, owner: Value) -> None:
-    if function.klass is not None:
-        first = function.klass.methods.get("__init__")
-        if first is not None and not first.runs and first is not function:
-            invoke(reader, first, [], {}, owner)
-    invoke(reader, function, [], {}, owner)
+            invoke(reader, function, [], {}, Value(fn=function.klass))
 
 
 _PIPED = expression(r"\b(?:curl|wget)\b[^\n]{0,200}\|\s{0,4}(?:sudo\s{1,4})?(?:ba|z)?sh\b")

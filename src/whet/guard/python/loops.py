@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.expression import expression
 from whet.guard.python.access import gathered, item, kept
-from whet.guard.python.tables import SECRET_FILTER
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
 from whet.guard.taint.files import named_places
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
 
 _MOST = 4096
+_SECRET_FILTER = expression(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
 
 
 def element(iterable: Value) -> Value:
@@ -72,27 +74,15 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
 
 
 _PATCHED = api("python", "patched")
-
-
-def _patched(reader: Reader, owner: Value, name: str, function: Function) -> None:
-    """A function put in the place of one that everybody calls: what passes through it is not its own."""
-    mark = Mark("secret", f"what passes through {owner.name}.{name}", name, whole=not owner.name.startswith("requests"))
-    reader.invoke(function, [Value(marks=frozenset((mark,)))] * 2, {}, NOTHING)
-
-
-def hooked(reader: Reader, target: ast.expr, function: Value) -> None:
-    """A hook of a session is given every answer."""
-    where = target.value if isinstance(target, ast.Subscript) else None
-    if isinstance(where, ast.Attribute) and where.attr == "hooks" and isinstance(function.fn, Function):
-        _patched(reader, Value(name="requests"), "hooks", function.fn)
+"""Modules and classes whose functions everybody calls."""
 
 
 def _bind_attribute(reader: Reader, target: ast.Attribute, value: Value, scope: Scope) -> None:
     owner = reader.value(target.value, scope)
-    if isinstance(value.fn, Function) and owner.name in _PATCHED:
-        _patched(reader, owner, target.attr, value.fn)
-    elif isinstance(value.fn, Klass) and owner.name == "sys" and "write" in value.fn.methods:
-        _patched(reader, owner, target.attr, value.fn.methods["write"])
+    if isinstance(value.fn, Function) and owner.name in _PATCHED:  # what passes through it is not its own
+        passing = f"what passes through {owner.name}.{target.attr}"
+        mark = Mark("secret", passing, target.attr, whole=not owner.name.startswith("requests"))
+        reader.invoke(value.fn, [Value(marks=frozenset((mark,)))] * 2, {}, NOTHING)
     if owner.fn is not None and hasattr(owner.fn, "fields"):
         old = owner.fn.fields.get(target.attr, NOTHING)
         if value.marks - old.marks:
@@ -107,11 +97,8 @@ def _bind_attribute(reader: Reader, target: ast.Attribute, value: Value, scope: 
 
 def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope) -> None:
     key = reader.value(target.slice, scope)
-    hooked(reader, target, value)
     if value.marks and isinstance(key.const, str) and reader.value(target.value, scope).name == "os.environ":
         reader.exported[key.const] = value
-    if key.const is UNKNOWN and any(mark.kind == "secret" for mark in key.marks & value.marks):
-        value = value.marked(*(mark._replace(whole=True) for mark in key.marks if mark.kind == "secret"))
     root, keys = chain(target.value)
     if isinstance(root, ast.Name) and root.id != "os":
         old = scope.find(root.id)
@@ -121,8 +108,6 @@ def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope
         if old is not None and value.marks - old.marks and old.name != "os.environ":
             reader.changes += 1
             scope.home(root.id).names[root.id] = old.marked(*value.marks)
-        elif old is None and value.marks:
-            scope.names[root.id] = Value(marks=value.marks)
     elif isinstance(root, ast.Attribute) and value.marks:
         owner = reader.value(root.value, scope)
         if owner.fn is not None and hasattr(owner.fn, "fields"):
@@ -179,12 +164,8 @@ def put(owner: Value, keys: list[str], const: Any, many: bool = False) -> Value:
     for key in keys[:-1]:
         inner = room.get(key)
         if not isinstance(inner, dict):
-            if len(room) > 5000:
-                return target
             inner = room[key] = {}
         room = inner
-    if len(room) > 5000:
-        return target
     last = keys[-1]
     if many:
         old = room.get(last)
@@ -255,12 +236,12 @@ def picks(test: ast.expr) -> str:
     found = ""
     for node in ast.walk(test):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value:
-            if SECRET_FILTER.search(node.value):
+            if _SECRET_FILTER.search(node.value):
                 return "secrets"
             found = "some"
         elif isinstance(node, (ast.Name, ast.Attribute)):
             name = node.id if isinstance(node, ast.Name) else node.attr
-            if SECRET_FILTER.search(name) and name.lower() not in ("key", "keys"):
+            if _SECRET_FILTER.search(name) and name.lower() not in ("key", "keys"):
                 return "secrets"
         if isinstance(node, (ast.In, ast.NotIn)):
             found = found or "some"

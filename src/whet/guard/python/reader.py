@@ -16,9 +16,8 @@ from whet.guard.python.access import attribute, combined, gathered, item, kept, 
 from whet.guard.python.builtins import SPECIAL
 from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
-from whet.guard.python.tables import BUILTINS, MODULES
 from whet.guard.python.values import Function, Klass
-from whet.guard.tables import load_toml
+from whet.guard.tables import api, load_toml
 from whet.guard.taint.fold import as_text, bounded
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import Mark
@@ -37,6 +36,8 @@ STEPS = 400_000
 """How many expressions are looked at in one file."""
 
 
+_BUILTINS = api("python", "builtins")
+_MODULES = api("python", "modules")
 _POWER = expression(
     r"\b(?:subprocess|socket|urllib|requests|httpx|os\.(?:system|popen|environ|exec)|ctypes|__import__|exec|eval|shutil)\b"
 )
@@ -197,7 +198,7 @@ def _name(reader: Reader, node: Any, scope: Scope) -> Value:
     found = scope.find(name)
     if found is not None:
         return found
-    if name in BUILTINS or name in MODULES:
+    if name in _BUILTINS or name in _MODULES:
         return Value(name=name)
     if name == "__doc__" and reader.doc is not None:
         return Value(reader.doc)

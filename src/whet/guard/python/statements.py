@@ -17,6 +17,7 @@ from whet.guard.taint.value import UNKNOWN, Scope, Value, joined, known
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whet.guard.python.package import Package
     from whet.guard.python.reader import Reader
 
 
@@ -80,7 +81,7 @@ def _import_from(reader: Reader, node: Any, scope: Scope) -> None:
     reader.line = node.lineno
     if reader.files and node.module:
         imported(reader, node.module)
-    if reader.package is not None and _from_package(reader, node, scope):
+    if reader.package is not None and _from_package(reader.package, reader, node, scope):
         return
     for alias in node.names:
         if node.level:
@@ -95,11 +96,9 @@ def _import_from(reader: Reader, node: Any, scope: Scope) -> None:
             )
 
 
-def _from_package(reader: Reader, node: Any, scope: Scope) -> bool:
+def _from_package(package: Package, reader: Reader, node: Any, scope: Scope) -> bool:
     """Names of another file of the package; false when there is no such file."""
-    if reader.package is None:
-        return False
-    module = reader.package.module(reader, node.module or "", node.level)
+    module = package.module(reader, node.module or "", node.level)
     found = module is not None
     for alias in node.names:
         if module is not None and alias.name == "*":
@@ -108,7 +107,7 @@ def _from_package(reader: Reader, node: Any, scope: Scope) -> bool:
             scope.names[alias.asname or alias.name] = module.fields[alias.name]
         else:
             prefix = f"{node.module}." if node.module else ""
-            inner = reader.package.module(reader, prefix + alias.name, node.level)
+            inner = package.module(reader, prefix + alias.name, node.level)
             if inner is not None:
                 scope.names[alias.asname or alias.name] = Value(fn=inner)
                 found = True

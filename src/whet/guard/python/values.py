@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.taint.value import Value, union
 
@@ -58,21 +58,9 @@ class Klass:
         return Value(consts, marks=union(self.fields.values()))
 
 
-class Choice:
-    """One of several functions; which one is known only when the program runs."""
-
-    __slots__ = ("values",)
-
-    def __init__(self, values: list[Value]) -> None:
-        self.values = values
-
-
-class Partial:
+class Partial(NamedTuple):
     """A function that is given some of its arguments before it is called."""
 
-    __slots__ = ("args", "callee", "words")
-
-    def __init__(self, callee: Value, args: list[Value], words: dict[str, Value]) -> None:
-        self.callee = callee
-        self.args = args
-        self.words = words
+    callee: Value
+    args: list[Value]
+    words: dict[str, Value]

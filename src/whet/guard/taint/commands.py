@@ -18,7 +18,7 @@ from whet.guard.tables import shape
 from whet.guard.taint.execute import files_of, judge_origin, judge_started, run_words
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.findings import DEEPEST, Findings
-from whet.guard.taint.harm import names_miner, names_wallet
+from whet.guard.taint.harm import names_miner
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.persist import Writing, fetches, judge_written, written_places
 from whet.guard.taint.value import NOTHING, Value
@@ -33,7 +33,6 @@ _INTERPRETER = expression(r"^\s{0,4}(?:\S{0,60}/)?(?:(ba|z|da|k)?sh|(python[\d.]
 PRIVATE: frozenset[str] = frozenset(("secret", "env", "key", "captured"))
 """Marks of what nobody wants to leave the machine."""
 _WINDOWS = shape("taint", "windows", frame=r"\b(?:{})\b")
-_COPIES = expression(r"\b(?:pbcopy|wl-copy|set-clipboard|clip(?:\.exe)?)\b|\|\s{0,9}(?:xclip|xsel)\b", re.IGNORECASE)
 LOUD = expression(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
 """Words of commands that do something that matters."""
 _MOST = 50
@@ -177,12 +176,6 @@ class Commands(Findings):
             self.line = lines[min(hit.line, len(lines)) - 1]
             self.adopt(seen._replace(hits=(hit,), facts=()))
 
-    def copy(self, text: str) -> None:
-        """A text is put on the clipboard."""
-        self.note("copies")
-        if names_wallet(text):
-            self.note("wallet")
-
     def _written_before(self, words: list[str], text: str) -> frozenset[Mark]:
         """The marks of files written earlier that are now run: as the program, or by an interpreter."""
         marks = NO_MARKS
@@ -227,17 +220,11 @@ class Commands(Findings):
             bad = self.adopt(import_module("whet.guard.shell.windows").check(filled)) or bad
         for path, marks in ran.files.items():
             self.files[path] = self.files.get(path, NO_MARKS) | marks
-        if _COPIES.search(text):
-            self.copy(text)
         if command.hidden == "decoded":
             severity: Severity | None = None if bad or LOUD.search(text) else "warn"
             self.hit("assembled-command", severity, "", "The command is decoded or assembled from pieces")
         elif command.hidden == "split" and shell and not self.lenient and (bad or LOUD.search(text[:40])):
             self.hit("assembled-command", None if bad else "warn", "", "The command is assembled from parts of words")
-        if any(mark.what == "the clipboard" for mark in ran.prints):
-            self.note("pastes")
-        if any(mark.what == "the clipboard" for mark in given.marks | given.fed):
-            self.note("sends clipboard")
         prints: frozenset[Mark] = ran.prints
         return prints
 

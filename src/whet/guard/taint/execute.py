@@ -233,7 +233,7 @@ def _parts(call: Call, first: Value) -> list[Value] | None:
     if first.items is not None:
         return list(first.items)
     if isinstance(first.const, (list, tuple)):
-        return [Value(const) for const in first.const]
+        return [one if isinstance(one, Value) else Value(one) for one in first.const]
     more = call.words.get("args", call.arg(1)).items
     return None if more is None else [first, *more]
 

@@ -30,8 +30,6 @@ def parsed(name: str, text: Any) -> Any:
 
     from whet.guard.manifests.parsers import parse
 
-    if isinstance(text, bytes):
-        text = text.decode("utf-8", "replace")
     if not isinstance(text, str) or not text or len(text) > LARGEST or HOLE in text:
         return UNKNOWN
     if PARSERS[name] != "csv":

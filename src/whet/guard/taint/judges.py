@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.taint import capture, execute, files, harm, network
 from whet.guard.taint.call import find_row
 from whet.guard.taint.commands import LOUD, Commands
+from whet.guard.taint.fold import FAILURES
 from whet.guard.taint.value import UNKNOWN, Value
 
 if TYPE_CHECKING:
@@ -16,8 +17,29 @@ if TYPE_CHECKING:
     from whet.guard.taint.mark import Mark
     from whet.guard.taint.shipped import Shipped
 
+
+def _give(_reader: Judges, call: Call) -> Value:
+    """A place that is the same wherever the program runs; alone in a list when the row says so."""
+    return Value([call.row.gives]) if call.row.what == "list" else Value(call.row.gives, call.row.what)
+
+
+def _keep(_reader: Judges, call: Call) -> Value:
+    """The same value in another spelling."""
+    return call.arg(0) if call.args else call.owner
+
+
+def _count(_reader: Judges, call: Call) -> Value | None:
+    """A number that is read from a text."""
+    const, base = call.arg(0).const, call.arg(1, "base").const
+    try:
+        return Value(int(const, base) if isinstance(base, int) else int(const), marks=call.arg(0).marks)
+    except FAILURES:
+        return None
+
+
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     **network.JUDGES, **files.JUDGES, **capture.JUDGES, **execute.JUDGES, **harm.JUDGES,
+    "give": _give, "keep": _keep, "count": _count,
 }  # fmt: skip
 """Every judge by what it is called in the tables."""
 

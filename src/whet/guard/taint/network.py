@@ -99,13 +99,6 @@ def judge_address(url: Value, marks: frozenset[Mark]) -> Iterator[Judgement]:
         yield Judgement("hidden-address", "critical" if local else None, host.name)
     elif (not host.name or HOLE in host.name) and local and any(mark.kind == "decoded" for mark in url.marks):
         yield Judgement("hidden-address", "critical", "", "It sends private data to the decoded address")
-    elif len({mark.subject for mark in url.marks if mark.kind == "file" and _shipped(mark.subject)}) >= 2:
-        yield Judgement("hidden-address", None, host.name, "It assembles the address from several files")
-
-
-def _shipped(path: str) -> bool:
-    """Is this a file of the package, as far as its path tells?"""
-    return bool(path) and HOLE not in path and not path.startswith(("$", "~", "/"))
 
 
 def judge_key(name: str, url: str, *, in_head: bool) -> Severity | None:
@@ -192,7 +185,7 @@ def _judge_head(marks: frozenset[Mark], host: Host) -> Iterator[Judgement]:
             yield Judgement("secret-sent", None, host.name, message)
 
 
-def judge_lookup(name: str, marks: frozenset[Mark], *, hidden: bool = False) -> Iterator[Judgement]:
+def judge_lookup(name: str, marks: frozenset[Mark]) -> Iterator[Judgement]:
     """A host name that is looked up: what is in it reaches whoever answers for its domain."""
     kinds: tuple[Kind, ...] = ("secret", "env", "key", "captured", "file")
     private = sorted(mark for mark in marks if mark.kind in kinds)
@@ -200,8 +193,6 @@ def judge_lookup(name: str, marks: frozenset[Mark], *, hidden: bool = False) -> 
     if carried is not None and name.count(".") and (HOLE in name or carried.kind != "file"):
         message = f"The code puts {carried.what} into a host name that it looks up"
         yield Judgement("sent-by-lookup", "warn" if carried.kind == "file" else None, name, message)
-    elif hidden and HOLE in name and name.partition(HOLE)[2].count(".") > 1:
-        yield Judgement("sent-by-lookup", "warn", name)
 
 
 # --- the calls that send, fetch, connect and look up -------------------------------------------------------------------
@@ -212,8 +203,6 @@ _HEADERS = words("network", "headers")
 def request(reader: Judges, call: Call) -> Value:
     """Something is sent, and something comes back."""
     first = call.part(call.row.at)
-    if (first.exact or "").upper() in words("network", "methods") and len(call.args) > 1:
-        first = call.args[1]
     options = {**(first.props or {}), **call.words}
     url = _url_of(call, first, options)
     body = [
@@ -267,12 +256,8 @@ def deliver(reader: Judges, url: Value, body: Sequence[Value], head: Sequence[Va
     return Value(name="response", marks=frozenset((Mark(kind, "the network", text[:300], bad, whole=True),)))
 
 
-def carry(
-    reader: Judges, url: str, sent: frozenset[Mark], head: Sequence[Value] = (), shape: str = "", *, how: str = ""
-) -> None:
-    """Judge what a program carries to an address; `how` is told to the other files of the package."""
-    if how:
-        reader.fact("sink", how, url, host_at(url).shady)
+def carry(reader: Judges, url: str, sent: frozenset[Mark], head: Sequence[Value] = (), shape: str = "") -> None:
+    """Judge what a program carries to an address."""
     if any(mark.what == "the clipboard" for mark in sent):
         reader.note("sends clipboard")
     if any(mark.what == "a screenshot" for mark in sent) and host_at(url).kind not in ("loopback", "private", "known"):
@@ -374,7 +359,7 @@ def download(reader: Judges, call: Call) -> Value:
 def lookup(reader: Judges, call: Call) -> Value:
     """A name is looked up: what is in it reaches whoever answers for the name."""
     name = call.part(call.row.at)
-    for one in judge_lookup(name.said, name.marks, hidden=name.hidden == "decoded"):
+    for one in judge_lookup(name.said, name.marks):
         reader.fact("sink", "a name lookup", name.said, grave=True)
         reader.report([one])
     return NOTHING
@@ -391,7 +376,7 @@ def stay(_reader: Judges, call: Call) -> Value:
     return call.owner
 
 
-def follow_service(reader: Judges, call: Call, bases: frozenset[str], tracking: frozenset[str]) -> Value | None:
+def follow_service(reader: Judges, call: Call, bases: frozenset[str]) -> Value | None:
     """Clients of services that are told an address: when one is made, and when a module is given something for it."""
     if not call.words and not reader.addresses and call.verb not in ("init", "configure"):
         return None
@@ -400,8 +385,6 @@ def follow_service(reader: Judges, call: Call, bases: frozenset[str], tracking: 
     if call.verb in ("init", "configure") and dsn.said.startswith("http"):
         reader.addresses[root] = dsn.said
         return NOTHING
-    if call.verb in tracking and root in reader.addresses:
-        return deliver(reader, Value(reader.addresses[root]), call.every())
     base = next((value for word, value in call.words.items() if word in bases), NOTHING) if call.made else NOTHING
     if not base.said.startswith("http") or not base.said.partition("://")[2]:
         return None
