@@ -151,25 +151,27 @@ def configured_roots(
     if settings.project_skills and not is_same(place.directory, place.home):
         known = repository.identity in trusted
         for directory in project_directories(place.directory, repository):
+            base = os.path.join(directory, "")
             by_scope["project"].extend(
-                Root(_join(directory, one.project), "project", one.client, one.kind, trusted=known)
+                Root(path, "project", one.client, one.kind, trusted=known)
                 for one in directories
-                if one.project
+                if one.project and os.path.isdir(path := base + one.project.replace("/", os.sep))
             )
-    by_scope["user"].extend(Root(_join(place.home, one.user), "user", one.client, one.kind) for one in directories)
-    by_scope["org"].extend(Root(path, "org") for path in org_directories(place.platform, place.env))
+    base = os.path.join(place.home, "")
+    by_scope["user"].extend(
+        Root(path, "user", one.client, one.kind)
+        for one in directories
+        if os.path.isdir(path := base + one.user.replace("/", os.sep))
+    )
+    by_scope["org"].extend(
+        Root(path, "org") for path in org_directories(place.platform, place.env) if os.path.isdir(path)
+    )
     by_scope["external"].extend(Root(path, "external") for path in settings.external)
     by_scope["external"].extend(Root(path, "plugin", namespace=namespace) for namespace, path in settings.plugins)
     by_scope["external"].extend(
         Root(folder.path, "plugin", folder.client, folder.kind, folder.namespace) for folder in plugins
     )
-    named = ("external", "plugin")
-    declared = [
-        root
-        for scope in settings.precedence
-        for root in by_scope[scope]
-        if root.scope in named or os.path.isdir(root.path)
-    ]
+    declared = [root for scope in settings.precedence for root in by_scope[scope]]
     # A directory that is both the project's and the user's is the user's: nobody has to trust their own home.
     own = {os.path.realpath(root.path) for root in declared if root.scope == "user"}
     kept = (root for root in declared if root.scope != "project" or os.path.realpath(root.path) not in own)

@@ -152,6 +152,8 @@ def check_former(directory: str, version: int, schema: Schema) -> str | None:
     """
     import sqlite3
 
+    if not _existing(directory, lambda since: since > version):
+        return None
     with closing(sqlite3.connect(":memory:")) as connection:
         for number in range(1, len(schema.migrations) + 1):
             schema.apply(connection, number)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing, suppress
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError
@@ -101,12 +102,22 @@ def _problem(path: str) -> str | None:
         return f"The database {path} is damaged: it is empty or missing, but {log} is not."
     if (problem := check(path)) or _version(path) != len(STATE.migrations):
         return problem
-    names = "SELECT name FROM sqlite_master WHERE type = 'table'"
-    with closing(open_reader(path)) as there, closing(sqlite3.connect(":memory:")) as expected:
-        for number in range(1, len(STATE.migrations) + 1):
-            STATE.apply(expected, number)
-        missing = {name for (name,) in expected.execute(names)} - {name for (name,) in there.execute(names)}
+    with closing(open_reader(path)) as connection:
+        missing = _expected_tables() - _table_names(connection)
     return f"The database {path} is damaged: {min(missing)} is missing." if missing else None
+
+
+@cache
+def _expected_tables() -> frozenset[str]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        for number in range(1, len(STATE.migrations) + 1):
+            STATE.apply(connection, number)
+        return _table_names(connection)
+
+
+def _table_names(connection: sqlite3.Connection) -> frozenset[str]:
+    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return frozenset(name for (name,) in rows)
 
 
 def repair_state(directory: str) -> Repaired:
