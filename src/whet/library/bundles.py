@@ -7,8 +7,8 @@
       - slack:announce
     instruction: Stop before anything is published.
 
-A file that cannot be used is left out and reported. Nothing is deleted: what is replaced stays beside the file as
-`.before`, what is removed as `.removed`. Two writers of one directory must agree by a lock (`whet.store.locks`).
+A file that cannot be used is left out and reported. Nothing is deleted: a replaced file stays next to it as
+`.before`, a removed one as `.removed`. Two writers of one directory must agree by a lock (`whet.store.locks`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 MAX_SIZE = 64 * 1024
 MAX_FILES = 1_000
-"""Files of one directory that are read."""
+"""Number of files that are read from one directory."""
 MAX_SKILLS = 64
 
 _ENDINGS = (".yaml", ".yml")
@@ -48,19 +48,19 @@ class Bundle(NamedTuple):
 
     name: str
     slug: str
-    """The name as a command; no two bundles have the same."""
+    """The name as a command, unique among bundles."""
     description: str
     skills: tuple[str, ...]
     instruction: str
     path: str
 
     def to_json(self) -> dict[str, Any]:
-        """The bundle as JSON."""
+        """Return the bundle as JSON."""
         return {**self._asdict(), "skills": list(self.skills)}
 
 
 class _BundleError(Exception):
-    """What is wrong with a file, and in which line."""
+    """A problem of a bundle file, with its line."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class _BundleError(Exception):
 
 
 def read_bundles(directories: Sequence[str]) -> tuple[tuple[Bundle, ...], tuple[Note, ...]]:
-    """The bundles directly in these directories, in order, and what was left out; the first of a name wins."""
+    """Return the bundles directly in these directories, in order, and notes on the rest; the first of a name wins."""
     found: dict[str, Bundle] = {}
     report: list[Note] = []
     places: dict[str, str] = {}
@@ -104,9 +104,9 @@ def save_bundle(
     overwrite: bool = False,
     private: bool = False,
 ) -> Bundle:
-    """Write a bundle to its file in one step; `overwrite` replaces the one of that name and keeps it beside.
+    """Write a bundle to its file in one step; `overwrite` replaces the bundle of that name and keeps a copy.
 
-    `private`: for its owner alone.
+    `private`: only its owner can read it.
     """
     slug = names.command(name)
     if not slug:
@@ -147,7 +147,7 @@ def save_bundle(
 
 
 def follow_bundles(directories: Sequence[str], own: str, renamed: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Let the user's own bundles name skills as they are called now; of others, say what is to be changed."""
+    """Rename skills in the user's own bundles; yield a sentence about each other bundle that needs a change."""
     for old, new in renamed:
         for bundle in read_bundles(directories)[0]:
             skills = [new if names.key(skill) == names.key(old) else skill for skill in bundle.skills]
@@ -161,7 +161,7 @@ def follow_bundles(directories: Sequence[str], own: str, renamed: Iterable[tuple
 
 
 def remove_bundle(bundle: Bundle) -> str:
-    """Take a bundle out of use; the path its file now has, in place of what was removed there before."""
+    """Remove a bundle and return the new path of its file; a file removed earlier is replaced."""
     removed = f"{bundle.path}.removed"
     with os_failures(bundle.path, doing="remove"):
         try:
@@ -174,7 +174,7 @@ def remove_bundle(bundle: Bundle) -> str:
 
 
 def find_bundle(bundles: Iterable[Bundle], name: str) -> Bundle:
-    """The bundle of that name, however it is spelled. Raises NotFoundError with the closest names."""
+    """Return the bundle of that name, in any spelling. Raises NotFoundError with the closest names."""
     by_slug = {bundle.slug: bundle for bundle in bundles}
     if bundle := by_slug.get(names.command(name)):
         return bundle
@@ -186,7 +186,7 @@ def find_bundle(bundles: Iterable[Bundle], name: str) -> Bundle:
 
 
 def _files(directory: str, report: list[Note]) -> list[str]:
-    """The bundle files of a directory by name; hidden ones are not among them."""
+    """Return the bundle files of a directory, sorted by name, without hidden files."""
     try:
         listed = [name for name in os.listdir(directory) if name.lower().endswith(_ENDINGS) and name[0] != "."]
     except FileNotFoundError:
@@ -201,7 +201,7 @@ def _files(directory: str, report: list[Note]) -> list[str]:
 
 
 def _read(path: str) -> tuple[Bundle, tuple[str, ...]]:
-    """The bundle in a file and the keys in it that mean nothing. Raises OSError, UnicodeDecodeError, _BundleError."""
+    """Return the bundle in a file and its unknown keys. Raises OSError, UnicodeDecodeError, _BundleError."""
     from whet.skill.block import BlockError, read_block
 
     data = read_file(path, MAX_SIZE + 1)
@@ -243,7 +243,7 @@ def _skills(block: Block) -> tuple[str, ...]:
 
 
 def _spelled(values: dict[str, str | list[str]]) -> str:
-    """The file that says this; what is empty is left out."""
+    """Return the text of a bundle file with these values; empty values are left out."""
     from whet.skill.yaml_edit import spell
 
     rows: list[str] = []

@@ -1,16 +1,16 @@
-"""What was found below each root, and digests of packages, remembered between processes.
+"""The contents of each root and the digests of packages, cached between processes.
 
-The cache only saves work: everything is checked against the disk before it is believed. Each root has a file of its own
+The cache only saves work: everything is checked against the disk before it is used. Each root has a file of its own
 (`whet.store.packed`), because a list reads all of it and opens no database for that; digests are rows of `cache.db`. A
-file is only used when the root's *fingerprint*, everything that decides what a walk of it finds, is the same. One that
-somebody changed together with its checksums is believed; whoever can write the state directory can do worse.
+file is only used when the root's *fingerprint*, everything that affects the result of a walk, is the same. A file that
+somebody changed together with its checksums is trusted; whoever can write the state directory can do worse.
 
-The first part of a file holds the directories, the second which names are in which of the others, and these hold some
-cards each, in the order of the directories: a list reads them all, a skill is found by its name in one. Every state of
-a root has a *version*, by which the search index knows it.
+The first part of a file holds the directories, the second which names are in which of the other parts, and these hold
+some cards each, in the order of the directories: a list reads them all, a skill is found by its name in one. Every
+state of a root has a *version*, which the search index refers to.
 
-Many processes share the files, and who saves last wins. Nothing is lost by that: what a file does not know is found on
-the disk, and what it knows wrongly is noticed there.
+Many processes share the files, and the last one that saves wins. Nothing is lost: missing and wrong entries are found
+by looking at the disk.
 """
 
 from __future__ import annotations
@@ -41,30 +41,29 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     _Part = tuple[list[tuple[Any, ...]], dict[int, Any]]
-    """Cards as they are kept: the fields before the root of each, and by its place what is behind the root, unless that
-    is the usual."""
+    """Stored cards: the fields before `root` and, by position, the fields after it if they are not the usual ones."""
 
 READER = "11"
-"""Raised whenever the same file would be read into a different card."""
+"""Increased whenever the same file would be read into a different card."""
 _NOTHING_MORE = (OPEN, (), (), "", "")
-"""What most cards have behind their root, as far as it is kept."""
+"""The stored fields after `root` of most cards."""
 _PLAIN = (*_NOTHING_MORE, True, "", "", "")
-"""All of it: a skill that asks for nothing is ready."""
+"""All fields after `root` of most cards: a skill that requires nothing is ready."""
 _OWN, _READY = map(Card._fields.index, ("root", "ready"))
 _PER_PART = 128
-"""Cards in a part."""
+"""Cards per part."""
 _PER_QUERY = 500
-"""Paths in a query."""
+"""Paths per query."""
 _COUNT = 5
-"""Where a directory, as it is kept, says how many skills are in it."""
+"""Index of the number of skills in a stored directory."""
 _DIRECTORIES, _KEYS, _CARDS = range(3)
-"""The numbers of the parts; from the last one on, all hold cards."""
+"""Numbers of the parts; all parts from the last number on hold cards."""
 
 
 def fingerprint(root: Root, bounds: Bounds) -> str:
-    """Everything beside the files and links themselves that decides what is found below a root, and what is scanned.
+    """Return everything besides files and links that affects which skills are found below a root and which are scanned.
 
-    A look that is not at a trusted project scans nothing, so what it found is not known to the look that does.
+    A look at an untrusted project scans nothing, so its result is not valid once the project is trusted.
     """
     return "\0".join(
         (READER, root.kind, root.namespace, root.scope, str(root.trusted), str(bounds.depth), str(bounds.directories))
@@ -72,7 +71,7 @@ def fingerprint(root: Root, bounds: Bounds) -> str:
 
 
 def link_bases(shelf: RootListing, bounds: Bounds) -> str:
-    """Where links may lead, if any link was met; a root without links is the same whatever the other roots are."""
+    """Return the directories that links may lead into; "" if there are no links, because then they do not matter."""
     met = (
         any(card.real for card in shelf.cards())
         or any(real for item in shelf.containers.values() for _, real in item.children)
@@ -82,37 +81,36 @@ def link_bases(shelf: RootListing, bounds: Bounds) -> str:
 
 
 class _Head(NamedTuple):
-    """What a file says about its root."""
+    """The head of a root's file."""
 
     path: str
     fingerprint: str
     bases: str
-    """`link_bases`."""
     version: int
     skills: int
-    """How many were found."""
+    """Number of skills that were found."""
     notes: tuple[tuple[Any, ...], ...]
 
 
 class _Saved(NamedTuple):
-    """A shelf and the version under which it is in its file."""
+    """A root listing and its version in the file."""
 
     version: int
     shelf: RootListing
 
 
 class Cache:
-    """What is remembered of roots and packages. Nothing here raises; what fails is in the database's `problem`."""
+    """The cache of roots and packages. Its methods never raise; failures are in the database's `problem`."""
 
     def __init__(self, database: CacheDatabase) -> None:
         self.database = database
         self._directory = os.path.join(os.path.dirname(database.path), DIRECTORY)
         self._turn = RLock()
         self._saved: dict[str, _Saved] = {}
-        """By root, the shelf last loaded or saved and its version."""
+        """By root, the listing last loaded or saved and its version."""
 
     def shelf(self, root: Root, bounds: Bounds) -> RootListing | None:
-        """What was found below the root the last time anybody looked."""
+        """Return the last known contents of the root."""
 
         def load(file: PackedFile, head: _Head) -> _Saved:
             notes = tuple(Note(*note) for note in head.notes)
@@ -125,7 +123,7 @@ class Cache:
         return found.shelf
 
     def cards(self, key: str, root: Root, bounds: Bounds) -> tuple[Card, ...]:
-        """The remembered skills of one name below one root, without loading the others."""
+        """Return the cached skills of one name below one root, without loading the others."""
 
         def look(file: PackedFile, _head: _Head) -> list[Card]:
             numbers = [number for number, keys in enumerate(file.part(_KEYS), _CARDS) if key in keys]
@@ -135,7 +133,7 @@ class Cache:
         return tuple(sorted(found, key=lambda card: (card.real != "", card.path)))
 
     def containers(self, root: Root, bounds: Bounds) -> list[Container] | None:
-        """The remembered directories below a root, without their skills; None when the root is not remembered."""
+        """Return the cached directories below a root, without their skills; None if the root is not cached."""
 
         def look(file: PackedFile, _head: _Head) -> list[Container]:
             return [_load_container(item, ()) for item in file.part(_DIRECTORIES)]
@@ -143,11 +141,11 @@ class Cache:
         return self._read(root, bounds, look)
 
     def size(self, root: Root, bounds: Bounds) -> int | None:
-        """How many skills are remembered below a root; None when it is not remembered."""
+        """Return the number of cached skills below a root; None if it is not cached."""
         return self._read(root, bounds, lambda _, head: head.skills)
 
     def save(self, shelf: RootListing, bounds: Bounds) -> bool:
-        """Remember a shelf. One with nothing in it is known by looking, so it has no file."""
+        """Save the contents of a root. An empty root gets no file, because looking at it is as cheap."""
         root = shelf.root
         version = int.from_bytes(os.urandom(7), "big") if shelf.containers or shelf.notes else 0
         path = self._path(root)
@@ -168,19 +166,17 @@ class Cache:
         return True
 
     def version(self, shelf: RootListing) -> int | None:
-        """A number that this shelf alone was saved under, whichever process loads it; None when it is not saved."""
+        """Return the version under which exactly this listing was saved, in any process; None if it is not saved."""
         saved = self._saved.get(shelf.root.path)
         return saved.version if saved is not None and saved.shelf is shelf else None
 
     def digest(self, directory: str, tree: str) -> str:
-        """The remembered digest of a package whose tree of files looks like this, or ""."""
+        """Return the cached digest of a package with this tree of files, or ""."""
         query = "SELECT digest FROM digests WHERE directory = ? AND tree = ?"
         rows = self.database.use(lambda database: database.read(query, (directory, tree)))
         return rows[0][0] if rows else ""
 
     def save_digest(self, directory: str, tree: str, digest: str) -> None:
-        """Remember the digest of a package."""
-
         def write(database: Database) -> None:
             with database.write() as connection:
                 connection.execute("REPLACE INTO digests VALUES (?, ?, ?)", (directory, tree, digest))
@@ -188,7 +184,7 @@ class Cache:
         self.database.use(write)
 
     def passed(self, paths: Sequence[str]) -> dict[str, str]:
-        """The stamp of each of these skills that passed the guard, by path."""
+        """Return the stamps of those of these skills that passed the guard, by path."""
 
         def read(database: Database) -> list[tuple[str, str]]:
             found: list[tuple[str, str]] = []
@@ -201,7 +197,7 @@ class Cache:
         return dict(self.database.use(read, create=False) or ()) if paths else {}
 
     def save_passed(self, stamps: Mapping[str, str]) -> None:
-        """Remember which skills the guard let pass, by their paths, and their stamps."""
+        """Save the stamps of skills that passed the guard, by path."""
 
         def write(database: Database) -> None:
             if not database.read_only:
@@ -212,11 +208,10 @@ class Cache:
             self.database.use(write)
 
     def _path(self, root: Root) -> str:
-        """The file of a root."""
         return os.path.join(self._directory, f"root-{crc32(os.fsencode(root.path)):08x}")
 
     def _read(self, root: Root, bounds: Bounds, read: Callable[[PackedFile, _Head], T]) -> T | None:
-        """Read the file of a root; None where it is not there, or of no use."""
+        """Read the file of a root; None if it is missing or cannot be used."""
         try:
             with PackedFile(self._path(root)) as file:
                 head = _Head._make(file.head)
@@ -227,7 +222,7 @@ class Cache:
 
 
 def _packed(shelf: RootListing, bounds: Bounds, version: int) -> tuple[tuple[Any, ...], list[Any]]:
-    """A shelf as head and parts."""
+    """Return a root listing as head and parts of a file."""
     containers = []
     for item in shelf.containers.values():
         about = (item.path, item.category, item.depth, tuple(item.signature), item.description)
@@ -272,7 +267,7 @@ def _load_container(item: tuple[Any, ...], cards: tuple[Card, ...]) -> Container
 
 
 def _keep_cards(cards: list[Card]) -> _Part:
-    own = [card._replace(key=card.name) if card.key == card.name else card for card in cards]  # one text, written once
+    own = [card._replace(key=card.name) if card.key == card.name else card for card in cards]  # one string, stored once
     rest = {at: card[_OWN + 1 : _READY] for at, card in enumerate(cards)}
     more = {at: plain(fields) for at, fields in rest.items() if fields != _NOTHING_MORE}
     return [card[:_OWN] for card in own], more

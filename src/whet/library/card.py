@@ -1,4 +1,4 @@
-"""A file where a skill is expected, and what the catalogue keeps of it: enough to list and rank it, never its body."""
+"""A skill's main file, and its card in the catalogue: enough to list and rank it, never its body."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Card(NamedTuple):
     """One skill as found on disk: enough to list, rank and find it, never its body.
 
-    The fields before `root` are what the cache stores as they are. The times and numbers of files are there to see
-    whether anything changed; they may be negative while a file is too fresh to be sure of.
+    The cache stores the fields before `root` as they are. The times and inodes show whether anything changed; they may
+    be negative while a file is too new to be sure.
     """
 
     path: str
@@ -34,7 +34,7 @@ class Card(NamedTuple):
     key: str
     """The form of the name that is used to compare names (`whet.skill.names.key`)."""
     description: str
-    """What it is for; "" if there is no description."""
+    """The description; "" if there is none."""
     category: str
     """The path between the root and the skill, or else the category in the frontmatter; "" if there is none."""
     kind: str
@@ -50,23 +50,23 @@ class Card(NamedTuple):
     root: Root
     """The root it was found in."""
     gates: Gates = OPEN
-    """What it requires, and who may use it."""
+    """Its requirements, and who may use it."""
     notes: tuple[Note, ...] = ()
-    """What Whet noticed while reading it."""
+    """Notes from reading it."""
     extras: tuple[tuple[str, int], ...] = ()
     """Other files that were read along with SKILL.md, and their stamps."""
     when: str = ""
     """When to use it, in one line, from the frontmatter or skill.json; the instructions are not read."""
     hint: str = ""
-    """What to type after its name, for a menu of commands."""
+    """A hint at the arguments after its name, for a menu of commands."""
     ready: bool | None = True
     """Whether everything it requires is available; None if this was not checked."""
     hidden: str = ""
-    """The code that says why it is hidden from the caller; "" if it is not hidden."""
+    """The code of the reason why it is hidden from the caller; "" if it is not hidden."""
     listing: str = ""
-    """How it is listed for a model (`whet.library.settings.LISTING`); "" for the default, or if not checked."""
+    """The way it is listed for a model (`whet.library.settings.LISTING`); "" for the default, or if not checked."""
     verdict: str = ""
-    """The verdict for which the guard keeps it back, such as `dangerous`; "" if it does not, or if not checked."""
+    """The verdict for which the guard blocks it, such as `dangerous`; "" if it does not, or if not checked."""
 
     def __repr__(self) -> str:
         return f"Card(name={self.name!r}, scope={self.scope!r}, path={self.path!r})"
@@ -78,19 +78,19 @@ class Card(NamedTuple):
 
     @property
     def draft(self) -> bool:
-        """Is it a template or an outline that is not finished? No model is offered it."""
+        """Whether it is a template or an unfinished outline, which no model is offered."""
         if self.notes and any(note.code == "draft" for note in self.notes):
             return True
         return DRAFT in self.description
 
     @property
     def mark(self) -> str:
-        """What a list says of it: its verdict, why it is hidden, or `draft`; "" for any other skill."""
+        """The mark in a list: its verdict, the reason why it is hidden, or `draft`; "" for any other skill."""
         return self.verdict or self.hidden or ("draft" if self.draft else "")
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """The clients whose directory it is in; none for a directory that belongs to no client."""
+        """The clients whose directory it is in; empty for a directory that belongs to no client."""
         return (self.root.client,) if self.root.client else ()
 
     @property
@@ -100,7 +100,7 @@ class Card(NamedTuple):
 
     @property
     def qualified(self) -> str:
-        """The name that means this skill even if another one shadows it."""
+        """The name that refers to this skill even if another one shadows it."""
         return f"{self.root.namespace or self.root.scope}:{self.name}"
 
     @property
@@ -110,7 +110,7 @@ class Card(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The same with every link resolved. Changes refer to it."""
+        """The location with every link resolved. Changes refer to it."""
         return os.path.realpath(self.location)
 
     @property
@@ -132,14 +132,14 @@ class Card(NamedTuple):
         return str(self.id), self.key, name_key(self.qualified)
 
     def settled(self) -> Card:
-        """The card without marks for files that were too new to trust, so that two cards can be compared."""
+        """Return the card without marks for files that were too new to trust, so that two cards can be compared."""
         if self.mtime >= 0 and self.folder >= 0 and all(mark >= 0 for _, mark in self.extras):
             return self
         extras = tuple((path, max(mark, ~mark)) for path, mark in self.extras)
         return self._replace(mtime=max(self.mtime, ~self.mtime), folder=max(self.folder, ~self.folder), extras=extras)
 
     def to_json(self) -> Json:
-        """What tier 1 has of a skill: {name, description, category, scope, path}; a list adds more."""
+        """Return tier 1 of a skill: {name, description, category, scope, path}; a list adds more."""
         return {
             "name": self.full_name,
             "description": self.description,
@@ -154,12 +154,12 @@ class Card(NamedTuple):
 
 
 def main_file(card: Card) -> str:
-    """The main file's name."""
+    """Return the name of the main file."""
     return os.path.basename(card.path)
 
 
 def card_stamp(card: Card, now: int) -> str:
-    """What changes whenever a scan of a skill could find something else; "" while a file is too new to be sure of."""
+    """Return a stamp that changes whenever a scan of the skill could differ; "" while a file is too new to be sure."""
     return tree_stamp(card.path, card.directory if card.kind == "skill" else "", now)
 
 
@@ -174,19 +174,19 @@ class SkillFile(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The name of a skill that gives itself none: that of its directory, or of its file."""
+        """The name of a skill without a name in its frontmatter: that of its directory, or of its file."""
         if self.kind == "skill":
             return self.directory.rpartition(os.sep)[2]
         return self.path.rpartition(os.sep)[2].removesuffix(".md")
 
     @property
     def odd(self) -> bool:
-        """Is this a form that has a better one today?"""
+        """Whether this is an outdated form."""
         return self.kind != "skill" or not self.path.endswith(MAIN_FILE)
 
 
 def old_form(file: SkillFile) -> tuple[Note, ...]:
-    """What to say of a skill in a form that has a better one today; nothing of one in today's form."""
+    """Return a note about a skill in an outdated form; empty for any other skill."""
     if not file.odd:
         return ()
     name = os.path.basename(file.path)
@@ -200,7 +200,7 @@ def old_form(file: SkillFile) -> tuple[Note, ...]:
 
 
 class Refused(Exception):  # noqa: N818  not an error of the caller's, only a way out of a listing
-    """An entry that is not taken; carries its report line."""
+    """An entry that is not used; carries its note."""
 
     def __init__(self, entry: Note) -> None:
         super().__init__(entry.message)
@@ -208,7 +208,7 @@ class Refused(Exception):  # noqa: N818  not an error of the caller's, only a wa
 
 
 def unreadable(path: str, error: OSError) -> Refused:
-    """The refusal of a file that cannot be opened or read."""
+    """Return the refusal of a file that cannot be opened or read."""
     reason = error.strerror or str(error)
     return Refused(
         Note("unreadable", "error", f"The file cannot be read: {reason}.", "Check its permissions.", path=path)

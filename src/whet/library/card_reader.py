@@ -1,7 +1,7 @@
-"""Reading one skill's main file, and what lies beside it, into a card.
+"""Reading a skill's main file, and the metadata files next to it, into a card.
 
-Metadata files beside SKILL.md (`skill.json` and Codex's `agents/openai.yaml`) fail open: a broken one is a note, and
-the skill is read without it. So does one that is a link out of the skill.
+Metadata files beside SKILL.md (`skill.json` and Codex's `agents/openai.yaml`) fail open: a broken one, or a link out of
+the skill, is a note, and the skill is read without it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CLOSING_FENCE = re.compile(rb"\n---[ \t]*\r?\n")
 
 
 def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | None:
-    """The card of an open main file; None when the file is no skill. Raises Refused and OSError."""
+    """Return the card of an open main file; None if the file is not a skill. Raises Refused and OSError."""
     path, directory, category, kind, real = file
     status = os.fstat(descriptor)
     size = status.st_size
@@ -94,7 +94,7 @@ def _refuse(path: str, status: os.stat_result) -> Refused:
 
 
 def _read_heading(descriptor: int, data: bytes, size: int, file: SkillFile, beside: Beside) -> Heading | None:
-    """The heading of a main file that begins with `data`, with notes on the file itself; None when it is no skill."""
+    """Return the heading of a main file that begins with `data`, with notes on the file; None if it is not a skill."""
     document, flat, stem = _read_head(descriptor, data, size), file.kind == "flat", file.stem
     if flat and document.step == "none" and not (is_ascii_name(stem) and document.body.strip()):
         return None
@@ -108,7 +108,7 @@ def _read_heading(descriptor: int, data: bytes, size: int, file: SkillFile, besi
 
 
 def read_category(path: str) -> str:
-    """What a category's DESCRIPTION.md says, in one line."""
+    """Return the text of a category's DESCRIPTION.md in one line."""
     data = read_file(path, HEAD)
     document = read_document(data if len(data) < HEAD else data[: data.rfind(b"\n") + 1] or data)
     text = document.values.get("description") or first_prose(document.body)
@@ -116,19 +116,21 @@ def read_category(path: str) -> str:
 
 
 def _read_head(descriptor: int, data: bytes, size: int) -> Document:
-    """The document as far as a list needs it: the frontmatter, and some body when there is no description."""
+    """Return the document as far as a list needs it: the frontmatter, and the body if there is no description."""
     whole = len(data) >= size
     if not whole and _needs_more(data):
         data += read_descriptor(descriptor, size)
         whole = True
     document = read_document(data if whole else data[: data.rfind(b"\n") + 1])
-    if not whole and not document.values.get("description"):  # the body says it, and may say it better further down
+    if not whole and not document.values.get(
+        "description"
+    ):  # the description comes from the body, perhaps from further down
         document = read_document(data + read_descriptor(descriptor, size))
     return document
 
 
 def _needs_more(data: bytes) -> bool:
-    """Does frontmatter begin here that does not end here?"""
+    """Return whether frontmatter begins in `data` and does not end there."""
     return data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") and not _CLOSING_FENCE.search(data, 3)
 
 
@@ -138,11 +140,11 @@ MAX_SIZE = 64 * 1024
 
 
 class Beside(NamedTuple):
-    """What was found beside a SKILL.md."""
+    """The metadata files next to a SKILL.md."""
 
     sidecars: Sidecars
     watched: tuple[tuple[str, int], ...]
-    """Paths that were looked at and the stamps they had (`whet.library.files.seen_stamp`)."""
+    """Paths that were read, and their stamps (`whet.library.files.seen_stamp`)."""
     notes: tuple[Note, ...]
 
 
@@ -150,14 +152,14 @@ NOTHING = Beside(NO_SIDECARS, (), ())
 
 
 def read_beside(directory: str, *, has_folders: bool, now: int, bases: Sequence[str] | None = None) -> Beside:
-    """Read the metadata files of a skill; two system calls when there are none."""
+    """Read the metadata files of a skill, with two system calls if there are none."""
     agents = f"{directory}{os.sep}agents"
     skill_json = f"{directory}{os.sep}skill.json"
     has_agents = has_folders and os.access(agents, os.F_OK) and os.path.isdir(agents)
     if not has_agents and not os.access(skill_json, os.F_OK):
         return NOTHING
-    # Looked at before it is read: what changes in between is then read again next time. The folder `agents` is watched
-    # too: openai.yaml appearing in it does not touch the skill's own folder.
+    # Stamped before it is read: a change in between is read again next time. The directory `agents` is watched too,
+    # because a new openai.yaml in it does not touch the skill's own directory.
     looked_at = (skill_json, *((agents, os.path.join(agents, "openai.yaml")) if has_agents else ()))
     watched = tuple((path, mark) for path in looked_at if (mark := _mark(path, now)) is not None)
     notes: list[Note] = []

@@ -1,4 +1,4 @@
-"""The catalogue: an immutable snapshot of which skills there are and which one answers to a name.
+"""The catalogue: an immutable snapshot of the skills, and of which one each name refers to.
 
 Names are compared by `whet.skill.names.key`. The root that comes first wins; the loser is *shadowed*: reported, and
 still reachable by its qualified name or its path. A file reached twice is one skill. Skills of an untrusted
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Catalogue(NamedTuple):
-    """Which skills there are, and which one answers to a name."""
+    """All skills, and which one each name refers to."""
 
     cards: tuple[Card, ...]
     """The skills that their names refer to, sorted by name."""
@@ -40,23 +40,23 @@ class Catalogue(NamedTuple):
     roots: tuple[Root, ...]
     """The roots that were searched, highest precedence first."""
     categories: dict[str, str]
-    """Category -> what its DESCRIPTION.md says, "" when it says nothing."""
+    """Category -> text of its DESCRIPTION.md, or ""."""
     places: tuple[Note, ...]
     """Remarks about directories, links and files that are not skills."""
     by_key: dict[str, Card]
     """The cards by their `key`."""
 
     def at(self, place: str) -> Card | None:
-        """The skill that lies at a path without links, even one that is shadowed or waits for trust."""
+        """Return the skill at a resolved path, even one that is shadowed or waits for trust."""
         cards = (*self.cards, *(loser for loser, _ in self.shadowed), *self.waiting)
         return next((card for card in cards if card.place == place), None)
 
     def trusted(self) -> tuple[Card, ...]:
-        """Every skill that may be loaded, even one that is shadowed."""
+        """Return all skills that may be loaded, even shadowed ones."""
         return (*self.cards, *(loser for loser, _ in self.shadowed))
 
     def report(self) -> tuple[Note, ...]:
-        """What Whet noticed: files it skipped or repaired, skills that are shadowed or wait for trust."""
+        """Return notes about files that were skipped or repaired, and skills that are shadowed or wait for trust."""
         entries = list(self.places)
         for card in self.cards:
             entries.extend(note.at(card.full_name, card.path) for note in card.notes)
@@ -68,7 +68,7 @@ class Catalogue(NamedTuple):
 class CardsById(Mapping[str, "Card"]):
     """The skills of a catalogue by their ids.
 
-    Most are called like their directories and are found by that; only when one is not, are all of them gone through.
+    Most are named like their directories and are found by name; only if one is not, all are searched.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -94,9 +94,9 @@ class CardsById(Mapping[str, "Card"]):
 
 
 def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Catalogue:
-    """Decide between everything that was found; `shelves` come in order of precedence.
+    """Build the catalogue from the listings of all roots, in order of precedence.
 
-    `hidden` are the resolved directories of skills that are left out.
+    `hidden` are the resolved directories of skills to leave out.
     """
     by_key: dict[str, Card] = {}
     losers: list[tuple[Card, Card]] = []
@@ -118,7 +118,7 @@ def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Ca
             continue
         new = {card.key: card for card in cards}
         if seen is None and len(new) == len(cards) and by_key.keys().isdisjoint(new):
-            by_key.update(new)  # nearly always: nobody has the name of another, and the order does not matter
+            by_key.update(new)  # the usual case: no two skills have the same name, and the order does not matter
             continue
         for card in _ordered(cards, seen):
             winner = by_key.setdefault(card.key, card)
@@ -140,7 +140,7 @@ def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Ca
 
 
 def find(catalogue: Catalogue, name: str) -> Card:
-    """The skill a person or a model means by `name`: a name, a qualified name, a directory's name or a path.
+    """Return the skill that `name` refers to: a name, a qualified name, a directory's name or a path.
 
     Raises NotFoundError with the closest names, AmbiguousError with the candidates, RefusedError for a waiting skill.
     """
@@ -162,7 +162,7 @@ def find(catalogue: Catalogue, name: str) -> Card:
 
 
 def _meant(name: str, cards: Sequence[Card]) -> list[Card]:
-    """The cards that a qualified name, a path or a directory's name may mean."""
+    """Return the cards that a qualified name, a path or a directory's name may refer to."""
     scope, bare = split_qualified(name)
     wanted = name_key(bare)
     if scope:
@@ -173,7 +173,7 @@ def _meant(name: str, cards: Sequence[Card]) -> list[Card]:
 
 
 def competes(card: Card, roots: Iterable[Root]) -> tuple[Root, ...]:
-    """The roots whose skills would win against this card if they had its name."""
+    """Return the roots whose skills would win against this card if they had its name."""
     before: list[Root] = []
     for root in roots:
         if root.path == card.root.path:
@@ -183,7 +183,7 @@ def competes(card: Card, roots: Iterable[Root]) -> tuple[Root, ...]:
 
 
 def _apart(shelves: Sequence[RootListing]) -> bool:
-    """Can no file be reached in two ways? There is no link to a skill, and no root lies in another."""
+    """Return whether no file can be reached in two ways: no link leads to a skill, and no root is inside another."""
     roots = [shelf.root.real or shelf.root.path for shelf in shelves if shelf.containers]
     items = [item for shelf in shelves for item in shelf.containers.values()]
     linked = any(card.real for item in items for card in item.cards)
@@ -191,9 +191,9 @@ def _apart(shelves: Sequence[RootListing]) -> bool:
 
 
 def _ordered(cards: list[Card], seen: set[str] | None) -> list[Card]:
-    """The skills of a shelf by path, what is reached without a link first: a link never takes a skill's own place.
+    """Sort the skills of a root by path, those reached through a link last: a link never takes a skill's own place.
 
-    With `seen`, each file once and without what was seen in other places; they count as seen, then.
+    With `seen`, return each file once, without files seen in other roots, and add them to `seen`.
     """
     cards = sorted(cards, key=lambda card: (card.real != "", card.path))
     if seen is None:
@@ -207,7 +207,7 @@ def _ordered(cards: list[Card], seen: set[str] | None) -> list[Card]:
 
 
 def _is_at(card: Card, name: str) -> bool:
-    """Is this path (absolute, with links or resolved, or relative to the root such as `category/skill`) its place?"""
+    """Return whether a path (absolute, resolved, or relative to the root such as `category/skill`) is the card's."""
     path = os.path.normpath(name)
     places = [card.path, card.resolved]
     if card.kind == "skill":
@@ -216,11 +216,11 @@ def _is_at(card: Card, name: str) -> bool:
 
 
 LEFT_OUT = frozenset(("link-escape", "link-broken", "link-cycle", "unreadable", "not-a-file", "too-large"))
-"""Remarks about a place that say: here would be a skill."""
+"""Codes of notes about a path where a skill was expected."""
 
 
 def left_out(catalogue: Catalogue) -> tuple[Note, ...]:
-    """The places where a skill was expected and none could be taken."""
+    """Return notes about places where a skill was expected and could not be read."""
     return tuple(entry for entry in catalogue.places if entry.code in LEFT_OUT)
 
 
@@ -249,7 +249,7 @@ def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
 
 
 def shadowed(loser: Card, winner: Card) -> Note:
-    """Why a skill does not answer to its name."""
+    """Return a note that says why a skill's name does not refer to it."""
     same = loser.scope == winner.scope and loser.root.namespace == winner.root.namespace
     reach = loser.location if same else loser.qualified
     return Note(
@@ -263,7 +263,7 @@ def shadowed(loser: Card, winner: Card) -> Note:
 
 
 def untrusted(card: Card) -> Note:
-    """Why a skill of a repository that is not trusted is not loaded."""
+    """Return a note that says why a skill of an untrusted repository is not loaded."""
     return Note(
         "untrusted",
         "warning",

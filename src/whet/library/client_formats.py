@@ -1,7 +1,7 @@
-"""How each client reads a SKILL.md: five readers, each with the leniency of the client it stands for.
+"""How each client reads a SKILL.md: five readers, each as lenient as its client.
 
-Written down from what the clients did; `tests/real_clients` compares them with the real programs. Their
-parsers differ in what they forgive: one quotes a value with a colon and reads again, one falls back to two regular
+They follow the observed behaviour of the clients; `tests/real_clients` compares them with the real programs. The
+parsers tolerate different mistakes: one quotes a value with a colon and reads again, one falls back to two regular
 expressions, one drops the skill. `standard` is the plain Agent Skills standard, for clients that were not measured.
 """
 
@@ -22,13 +22,13 @@ class Loaded(NamedTuple):
     name: str
     description: str
     hidden: str = ""
-    """Why the client does not list it although it has read it."""
+    """The reason why the client does not list it although it has read it."""
     cut: bool = False
-    """The description was longer than the client shows."""
+    """Whether the client cut the description."""
 
 
 class Dropped(NamedTuple):
-    """A skill the client does not take."""
+    """A skill that the client does not load."""
 
     reason: str
     """A few words, such as `name missing`."""
@@ -48,11 +48,11 @@ SOME_FILES = "only for some files"
 
 
 class _Invalid(Exception):  # noqa: N818  never leaves this module
-    """The block is not YAML, as far as the client is concerned."""
+    """The block is not YAML for the client."""
 
 
 class _Loader(yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):  # type: ignore[misc]  # either
-    """Nodes without types: what a plain scalar means depends on the client."""
+    """Nodes without types: the meaning of a plain scalar depends on the client."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  PyYAML's own way
 
@@ -61,7 +61,7 @@ Fields = dict[str, yaml.Node]
 
 
 def _fields(text: str, *, twice: Iterable[str] | None = None, own_tags: bool = True) -> Fields:
-    """The top-level keys of a block. `twice`: keys that may not be there twice; None: none may, at any depth."""
+    """Return the top-level keys of a block. `twice`: keys that must not be repeated; None: no key at any depth."""
     try:
         node = yaml.compose(text, Loader=_Loader)
     except yaml.YAMLError as error:
@@ -84,7 +84,7 @@ def _fields(text: str, *, twice: Iterable[str] | None = None, own_tags: bool = T
 
 
 def _check_keys(node: yaml.Node) -> None:
-    """Raise where a key is there twice, at any depth."""
+    """Raise if a key is repeated, at any depth."""
     if isinstance(node, yaml.MappingNode):
         keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         if len(set(keys)) < len(keys):
@@ -94,7 +94,7 @@ def _check_keys(node: yaml.Node) -> None:
 
 
 def _has_own_tag(node: yaml.Node) -> bool:
-    """Is there a tag that is not one of YAML's own?"""
+    """Return whether there is a tag that is not one of YAML's own."""
     return (node.tag.startswith("!") and node.tag != "!") or any(map(_has_own_tag, _children(node)))
 
 
@@ -111,7 +111,7 @@ _DATE = re.compile(r"\d{4}-(0\d|1[0-2])-([0-2]\d|3[01])(?:[Tt ].*)?")
 
 
 def _text(node: yaml.Node, *, dates: bool = True) -> str | None:
-    """The text of a scalar that YAML takes for text; None for anything else."""
+    """Return the text of a scalar that YAML reads as text; None for anything else."""
     if not isinstance(node, yaml.ScalarNode):
         return None
     value = str(node.value)
@@ -122,7 +122,7 @@ def _text(node: yaml.Node, *, dates: bool = True) -> str | None:
 
 
 def _scalar(node: yaml.Node | None) -> str | None:
-    """The text of any scalar; None where there is nothing. Raises where the value is a list or a mapping."""
+    """Return the text of any scalar; None if there is no value. Raises for a list or a mapping."""
     if node is None or (isinstance(node, yaml.ScalarNode) and not node.style and node.value in _NULL):
         return None
     if not isinstance(node, yaml.ScalarNode):
@@ -131,7 +131,7 @@ def _scalar(node: yaml.Node | None) -> str | None:
 
 
 def _is_true(node: yaml.Node | None) -> bool:
-    """A true boolean, or the word `true` in quotes."""
+    """Return whether the value is a true boolean, or the word `true` in quotes."""
     return isinstance(node, yaml.ScalarNode) and (node.value == "true" or (not node.style and node.value in _BOOL[:3]))
 
 
@@ -144,7 +144,7 @@ CLAUDE_MOST = 1536
 
 
 def claude_code(data: bytes, folder: str) -> Reading:
-    """Claude Code 2.1: nothing is dropped; the folder is the name, the body's first line a missing description."""
+    """Read a skill like Claude Code 2.1: no skill is dropped; directory and first line replace missing fields."""
     text = data.decode("utf-8", "replace")
     found = _CLAUDE_BLOCK.match(text)
     fields: Fields = {}
@@ -170,9 +170,9 @@ def claude_code(data: bytes, folder: str) -> Reading:
 
 
 def claude_plugin(data: bytes, folder: str) -> Reading:
-    """Claude Code 2.1, a plugin's skill: without a description it is not listed, and its name has plain letters."""
+    """Read a plugin's skill like Claude Code 2.1: it needs a description, and its name has plain letters."""
     found = _CLAUDE_BLOCK.match(data.decode("utf-8", "replace"))
-    read = claude_code((found[0] if found else "").encode() + b"\0", folder)  # the text of the skill is no help
+    read = claude_code((found[0] if found else "").encode() + b"\0", folder)  # the text of the skill does not count
     if isinstance(read, Loaded) and read.description != "\0":
         return read._replace(name=re.sub(r"[^a-zA-Z0-9_:-]", "-", folder))
     return NO_DESCRIPTION
@@ -192,7 +192,7 @@ def _quote_for_claude(line: str) -> str:
 
 
 def _is_alone(text: str, kind: type[yaml.Node]) -> bool:
-    """Is the text, on its own, YAML of this kind?"""
+    """Return whether the text alone is YAML of this kind."""
     try:
         return isinstance(yaml.compose(text, Loader=_Loader), kind)
     except yaml.YAMLError:
@@ -233,7 +233,7 @@ CODEX_MOST = 1024
 
 
 def codex(data: bytes, folder: str) -> Reading:
-    """Codex 0.166: wants frontmatter and a description; reads a broken block again with its values quoted."""
+    """Read a skill like Codex 0.166: it needs a description; a broken block is read again with quoted values."""
     try:
         lines = data.decode("utf-8").splitlines()
     except UnicodeDecodeError:
@@ -286,7 +286,7 @@ _GEMINI_FIELD = re.compile(r"\s*(name|description):\s*(.*)")
 
 
 def gemini(data: bytes, _folder: str) -> Reading:
-    """Gemini CLI 0.61: both fields, by YAML or else by two regular expressions; nothing is cut or hidden."""
+    """Read a skill like Gemini CLI 0.61: both fields, by YAML or by regular expressions; nothing is cut or hidden."""
     found = _GEMINI_BLOCK.match(data.decode("utf-8", "replace"))
     if not found:
         return NO_FRONTMATTER
@@ -325,7 +325,7 @@ _OPENCODE_LINE = re.compile(r"([a-zA-Z_][a-zA-Z0-9_]*)\s*:\s*(.*)")
 
 
 def opencode(data: bytes, _folder: str) -> Reading:
-    """OpenCode 1.18: YAML, a second time with colons in block scalars; both fields must be text."""
+    """Read a skill like OpenCode 1.18: YAML, if necessary again with colons in block scalars; both fields are text."""
     text = data.decode("utf-8-sig", "replace")
     if not text.startswith("---") or text.startswith("----"):
         return NO_FRONTMATTER
@@ -349,7 +349,7 @@ def opencode(data: bytes, _folder: str) -> Reading:
 
 
 def _opencode_fields(block: str) -> Fields:
-    """Tabs do not indent; a merge key must merge a mapping."""
+    """Parse a block without tabs as indentation; a merge key must merge a mapping."""
     fields = _fields(_TABS.sub("", block) + "\n", own_tags=False)
     if isinstance(fields.get("<<"), yaml.ScalarNode):
         raise _Invalid
@@ -370,7 +370,7 @@ COPILOT_MOST = 1024
 
 
 def copilot(data: bytes, folder: str) -> Reading:
-    """Copilot CLI 1.0: strict YAML; a wrong field drops the skill, a missing one does not."""
+    """Read a skill like Copilot CLI 1.0: strict YAML; a wrong field drops the skill, a missing one does not."""
     text = data.decode("utf-8-sig", "replace")
     found = _COPILOT_BLOCK.match(text)
     if not found:
@@ -401,7 +401,7 @@ def copilot(data: bytes, folder: str) -> Reading:
 
 
 def _wrong_for_copilot(fields: Fields) -> str:
-    """The field that is not of the type it must have; "" where all are."""
+    """Return the field that has the wrong type; "" if there is none."""
     for name in ("disable-model-invocation", "user-invocable"):
         node = fields.get(name)
         if node is not None and not (isinstance(node, yaml.ScalarNode) and not node.style and node.value in _BOOL):
@@ -421,7 +421,7 @@ def _first_paragraph(text: str) -> str:
 
 
 def standard(data: bytes, folder: str) -> Reading:
-    """The Agent Skills standard, read kindly: name or folder, and a description that is text."""
+    """Read a skill by the Agent Skills standard, leniently: name or directory, and a description that is text."""
     read = copilot(data, folder)
     if isinstance(read, Dropped):
         return read

@@ -1,8 +1,8 @@
-"""What a client lists: its own directories searched in its own way, read by its own reader, in its own order.
+"""The list of skills in each client: its own directories, search, reader and order.
 
 Nothing here uses Whet's search: a client finds other files than Whet does, and loads what Whet refuses. The skills that
-come with a client itself are not in the list. Some clients give their list a part of the model's context window and
-shorten what does not fit. Which window a model has is not known here, so a list says from which one on it is whole.
+come with a client itself are not in the list. Some clients limit their list to a part of the model's context window and
+shorten the rest. The window of a model is not known here, so a list says how large a window it needs in full.
 """
 
 from __future__ import annotations
@@ -46,33 +46,32 @@ if TYPE_CHECKING:
 
 
 class ClientSkill(NamedTuple):
-    """One skill, as one client takes it."""
+    """A skill in the list of a client."""
 
     name: str
-    """As the client shows it; of a skill it does not list, the name Whet knows."""
+    """The name that the client shows; for a skill it does not list, the name in Whet."""
     description: str
     path: str
-    """The main file."""
     scope: str
     listed: bool = True
     reason: str = ""
-    """Why it is not listed, or how it is changed, in a few words; "" where there is nothing to say."""
+    """The reason why it is not listed, or how it is changed, in a few words; "" if neither."""
     users_only: bool = False
-    """It is listed though `disable-model-invocation` says that models should not see it."""
+    """Whether it is listed although `disable-model-invocation` hides it from models."""
 
     @property
     def verdict(self) -> str:
-        """`yes`, `no`, and why."""
+        """`yes` or `no`, with the reason."""
         word = "yes" if self.listed else "no"
         return f"{word}, {self.reason}" if self.reason else word
 
     def to_json(self) -> Json:
-        """The skill as JSON."""
+        """Return the skill as JSON."""
         return fields_json(self)
 
 
 class ClientList(NamedTuple):
-    """What a client lists, and what it finds and does not list."""
+    """The skills that a client lists, and those that it finds but does not list."""
 
     client: str
     title: str
@@ -83,15 +82,15 @@ class ClientList(NamedTuple):
     window: int = 0
     """The context window, in tokens, that the whole list needs (approximate); 0 if unknown."""
     over: str = ""
-    """What the client does with a list that does not fit."""
+    """How the client shortens a list that does not fit."""
 
     def to_json(self) -> Json:
-        """The list as JSON."""
+        """Return the list as JSON."""
         return {"success": True, **fields_json(self), "count": len(self.skills)}
 
 
 _BYTES_A_TOKEN = 4
-"""As the clients that limit their lists estimate it."""
+"""The estimate of clients that limit their lists."""
 
 
 class _Root(NamedTuple):
@@ -108,7 +107,7 @@ class _Found(NamedTuple):
 
 
 def list_for(client: Client, place: Place, only: Collection[str] = ()) -> ClientList:
-    """What this client would list if it were started here. With `only`, resolved paths, no other file is read."""
+    """Return the list that this client would show here. With `only`, resolved paths, no other file is read."""
     skills: list[ClientSkill] = []
     left_out: list[ClientSkill] = []
     reals: set[str] = set()
@@ -131,7 +130,7 @@ def list_for(client: Client, place: Place, only: Collection[str] = ()) -> Client
 
 
 def _read_switches(file: str) -> list[tuple[str, str, bool]]:
-    """The `[[skills.config]]` tables of a file: by path or by name, which one, and whether it is enabled."""
+    """Return the `[[skills.config]]` tables of a file: `path` or `name`, its value, and whether it is enabled."""
     import tomllib
 
     try:
@@ -146,14 +145,14 @@ def _read_switches(file: str) -> list[tuple[str, str, bool]]:
 
 
 def _is_on(skill: ClientSkill, rules: Iterable[tuple[str, str, bool]]) -> bool:
-    """Whether these rules leave a skill enabled: the last one about it decides."""
+    """Return whether these rules leave a skill enabled; the last rule about it decides."""
     real = os.path.realpath(skill.path)
     mine = {("path", real), ("path", os.path.dirname(real)), ("name", skill.name)}
     return next((on for key, value, on in reversed([*rules]) if (key, value) in mine), True)
 
 
 def _sort(client: Client, skills: list[ClientSkill]) -> list[ClientSkill]:
-    if client.order == "reverse":  # but for a skill that is the root itself
+    if client.order == "reverse":  # except for a skill that is the root itself
         skills.reverse()
         return sorted(skills, key=lambda skill: skill.path.count(os.sep))
     if client.order == "scope":
@@ -164,7 +163,7 @@ def _sort(client: Client, skills: list[ClientSkill]) -> list[ClientSkill]:
 
 
 def _add(client: Client, skills: list[ClientSkill], left_out: list[ClientSkill], more: list[ClientSkill]) -> None:
-    """Add a group to the list, where names may have to be unique."""
+    """Add a group to the list; in some clients names must be unique."""
     if client.same == "all":
         skills.extend(more)
         return
@@ -183,7 +182,7 @@ def _add(client: Client, skills: list[ClientSkill], left_out: list[ClientSkill],
 
 
 def judge_skills(lists: Iterable[ClientList]) -> Callable[[Card], tuple[tuple[str, str], ...]]:
-    """A function that says of a skill what each of these clients does with it: its name, and `yes` or `no, why`."""
+    """Return a function that says what each client does with a skill: the client's name, and `yes` or `no, why`."""
     known = [
         (
             found.client,
@@ -203,7 +202,7 @@ def judge_skills(lists: Iterable[ClientList]) -> Callable[[Card], tuple[tuple[st
 
 
 ELSEWHERE = "no, not in its directories"
-"""The verdict on a skill that a client does not look for where it is, and of whose name it has no other."""
+"""The verdict on a skill that is in no directory of a client, if the client has no other of that name."""
 _HINTS = {
     BAD_YAML.reason: "Put values that have a colon or begin with a special character in quotes.",
     NO_FRONTMATTER.reason: "Begin the file with `---`, `name:` and `description:`, in UTF-8 without a byte order mark.",
@@ -216,11 +215,11 @@ _HINTS = {
 
 
 _NOT_OFFERED = ("shadowed", "disabled", "guard-blocked")
-"""Why Whet does not offer a skill that clients may load all the same."""
+"""Codes of reasons why Whet does not offer a skill that clients may still load."""
 
 
 def name_loaders(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator[Note]:
-    """The notes; those about a skill that Whet does not offer also name the clients that load it all the same."""
+    """Yield the notes; those about a skill that Whet does not offer also name the clients that still load it."""
     loaded = [(found, {os.path.realpath(skill.path) for skill in found.skills}) for found in lists]
     for note in notes:
         path = os.path.realpath(note.path) if note.code in _NOT_OFFERED else ""
@@ -236,7 +235,7 @@ def name_loaders(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator
 
 
 def describe_hiding(path: str, clients: Sequence[ClientList]) -> str:
-    """How to hide a skill from clients that read its directory themselves."""
+    """Return how to hide a skill from clients that read its directory themselves."""
     ways = []
     for found in clients:
         client = client_named(found.client)
@@ -254,7 +253,7 @@ def describe_hiding(path: str, clients: Sequence[ClientList]) -> str:
 def examine_clients(
     lists: Iterable[ClientList], root: str = "", own: Sequence[Card] = (), home: str = ""
 ) -> Iterator[Note]:
-    """Which skills these clients drop, cut, rename, or show to models that should not see them.
+    """Yield notes about skills that these clients drop, cut, rename, or show to models although they should not.
 
     `own` are the skills in `root`, the user's own directory; some clients look elsewhere, in the user's `home`.
     """
@@ -268,7 +267,7 @@ def examine_clients(
             hint = describe_obstruction(directory) or f"`whet sync` links {'it' if count == 1 else 'them'}."
             yield Note("client-elsewhere", "info", message, hint, path=root)
         for skill in (*found.skills, *found.left_out):
-            if skill.scope == "plugin":  # its author's to change
+            if skill.scope == "plugin":  # only its author can change it
                 continue
             for code, reason in _problems(skill):
                 told.setdefault((code, skill.path, skill.name, reason), []).append(found.title)
@@ -277,7 +276,7 @@ def examine_clients(
 
 
 def _problems(skill: ClientSkill) -> Iterator[tuple[str, str]]:
-    """What is worth telling a person about a skill, as codes and reasons."""
+    """Yield the reportable problems of a skill, as codes and reasons."""
     if not skill.listed:
         if skill.reason not in (USERS_ONLY, SOME_FILES) and not skill.reason.startswith(("hidden by", "it or")):
             yield "client-drops", skill.reason
@@ -288,7 +287,7 @@ def _problems(skill: ClientSkill) -> Iterator[tuple[str, str]]:
 
 
 def describe_problem(code: str, reason: str, titles: str, count: int, name: str, path: str) -> Note:
-    """One problem that some clients have with a skill, as a note."""
+    """Return a note about one problem that some clients have with a skill."""
     verb = "" if count > 1 else "s"
     if code == "client-drops":
         message = f"{titles} do{'' if count > 1 else 'es'} not load this skill: {reason}."
@@ -307,16 +306,16 @@ def describe_problem(code: str, reason: str, titles: str, count: int, name: str,
 
 
 def check_for(client: Client, data: bytes, folder: str, path: str) -> tuple[Note, ...]:
-    """What this client would do with a skill, as far as it is worth telling; nothing where it just loads it."""
+    """Return notes about what this client would change or drop in a skill; empty if it loads the skill as it is."""
     read = _take(client, data, ClientSkill(folder, "", path, ""))
     return tuple(describe_problem(code, reason, client.title, 1, read.name, path) for code, reason in _problems(read))
 
 
-# where
+# directories
 
 
 def _groups(client: Client, place: Place) -> Iterator[list[_Root]]:
-    """The directories it reads, in its order; those of one group are sorted together."""
+    """Yield the directories that a client reads, in its order; those of one group are sorted together."""
     above: tuple[str, ...] = ()
     if not is_same(place.directory, place.home):
         above = (place.directory,)
@@ -339,7 +338,7 @@ def _groups(client: Client, place: Place) -> Iterator[list[_Root]]:
         yield from ([root] for root in ((*plugins, *roots) if client.same == "last" else roots))
     if commands:
         yield commands
-    if client.same == "all" and client.order == "root":  # the commands of all plugins first
+    if client.same == "all" and client.order == "root":  # the commands of all plugins come first
         yield from ([root] for root in sorted(plugins, key=lambda root: root.relative not in client.commands))
 
 
@@ -350,7 +349,7 @@ def _plugin_roots(client: Client, place: Place) -> Iterator[_Root]:
 
 
 def _sources(project: list[_Root], client: Client, levels: int) -> Iterator[list[_Root]]:
-    """Directories of the project itself and of those above it are two kinds; neighbours of one kind are one group."""
+    """Yield groups of directories: those of the project itself and those above it are separate groups."""
     if levels < 2:
         yield project
         return
@@ -360,7 +359,7 @@ def _sources(project: list[_Root], client: Client, levels: int) -> Iterator[list
         yield same[1:]
 
 
-# what
+# skills
 
 
 def _search(client: Client, group: list[_Root]) -> Iterator[_Found]:
@@ -380,7 +379,7 @@ def _search(client: Client, group: list[_Root]) -> Iterator[_Found]:
 
 
 def _walk(client: Client, root: _Root, directory: str, depth: int, above: frozenset[str]) -> Iterator[_Found]:
-    """Skills in the directories of a directory."""
+    """Yield the skills in the subdirectories of a directory."""
     try:
         with os.scandir(directory) as entries:
             names = sorted(entry.name for entry in entries if entry.is_dir())
@@ -410,7 +409,7 @@ def _commands(root: _Root, *, deep: bool) -> Iterator[_Found]:
 
 
 def _read(client: Client, found: _Found, reals: set[str]) -> ClientSkill | None:
-    """The skill as the client takes it; None for a file that it has already read under another name."""
+    """Return the skill as the client reads it; None for a file that it has already read under another name."""
     if client.same == "all":
         real = os.path.realpath(found.path)
         if real in reals:
@@ -421,7 +420,7 @@ def _read(client: Client, found: _Found, reals: set[str]) -> ClientSkill | None:
             data = file.read(MAX_DOCUMENT)
     except OSError:
         return None
-    if found.root.relative in client.commands and not data.startswith(b"---"):  # these need no frontmatter
+    if found.root.relative in client.commands and not data.startswith(b"---"):  # commands need no frontmatter
         data = b"---\n---\n" + data
     skill = ClientSkill(found.folder, "", found.path, found.root.scope)
     if not (plugin := found.root.plugin):
@@ -451,7 +450,7 @@ def _said_name(data: bytes) -> str:
 
 
 def _judge(client: Client, data: bytes, read: Loaded, skill: ClientSkill) -> ClientSkill:
-    """The skill as it is listed, and what the client changed about it."""
+    """Return the listed skill with the client's changes."""
     changes = []
     if read.name != (_said_name(data) or skill.name):
         changes.append(f"as {read.name}" if read.name else "without a name")

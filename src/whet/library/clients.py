@@ -1,10 +1,10 @@
-"""The programs that load skills: one table of where each looks and what it does with what it finds there.
+"""The clients: one table of the directories each one searches and how it treats the skills there.
 
 Plain tuples and no TOML, because every command needs the directories at start-up and `tomllib` alone costs a third of
 that. `measured` rows were compared with the real program (`tests/real_clients`); the others say what is
 known of the client, read by the Agent Skills standard, and Whet says that they are not tested.
 
-    depth       how many directories below a root a skill may lie; 0: any number
+    depth       how many directories below a root a skill may be; 0: any number
     inside      whether a skill inside a skill is found
     dotted      the roots in which directories whose name begins with a dot are searched
     links       what is followed: directories, or files too
@@ -32,13 +32,13 @@ class Directory(NamedTuple):
     """A directory of skills, relative to a project and to the home."""
 
     client: str
-    """Whose it is (`Client.name`); `agents` and `agent` belong to nobody."""
+    """The client it belongs to (`Client.name`); `agents` and `agent` belong to no client."""
     project: str
     user: str
     kind: str = "skills"
     """`skills`: directories with a SKILL.md; `commands`: Markdown files that are commands."""
     role: Literal["own", "second", "managed"] = "own"
-    """The client's own, another one of a client, or one that its client fills and Whet does not change."""
+    """The client's own directory, another one of a client, or one that its client fills and Whet does not change."""
 
 
 DIRECTORIES = (
@@ -64,11 +64,11 @@ DIRECTORIES = (
     Directory("codex", "", ".codex/skills/.system", role="managed"),
     Directory("claude-code", ".claude/commands", ".claude/commands", "commands", "second"),
 )
-"""In the order in which Whet looks into them."""
+"""In the order in which Whet searches them."""
 
 
 class Client(NamedTuple):
-    """One client: where it looks, in its order, and what it does with what it finds."""
+    """One client: the directories it searches, in its order, and how it treats the skills there."""
 
     name: str
     title: str
@@ -77,54 +77,54 @@ class Client(NamedTuple):
     version: str = ""
     """The version that was measured; "" for a client that was not."""
     aliases: tuple[str, ...] = ()
-    """What else people and programs call it, besides name and title."""
+    """Other names of the client, besides name and title."""
     shares: str = ""
-    """Whose directory of skills it uses as its own; "" for a client with one of its own."""
+    """The client whose directory of skills it uses as its own; "" for a client with its own directory."""
     format: str = "standard"
-    """How it reads a SKILL.md (`client_formats.READERS`)."""
+    """The reader of a SKILL.md (`client_formats.READERS`)."""
     plugins: str = ""
-    """How it reads a SKILL.md of a plugin; "" for a client whose plugins Whet does not know."""
+    """The reader of a plugin's SKILL.md; "" for a client whose plugins Whet does not know."""
     prefixed: bool = True
-    """It shows the skill of a plugin as `plugin:skill`."""
+    """Whether it shows the skill of a plugin as `plugin:skill`."""
     up: bool = True
-    """From a subdirectory it reads the directories above it too, as far as the repository goes."""
+    """Whether it also reads the directories above a subdirectory, up to the root of the repository."""
     user_first: bool = False
-    """The list begins with the user's skills."""
+    """Whether the list begins with the user's skills."""
     home: tuple[str, str] = ("", "")
-    """A variable that moves a directory of the home, and which one."""
+    """A variable that moves a directory of the home, and that directory."""
     depth: int = 0
     inside: bool = False
     dotted: tuple[str, ...] = ()
     root: bool = False
-    """A SKILL.md directly in a root is a skill."""
+    """Whether a SKILL.md directly in a root is a skill."""
     skips: tuple[str, ...] = ()
     links: Literal["directories", "files"] = "files"
     same: Literal["all", "first", "last", "any"] = "first"
     order: Literal["root", "reverse", "scope", "source", "name"] = "root"
     commands: tuple[str, ...] = ()
-    """Of the directories above, those whose Markdown files it lists as skills too."""
+    """Those of the directories above whose Markdown files it also lists as skills."""
     ignores_users_only: bool = True
-    """It shows a skill with `disable-model-invocation` to its model."""
+    """Whether it shows a skill with `disable-model-invocation` to its model."""
     share: int = 0
-    """Its list of skills may fill one part in this many of the context window; 0: not known."""
+    """Its list of skills may fill one part in this many of the context window; 0: unknown."""
     line: str = ""
-    """A skill in that list."""
+    """The format of a skill in that list."""
     over: str = ""
-    """What it does when they do not fit."""
+    """How it shortens a list that does not fit."""
     sign: str = ""
-    """A directory of the home that shows it is used; "" where the one around its own directory of skills does."""
+    """A directory of the home that shows it is used; "" for the parent of its own directory of skills."""
     switches: str = ""
-    """A TOML file of the home whose `[[skills.config]]` tables disable skills; "" for a client without one."""
+    """A TOML file of the home whose `[[skills.config]]` tables disable skills; "" for a client without such a file."""
 
     @property
     def directory(self) -> Directory:
-        """The directory that is its own; what `whet sync` writes to."""
+        """Its own directory, which `whet sync` writes to."""
         owner = self.shares or self.name
         return next(one for one in DIRECTORIES if one.client == owner and one.role == "own")
 
 
 def describe_obstruction(directory: str) -> str:
-    """Why a client's directory cannot hold skills, and what to do about it; "" if it can."""
+    """Return why a client's directory cannot hold skills, and how to fix that; "" if it can."""
     if os.path.isdir(directory) or not os.path.lexists(directory):
         return ""
     if os.path.exists(directory):
@@ -319,7 +319,7 @@ CLIENTS = (
 
 
 def is_managed(path: str) -> bool:
-    """Is this a directory that its client fills itself?"""
+    """Return whether this is a directory that its client fills itself."""
     return any(path.replace(os.sep, "/").endswith(f"/{one.user}") for one in DIRECTORIES if one.role == "managed")
 
 
@@ -329,11 +329,11 @@ FORMER = {
     "codex-system": "codex",
     "opencode-home": "opencode",
 }
-"""What the `clients` setting and the records of earlier versions called a client."""
+"""Names of clients in the `clients` setting and in records of earlier versions."""
 
 
 def present_clients(place: Place) -> tuple[Client, ...]:
-    """The clients that have been used here, told from the directories they keep in the home."""
+    """Return the clients that have been used here, judged by their directories in the home."""
     return tuple(
         client
         for client in CLIENTS
@@ -342,7 +342,7 @@ def present_clients(place: Place) -> tuple[Client, ...]:
 
 
 def clients_without(root: str, place: Place, names: Collection[str]) -> tuple[Client, ...]:
-    """The clients used here that look neither in this directory of the home nor have all of these skills in theirs."""
+    """Return the clients used here that do not read this directory of the home and lack some of these skills."""
 
     def has(client: Client) -> bool:
         own = in_home(client, client.directory.user, place)
@@ -353,7 +353,7 @@ def clients_without(root: str, place: Place, names: Collection[str]) -> tuple[Cl
 
 
 def in_home(client: Client, path: str, place: Place) -> str:
-    """Where a directory of the home is for this client, which may have been moved."""
+    """Return the path of a directory of the home for this client, which may have been moved."""
     variable, moved = client.home
     if variable and (path == moved or path.startswith(f"{moved}/")) and (base := place.env.get(variable)):
         return os.path.join(base, *filter(None, path[len(moved) :].split("/")))
@@ -361,7 +361,7 @@ def in_home(client: Client, path: str, place: Place) -> str:
 
 
 def client_named(name: str, among: Collection[str] = (), missing: str = "There is no client {!r}.") -> Client:
-    """The client of this name, however it is spelled; with `among`, one of these. Raises NotFoundError."""
+    """Return the client of this name, in any spelling; with `among`, one of these. Raises NotFoundError."""
     table = [client for client in CLIENTS if not among or client.name in among]
     rows = {_plain(word): client for client in table for word in (client.name, client.title, *client.aliases)}
     if row := rows.get(_plain(name)):

@@ -1,4 +1,4 @@
-"""What is decided before any skill is looked at: the settings in force, the roots, what is switched off."""
+"""The configuration in force before any skill is read: settings, roots, disabled skills."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ResolvedConfig(NamedTuple):
-    """What is decided before any skill is looked at."""
+    """The configuration in force before any skill is read."""
 
     place: Place
     roots: tuple[Root, ...]
@@ -32,23 +32,23 @@ class ResolvedConfig(NamedTuple):
     repository: Repository | None
     """The project, unless the roots were given explicitly."""
     trusted: bool
-    """Whether that project is."""
+    """Whether the project is trusted."""
     disabled: Disabled
     settings: Settings
     probe: Probe
-    """What is asked whether a skill is ready: the one given, or this machine as it is now."""
+    """Decides whether a skill is ready: the given probe, or this machine as it is now."""
     notes: tuple[Note, ...]
-    """What is wrong with the settings."""
+    """Problems of the settings."""
     project_policy: tuple[tuple[str, str, str], ...] = ()
-    """What the (trusted) project wants to be stricter."""
+    """The cells in which the (trusted) project makes the policy stricter."""
     machine: MachinePolicy | None = None
-    """What an administrator allows on this machine; None: there is no such policy."""
+    """The administrator's policy for this machine; None if there is none."""
     default_bundle: str = ""
-    """The name of the bundle that this project uses, from the settings."""
+    """The bundle that this project uses according to the settings."""
 
     @property
     def bundle_directories(self) -> tuple[str, ...]:
-        """Where bundles lie: in the project, once it is trusted, then in the state directory."""
+        """The directories of bundles: that of the project, if it is trusted, then that of the state directory."""
         own = os.path.join(self.place.state, "bundles")
         if self.repository is None or not self.trusted:
             return (own,)
@@ -56,19 +56,19 @@ class ResolvedConfig(NamedTuple):
 
     @property
     def policy(self) -> Table:
-        """The policy in force. Raises RefusedError where that of the machine cannot be read."""
+        """The policy in force. Raises RefusedError if that of the machine cannot be read."""
         from whet.guard.policy import NO_MACHINE_POLICY, table_with
 
         return table_with(self.settings.policy, self.project_policy, self.machine or NO_MACHINE_POLICY)
 
 
 class Configuration:
-    """Resolves the configuration of one place, as it is now. Settings files are read again when they changed."""
+    """Resolves the current configuration of one place. Settings files are read again when they change."""
 
     def __init__(
         self, place: Place, roots: tuple[str, ...] | None, decisions: Decisions, clock: Clock, probe: Probe | None
     ) -> None:
-        """With `roots`, exactly these directories are searched; without a `probe`, this machine is asked."""
+        """With `roots`, exactly these directories are searched; without a `probe`, this machine is probed."""
         self._place = place
         self._roots = roots
         self._decisions = decisions
@@ -77,11 +77,11 @@ class Configuration:
         self._plugins = PluginReader(place, clock)
 
     def read_machine(self) -> MachinePolicy | None:
-        """What an administrator allows on this machine; None: there is no such policy. No database is asked."""
+        """Return the administrator's policy for this machine; None if there is none. It opens no database."""
         return self._settings.read_machine()
 
     def resolve(self) -> ResolvedConfig:
-        """Where skills are looked for now, and what is switched off."""
+        """Resolve the current roots, settings and disabled skills."""
         place = self._place
         settings, notes = self._settings.read_user()
         machine = self.read_machine()
@@ -140,7 +140,7 @@ def _command(bundle: str) -> str:
 
 
 def _use(config: ResolvedConfig, slug: str) -> ResolvedConfig:
-    """Offer only the skills of the bundle that the project uses; one that is gone, or not trusted, hides nothing."""
+    """Offer only the skills of the project's bundle; a missing or untrusted bundle hides nothing."""
     from whet.library.bundles import read_bundles
 
     bundle = next((found for found in read_bundles(config.bundle_directories)[0] if found.slug == slug), None)
@@ -155,12 +155,12 @@ def _use(config: ResolvedConfig, slug: str) -> ResolvedConfig:
 
 
 def _listing(settings: Settings, source: str) -> tuple[tuple[str, str, str], ...]:
-    """How a settings file lists skills: name, mode and file."""
+    """Return the listing modes of a settings file: name, mode and file."""
     return tuple((name, mode, source) for mode, names in settings.listing for name in names)
 
 
 def _raised_listing(project: Settings, repository: Repository) -> tuple[Note, ...]:
-    """What a project lists more prominently: it does not count."""
+    """Return a note about skills that a project lists more prominently, which is ignored."""
     raised = [name for mode, names in project.listing if mode == "always" for name in names]
     if not raised:
         return ()
@@ -171,7 +171,7 @@ def _raised_listing(project: Settings, repository: Repository) -> tuple[Note, ..
 
 
 def _note_machine(machine: MachinePolicy) -> Note:
-    """What `doctor` says about the machine's policy."""
+    """Return the note of `doctor` about the machine's policy."""
     if machine.problem:
         hint = "Ask the administrator of this machine to repair it. Until then Whet installs and writes nothing."
         return Note("machine-policy-unreadable", "error", machine.problem, hint, path=machine.path)
@@ -180,7 +180,7 @@ def _note_machine(machine: MachinePolicy) -> Note:
 
 
 def _may_load(machine: MachinePolicy, repository: Repository) -> bool:
-    """Whether the skills of a repository may be loaded: it comes from nowhere else, or only from allowed sources."""
+    """Return whether the skills of a repository may be loaded: it has no remotes, or only allowed ones."""
     return not machine.problem and all(map(machine.allows, find_remotes(repository)))
 
 
@@ -191,7 +191,7 @@ def _not_allowed(machine: MachinePolicy, repository: Repository) -> Note:
 
 
 def _looser(settings: Settings, project: Settings, repository: Repository) -> tuple[Note, ...]:
-    """The cells of a project's policy that would loosen something: they do not count."""
+    """Return notes about cells of a project's policy that would loosen it; they are ignored."""
     if not project.policy:
         return ()
     from whet.guard.policy import looser

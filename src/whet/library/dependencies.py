@@ -1,4 +1,4 @@
-"""Which skills need which others, among those that are there."""
+"""Dependencies between the skills of a library."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from whet.skill.gates import SkillNeed
 
 _NAMED = 5
-"""How many of the skills that are missing a message names."""
+"""Number of missing skills that a message names."""
 
 
 def version_of(card: Card) -> str:
-    """The version that a skill of the library declares; "" when it declares none."""
+    """Return the version that a skill of the library declares; "" if it declares none."""
     try:
         return read_version(read_document(read_file(card.path, MAX_DOCUMENT)), flat=card.kind == "flat")
     except OSError:
@@ -30,7 +30,7 @@ def version_of(card: Card) -> str:
 
 
 def dependants(cards: Iterable[Card], name: str) -> tuple[str, ...]:
-    """The names of the skills that need the one of this name."""
+    """Return the names of the skills that need the skill of this name."""
     wanted = key(name)
     return tuple(
         card.full_name
@@ -40,14 +40,14 @@ def dependants(cards: Iterable[Card], name: str) -> tuple[str, ...]:
 
 
 def name_range(need: SkillNeed, version: str) -> str:
-    """What stands against a version that a skill needs in another range; "" if it lies in it."""
+    """Return why a version is not in the required range; "" if it is."""
     if in_range(version, need.range):
         return ""
     return f"It needs {need}; {need.name} {version or 'without a version'} is not in that range."
 
 
 def examine_dependencies(cards: Iterable[Card]) -> Iterator[Note]:
-    """What is missing of what skills need, or is there in a version that they cannot use."""
+    """Yield notes about required skills that are missing or have an unusable version."""
     known: Mapping[str, Card] = {card.key: card for card in cards}
     for card in known.values():
         absent = [need for need in card.gates.skills if key(need.name) not in known]

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 PAGE = 100_000
-"""Characters of one page of text."""
+"""Characters per page of text."""
 MAX_TEXT = 16 * 1024 * 1024
-"""Bytes of the largest supporting file that is shown."""
+"""Largest supporting file that is shown, in bytes."""
 _LOOKED_AT = 8192
-"""A zero among this many first bytes makes a file a binary one."""
+"""A zero byte among this many first bytes makes a file binary."""
 _BINARY = "binary file"
 
 
@@ -52,9 +52,9 @@ class Opened(NamedTuple):
 
 
 def open_skill(card: Card, *, cache: Cache | None, now: int, bases: Sequence[str]) -> Opened:
-    """Read a skill now, whatever the catalogue remembers of it; nothing outside `bases`, wherever links lead.
+    """Read a skill from disk; nothing outside `bases` is read, even through links.
 
-    What is wrong with its supporting files does not keep it from being read; it is among the diagnostics.
+    Problems of its supporting files do not prevent reading it; they are among the diagnostics.
     """
     main = _read_main(card, bases)
     listing = Listing((), ())
@@ -72,7 +72,7 @@ def open_skill(card: Card, *, cache: Cache | None, now: int, bases: Sequence[str
 
 
 def read_words(card: Card, *, now: int, bases: Sequence[str]) -> Words:
-    """What a skill says, from its main file and what is declared beside it; no other file is looked at."""
+    """Read the words of a skill from its main file and the metadata next to it; no other file is read."""
     from whet.skill import dialects
 
     document, file, beside = _documents(card, _read_main(card, bases), now, bases)
@@ -90,7 +90,7 @@ def _typed(card: Card, main: Main, now: int, bases: Sequence[str]) -> Skill:
 
 
 def _documents(card: Card, main: Main, now: int, bases: Sequence[str]) -> tuple[Document, SkillFile, Beside]:
-    """The main file of a skill, what its names are, and the metadata files beside it."""
+    """Return the main file of a skill, its paths and names, and the metadata files next to it."""
     from whet.library.card_reader import NOTHING, read_beside
     from whet.skill.frontmatter import read_document
 
@@ -141,29 +141,29 @@ class SkillView(NamedTuple):
     ready: bool
     """Whether everything it requires is available."""
     missing: tuple[Missing, ...]
-    """What still has to be set up."""
+    """Requirements that are not set up yet."""
     notes: tuple[Note, ...]
-    """What Whet noticed while reading and rendering it."""
+    """Notes from reading and rendering it."""
     settings: tuple[str, ...] = ()
     """The values of its settings, as the model reads them."""
     hidden: Note | None = None
-    """Why it is hidden from everyone but the person who looks at it."""
+    """The reason why it is hidden from everyone but the person who views it."""
     verdicts: tuple[tuple[str, str], ...] = ()
-    """What each client used here does with it: `yes`, or `no` and the reason; empty unless requested."""
+    """Each client used here, with `yes`, or `no` and the reason; empty unless requested."""
     listing: str = "normal"
-    """How it is listed for a model (`whet.library.settings.LISTING`)."""
+    """The way it is listed for a model (`whet.library.settings.LISTING`)."""
     verdict: str = ""
-    """The verdict for which the guard keeps it back, such as `dangerous`; "" if it does not."""
+    """The verdict for which the guard blocks it, such as `dangerous`; "" if it does not."""
     pin: str | None = None
-    """Why it is pinned, "" for no reason; None if it is not pinned, or unless requested."""
+    """The reason for the pin, "" if none was given; None if it is not pinned, or unless requested."""
     source: str = ""
-    """Where it was installed from, in readable form; empty if it was not installed, or unless requested."""
+    """The source it was installed from, in readable form; empty if it was not installed, or unless requested."""
     revision: str = ""
-    """What the source calls the content that was installed: a commit, a branch with its commit, or a digest."""
+    """The source's name for the installed content: a commit, a branch with its commit, or a digest."""
     edited: bool = False
     """Whether it has changed since it was installed."""
     find_trust: Callable[[], str] = str
-    """What finds out about its trust, which takes a look at the lock and the history."""
+    """Finds its trust, which needs the lock and the history."""
 
     @property
     def name(self) -> str:
@@ -172,7 +172,6 @@ class SkillView(NamedTuple):
 
     @property
     def description(self) -> str:
-        """What it is for."""
         return self.skill.description
 
     @property
@@ -182,7 +181,7 @@ class SkillView(NamedTuple):
 
     @property
     def pages(self) -> int:
-        """How many pages the instructions have."""
+        """Number of pages of the instructions."""
         return _pages(self.body)
 
     @property
@@ -191,7 +190,7 @@ class SkillView(NamedTuple):
         return _page(self.body, self.page)
 
     def to_json(self) -> Json:
-        """The skill as JSON."""
+        """Return the skill as JSON."""
         card, skill = self.card, self.skill
         return {
             "success": True,
@@ -229,7 +228,7 @@ class SkillView(NamedTuple):
 
 
 def _declared(skill: Skill) -> Json:
-    """What few skills say of themselves, as far as this one does."""
+    """Return the fields that few skills have, if this one has them."""
     said: Json = {key: getattr(skill, key) for key in ("id", "author", "homepage", "entry_point")}
     said["runtime"] = dict(skill.runtime)
     said["requires_skills"] = [need._asdict() for need in skill.gates.skills]
@@ -262,7 +261,7 @@ class FileView(NamedTuple):
 
     @property
     def pages(self) -> int:
-        """How many pages its text has."""
+        """Number of pages of its text."""
         return _pages(self.text or "")
 
     @property
@@ -273,14 +272,14 @@ class FileView(NamedTuple):
         return _page(self.text, self.page)
 
     def to_json(self) -> Json:
-        """The file as JSON."""
+        """Return the file as JSON."""
         answer = {"success": True, "name": self.name, "file": self.file, "size": self.size, "digest": self.digest}
         answer |= {"binary": self.binary, "content": self.content}
         return answer if self.text is None else {**answer, "page": self.page, "pages": self.pages}
 
 
 class AlreadyLoaded(NamedTuple):
-    """Stands for content that is in the conversation already."""
+    """Stands for content that is already in the conversation."""
 
     card: Card
     file: str
@@ -294,12 +293,12 @@ class AlreadyLoaded(NamedTuple):
 
     @property
     def content(self) -> str:
-        """What the model reads instead."""
+        """The text that the model reads instead."""
         what = f"{self.file} of {self.name}" if self.file else self.name
         return f"[{what} is already loaded above and has not changed.]"
 
     def to_json(self) -> Json:
-        """The stub as JSON."""
+        """Return the stub as JSON."""
         return {
             "success": True,
             "name": self.name,
@@ -313,11 +312,11 @@ class AlreadyLoaded(NamedTuple):
 
 
 View: TypeAlias = SkillView | FileView | AlreadyLoaded
-"""What a conversation gets when a model reads."""
+"""The result of a read by a model in a conversation."""
 
 
 def view_skill(opened: Opened, probe: Probe, *, page: int, body: str) -> SkillView:
-    """A skill that was read, with its body as it is to be shown. Raises UsageError for a page there is not."""
+    """Return the view of a skill with the given body. Raises UsageError for a page that does not exist."""
     gates, lacking = opened.skill.gates, missing(opened.skill.gates, probe)
     check_page(body, page)
     ready = not lacking and not wrong_platform(gates, probe)
@@ -326,7 +325,7 @@ def view_skill(opened: Opened, probe: Probe, *, page: int, body: str) -> SkillVi
 
 
 def view_file(card: Card, path: str, *, page: int, bases: Sequence[str]) -> FileView:
-    """Tier 3: one supporting file."""
+    """Return one supporting file (tier 3)."""
     import hashlib
 
     from whet.skill.paths import check
@@ -360,7 +359,7 @@ def view_file(card: Card, path: str, *, page: int, bases: Sequence[str]) -> File
 
 
 def _text(data: bytes) -> str | None:
-    """The file as text, or None when it is not text."""
+    """Return the file as text, or None if it is not text."""
     if b"\0" in data[:_LOOKED_AT]:
         return None
     try:

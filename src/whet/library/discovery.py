@@ -1,18 +1,18 @@
-"""Finding skills below a root, and finding out cheaply that nothing changed.
+"""Finding skills below a root, and checking cheaply that nothing changed.
 
-The unit is the *container*: a directory that is not itself a skill. Its modification time tells whether an entry came
-or went, so an unchanged container is not listed again; each skill in it is checked with one `stat` of its main file
-and one of its folder (which notices metadata files appearing beside it). A skill's own directory is never listed, and
-a main file is read only as far as its frontmatter reaches. What is refused (a link that leaves the roots, a file that
-cannot be read) is reported and watched, so that repairing it is noticed too.
+The unit is the *container*: a directory that is not itself a skill. Its modification time shows whether an entry was
+added or removed, so an unchanged container is not listed again; each skill in it is checked with one `stat` of its main
+file and one of its folder (which notices metadata files appearing beside it). A skill's own directory is never listed,
+and a main file is read only as far as its frontmatter reaches. Refused entries (a link that leaves the roots, a file
+that cannot be read) are reported and watched, so that a repair is noticed.
 
-Links are followed into declared directories, after everything that is reached without one, and each directory is
-searched once however many links lead to it: no cycle can be walked, and a link never takes a directory's own place.
-A link that lies directly in one of the user's own roots may also lead to what the user owns in their home: every client
-follows it, and nobody else can have put it there. Deeper down, a repository that was cloned into the root could have.
+Links are followed into declared directories, after all real directories, and each directory is searched only once: no
+cycle can be walked, and a link never takes a directory's own place. A link directly in one of the user's own roots may
+also lead to files that the user owns in their home: every client follows it, and nobody else can have made it. Further
+down, it could come from a repository that was cloned into the root.
 
-Below a skill nothing is looked for: a SKILL.md among a skill's supporting files is not a skill. Only the root itself
-may be a skill and a collection at once.
+The directories of a skill are not searched: a SKILL.md among a skill's supporting files is not a skill. Only the root
+itself may be a skill and a collection at once.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ CATEGORY_FILE = "DESCRIPTION.md"
 
 
 _OFTEN = 100
-"""Progress is reported every so many skills that are read."""
+"""Number of skills between two progress reports."""
 
 
 class Container(NamedTuple):
-    """A directory that holds skills or further containers, as it was when it was last listed."""
+    """A directory of skills or other containers, as it was when it was last listed."""
 
     path: str
     category: str
@@ -68,12 +68,12 @@ class Container(NamedTuple):
     signature: Signature
     cards: tuple[Card, ...] = ()
     children: tuple[tuple[str, str], ...] = ()
-    """Containers in this one: the path, and where it really is when a link leads there, else ""."""
+    """Containers in this one: the path and, if it is a link, the resolved path, else ""."""
     notes: tuple[Note, ...] = ()
     watched: tuple[tuple[str, Signature], ...] = ()
-    """Things that were refused, linked to or read besides; a change of one of them means listing again."""
+    """Paths that were refused, linked to or also read; if one changes, the container is listed again."""
     description: str = ""
-    """What the category's DESCRIPTION.md says."""
+    """The text of the category's DESCRIPTION.md."""
 
 
 class RootListing(NamedTuple):
@@ -84,13 +84,13 @@ class RootListing(NamedTuple):
     notes: tuple[Note, ...] = ()
 
     def cards(self) -> Iterator[Card]:
-        """The skills, in no particular order."""
+        """Yield the skills, in no particular order."""
         for container in self.containers.values():
             yield from container.cards
 
 
 class Bounds(NamedTuple):
-    """How far a walk may go, and where links may lead."""
+    """Limits of a walk, and the directories that links may lead into."""
 
     depth: int
     directories: int
@@ -98,11 +98,11 @@ class Bounds(NamedTuple):
     """Resolved directories that links may lead into."""
 
     def allows(self, target: str) -> bool:
-        """May links of any root lead to this resolved path?"""
+        """Return whether links of any root may lead to this resolved path."""
         return any(inside(target, base) for base in self.bases)
 
     def bases_of(self, card: Card) -> tuple[str, ...]:
-        """Where the files of a skill may lie: in the bases, or where a link that the user made leads, as it is now."""
+        """Return the directories that may contain a skill's files: the bases, and the target of a user's link."""
         if not card.real or self.allows(card.real):
             return self.bases
         root = card.root
@@ -112,7 +112,7 @@ class Bounds(NamedTuple):
 
 
 def is_own_link(root: Root, link: str, target: str) -> bool:
-    """Is this a link that the user made in a root of their own, to what is theirs and no other user can change?"""
+    """Return whether the user made this link in their own root, to files that only the user can change."""
     if root.scope != "user" or os.path.dirname(link) != root.path:
         return False
     if not os.path.isdir(target) and not target.endswith(".md"):
@@ -121,12 +121,12 @@ def is_own_link(root: Root, link: str, target: str) -> bool:
 
 
 def verify(container: Container) -> bool:
-    """Are the skills of a container on disk still those that their cards describe?"""
+    """Return whether the skills of a container on disk still match their cards."""
     return are_unchanged(container.cards)
 
 
 def are_unchanged(cards: Iterable[Card]) -> bool:
-    """Are the skills on disk still those that the cards describe? Most of the time of a list is spent here."""
+    """Return whether the skills on disk still match the cards. A list spends most of its time here."""
     stat = os.stat
     try:
         for card in cards:
@@ -140,7 +140,7 @@ def are_unchanged(cards: Iterable[Card]) -> bool:
                 return False
             if card.kind == "skill":
                 found = stat(card.directory)
-                if found.st_mtime_ns + found.st_ctime_ns != card.folder:  # its stamp
+                if found.st_mtime_ns + found.st_ctime_ns != card.folder:  # `stamp`, inlined
                     return False
             if card.extras and any(stamp(stat(path)) != mark for path, mark in card.extras):
                 return False
@@ -157,22 +157,22 @@ def discover(
     progress: Callable[[Progress], object] = lambda _: None,
     verify: Callable[[Container], bool] = verify,
 ) -> RootListing:
-    """What lies below `root` now. Unchanged parts of `known` are reused; if nothing changed, it is `known` itself.
+    """Return the current contents of `root`. Unchanged parts of `known` are reused; if nothing changed, it is `known`.
 
-    `progress` is told how many skills were read, where it is many. `verify` says whether the skills of a container are
-    the same as before.
+    `progress` gets the number of skills that were read, if there are many. `verify` decides whether the skills of a
+    container are unchanged.
     """
     return _Walk(root, bounds, known, now, progress, verify).run()
 
 
 def count_names(top: str, most: int) -> int:
-    """How many names a search for skills comes upon below a directory; it stops behind `most` of them."""
+    """Count the names that a search for skills finds below a directory; it stops after `most` names."""
     from contextlib import suppress
 
     pending, count = [top], 0
     while pending and count <= most:
         directory = pending.pop()
-        with suppress(OSError), os.scandir(directory) as found:  # what cannot be listed is not searched either
+        with suppress(OSError), os.scandir(directory) as found:  # a directory that cannot be listed is not searched
             entries = [*islice(found, most + 1 - count)]
             count += len(entries)
             if directory == top or all(entry.name != MAIN_FILE for entry in entries):
@@ -182,7 +182,7 @@ def count_names(top: str, most: int) -> int:
 
 
 def reread(card: Card, bases: Sequence[str], now: int) -> Card | None:
-    """The card of a skill that was edited in place; None when that is not all that happened."""
+    """Return the card of a skill that was edited in place; None if anything else happened."""
     if card.real or card.kind != "skill":
         return None
     from whet.library.card_reader import read_card
@@ -202,7 +202,7 @@ def reread(card: Card, bases: Sequence[str], now: int) -> Card | None:
 
 
 def undisturbed(container: Container) -> bool:
-    """Has nothing come, gone or been repaired in a container since it was listed? Edits of its skills do not count."""
+    """Return whether nothing was added, removed or repaired in a container since it was listed; edits do not count."""
     try:
         found = os.stat(container.path)
     except OSError:
@@ -213,7 +213,7 @@ def undisturbed(container: Container) -> bool:
 
 
 class _Place(NamedTuple):
-    """A directory to be searched."""
+    """A directory to search."""
 
     path: str
     real: str
@@ -235,7 +235,7 @@ class _Walk:
         self.verify = verify
         self.read = self.total = 0
         self.last = False
-        """Is this the last directory to search, as far as is known?"""
+        """Whether this is the last directory to search, as far as is known."""
         self.root = root
         self.bounds = bounds
         self.known = known
@@ -278,11 +278,11 @@ class _Walk:
         return RootListing(self.root, self.containers, tuple(self.notes))
 
     def real(self, path: str, through_link: str) -> str:
-        """Where a directory below the root really is."""
+        """Return the resolved path of a directory below the root."""
         return through_link or self.root.real + path[len(self.root.path) :]
 
     def repeated(self, place: _Place) -> bool:
-        """Was this directory searched already, under whatever name? Only a link can lead to one that was."""
+        """Return whether this directory was already searched under another name, which only a link can cause."""
         real = self.real(place.path, place.real)
         if real not in self.walked:
             self.walked.add(real)
@@ -293,7 +293,7 @@ class _Walk:
         return True
 
     def visit(self, place: _Place, old: Container | None) -> Container | None:
-        """The container as it is now; `old` itself when nothing in it changed."""
+        """Return the current container; `old` itself if nothing in it changed."""
         try:
             status = os.stat(place.path)
         except FileNotFoundError:
@@ -328,13 +328,13 @@ class _Walk:
 
     @cached_property
     def quick_card(self) -> Callable[[str, str, str, Root, int], Card | None]:
-        """The reader of ordinary skills, imported for the first one: a library that is known needs none."""
+        """The reader of ordinary skills, imported for the first one: an unchanged library does not need it."""
         from whet.library.quick_card import quick_card
 
         return quick_card
 
     def card(self, file: SkillFile, known: dict[str, Card]) -> Card | None:
-        """The card of a main file, None when there is no such file. Raises Refused."""
+        """Return the card of a main file; None if the file does not exist. Raises Refused."""
         path, _, _, _, real = file
         if known and (old := known.get(path)) is not None and real in ("", old.real) and are_unchanged((old,)):
             return old
@@ -363,7 +363,7 @@ class _Walk:
             self.progress(Progress("Reading", self.read, self.total, "skills"))
 
     def follow(self, path: str) -> str:
-        """Where a link leads, when it leads somewhere allowed."""
+        """Return the target of a link. Raises Refused if it is not allowed."""
         try:
             target = os.path.realpath(path)
         except OSError as error:  # it was changed just now
@@ -398,7 +398,8 @@ class _Listing:
         self.commands = walk.root.kind == "commands"
         self.is_skill = False
         """Set for a directory that is itself a skill. If it is the root, all but its support directories is searched;
-        otherwise nothing: it was a container until a moment ago."""
+        otherwise nothing: it was a container until a moment ago.
+        """
 
     def container(self, seen: Signature) -> Container:
         return Container(
@@ -414,7 +415,7 @@ class _Listing:
         )
 
     def add_main(self, entries: list[os.DirEntry[str]]) -> None:
-        """Is there a main file among the entries? Then this directory is a skill."""
+        """Add this directory as a skill if there is a main file among the entries."""
         found = {
             entry.name for entry in entries if entry.name in MAIN_FILES and not entry.is_dir(follow_symlinks=False)
         }
@@ -431,7 +432,7 @@ class _Listing:
 
     def add_all(self, entries: list[os.DirEntry[str]]) -> None:
         plain = not (self.known or self.real or self.commands or self.is_skill)
-        quick = plain and os.name == "posix"  # elsewhere, what is no link may lead away too
+        quick = plain and os.name == "posix"  # on other systems, an entry that is not a link may lead elsewhere too
         walk, category, add_card = self.walk, self.category, self.cards.append
         root, now = walk.root, walk.now
         for entry in entries:
@@ -465,7 +466,7 @@ class _Listing:
     def add_link(self, entry: os.DirEntry[str]) -> None:
         directory = os.path.isdir(entry.path)
         if not directory and not entry.name.endswith(".md") and os.path.exists(entry.path):
-            return  # to a file that would not be looked at if it were here
+            return  # it leads to a file that would not be read if it were here
         target = self.walk.follow(entry.path)
         if not self.walk.bounds.allows(target):
             message = f"The link points to {target}, outside every root; Whet follows it because both are yours."
@@ -484,7 +485,7 @@ class _Listing:
                 self.watch(entry.path)
 
     def add_directory(self, path: str, real: str, *, has_main: bool = True) -> None:
-        """Add a skill or a container. One that is known to have no SKILL.md may still have a file of an older name."""
+        """Add a skill or a container. A directory without SKILL.md may still have a main file with an old name."""
         if self.is_skill and os.path.basename(path) in SUPPORT:
             return
         if not self.commands:
@@ -504,7 +505,7 @@ class _Listing:
         self.children.append((path, real))
 
     def old_main(self, path: str, real: str) -> Card | None:
-        """A skill whose main file has one of the names nobody should use any more."""
+        """Return a skill whose main file has one of the outdated names."""
         try:
             names = frozenset(os.listdir(path)).intersection(MAIN_FILES)
         except OSError:
@@ -550,13 +551,13 @@ class _Listing:
         self.watch(entry.path)
 
     def watch(self, path: str) -> None:
-        """Remember what is at a path, so that a change of it is noticed."""
+        """Remember the signature of a path, so that a change is noticed."""
         status = _status(path)
         self.watched.append((path, _NOTHING if status is None else signature(status, self.walk.now)))
 
 
 def _lists_others(path: str, mains: Iterable[str]) -> bool:
-    """Is a directory's only main file a list of the skills below it?"""
+    """Return whether a directory's only main file is a list of the skills below it."""
     if not is_overview(mains):
         return False
     from whet.library.package import find_skills
@@ -568,7 +569,7 @@ def _lists_others(path: str, mains: Iterable[str]) -> bool:
 
 
 _NOTHING = Signature(0, 0, 0, 0)
-"""The signature of what is not there."""
+"""The signature of a missing file."""
 
 
 def _watch(path: str) -> Signature:
@@ -577,7 +578,7 @@ def _watch(path: str) -> Signature:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """What a path leads to; a broken link is looked at itself, so that repairing it shows."""
+    """Return the status of a path's target, or of a broken link itself, so that its repair is noticed."""
     for look in (os.stat, os.lstat):
         try:
             return look(path)
@@ -587,7 +588,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _is_link(place: _Place, parent: _Place) -> bool:
-    """Is the place reached from its parent by a link, and not only below one?"""
+    """Return whether the place is itself reached by a link, not only below one."""
     return place.real != "" and place.real != (parent.real and os.path.join(parent.real, os.path.basename(place.path)))
 
 

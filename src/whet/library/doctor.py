@@ -1,7 +1,7 @@
-"""Everything that is wrong or surprising about this machine's skills, and how to repair it.
+"""Problems of this machine's skills, and how to repair them.
 
-The catalogue's report names what was skipped, shadowed, repaired or hidden. The doctor adds what only a closer look
-brings up: skills buried inside other skills, files that cannot be part of a package, missing setup, leftovers of
+The catalogue's report names skills that were skipped, shadowed, repaired or hidden. The doctor adds problems that need
+a closer look: skills buried inside other skills, files that cannot be part of a package, missing setup, leftovers of
 interrupted writes, the state of Whet's own files.
 """
 
@@ -50,23 +50,23 @@ if TYPE_CHECKING:
 _OWN_FILES = ("config.toml", "hooks.log", "hooks.log.1", "mcp-token")
 """Files in Whet's own directory besides the databases and their logs."""
 _ROOM = 1 << 16
-"""Bytes without which nothing can be saved."""
+"""Free bytes that Whet needs to save anything."""
 _READ = 2_000
-"""Skills of a library whose instructions are read; those of a larger one take too long."""
+"""Largest library, in skills, whose instructions are read; a larger one takes too long."""
 _LARGEST = 1024 * 1024
 """Bytes of the instructions that are read."""
 _OFTEN = 100
-"""Progress is reported every so many skills."""
+"""Number of skills between two progress reports."""
 MOST_SCANNED = 100
-"""Skills that one examination scans for the first time; each takes about 15 ms."""
+"""Number of skills that one examination scans for the first time; each takes about 15 ms."""
 _MAX_SEARCHED = 100_000
-"""Directories of one root that are searched for leftovers."""
+"""Number of directories of one root that are searched for leftovers."""
 
 
 def examine(
     catalogue: Catalogue, probe: Probe, progress: Callable[[Progress], object] = lambda _: None
 ) -> Iterator[Note]:
-    """What a closer look at the skills and their roots brings up, beyond the catalogue's own report.
+    """Yield problems of skills and roots that are not in the catalogue's own report.
 
     Every directory is listed once: those of skills with the skill, the others with their root.
     """
@@ -91,14 +91,14 @@ def examine(
 
 
 def note_unscanned(count: int) -> Iterator[Note]:
-    """That so many skills have not been scanned as they are now, if there are any."""
+    """Yield a note with the number of skills that have not been scanned, if there are any."""
     if count:
         message = f"{count:,} {'skill has' if count == 1 else 'skills have'} not been scanned."
         yield Note("unscanned", "info", message, "`whet scan --all` scans every skill.")
 
 
 def _portable(card: Card) -> Iterator[Note]:
-    """What Whet reads and other clients stumble over; `whet list --client` tells which of them."""
+    """Yield notes about fields that Whet reads and other clients may refuse; `whet list --client` shows which."""
     if (length := len(card.description)) > MAX_DESCRIPTION:
         message = f"The description has {length:,} characters; clients cut or refuse more than {MAX_DESCRIPTION:,}."
         hint = "Shorten it; say first what the skill does and when to use it."
@@ -115,12 +115,12 @@ def _leftover(path: str) -> Note:
 
 
 def _is_apart(card: Card) -> bool:
-    """Is this a skill in a directory of its own below its root?"""
+    """Return whether this is a skill in its own directory below its root."""
     return card.kind == "skill" and not card.real and card.directory != card.root.path
 
 
 def _named_files(card: Card, files: list[str]) -> Iterator[Note]:
-    """Files that the instructions of a skill name and that do not exist."""
+    """Yield notes about files that a skill's instructions name and that do not exist."""
     from whet.skill.validate import names_files
 
     with suppress(OSError):
@@ -134,9 +134,9 @@ def _named_files(card: Card, files: list[str]) -> Iterator[Note]:
 
 
 def _contents(card: Card, *, read: bool) -> Iterator[Note]:
-    """What is among a skill's files and cannot be part of a package, and skills that lie there and are none.
+    """Yield notes about files that cannot be part of a package, and about nested skills, which are not loaded.
 
-    With `read`, also the files that its instructions name and that do not exist.
+    With `read`, also about files that the instructions name and that do not exist.
     """
     seen = _glance(card.directory)
     if seen is None:
@@ -168,7 +168,7 @@ def _contents(card: Card, *, read: bool) -> Iterator[Note]:
 
 
 class _Glance(NamedTuple):
-    """What listing a skill's directories shows."""
+    """The names in a skill's directories."""
 
     files: list[str]
     """Paths relative to the skill, with forward slashes."""
@@ -176,7 +176,7 @@ class _Glance(NamedTuple):
 
 
 def _glance(directory: str) -> _Glance | None:
-    """Look at the names of a skill's files; None where links, odd files or too many of them ask for a closer look."""
+    """List the names of a skill's files; None if links, odd files or their number need a closer look."""
     found, count = _Glance([], []), 0
     pending = [(directory, "", True)]
     while pending:
@@ -205,7 +205,7 @@ def _glance(directory: str) -> _Glance | None:
 
 
 def check_home(state: str) -> Note | None:
-    """What is wrong with the place of Whet's own directory."""
+    """Return a note if Whet's own directory cannot exist at its path."""
     there = state
     while not os.path.lexists(there) and os.path.dirname(there) != there:
         there = os.path.dirname(there)
@@ -219,7 +219,7 @@ def check_home(state: str) -> Note | None:
 
 
 def examine_place(place: Place) -> Iterator[Note]:
-    """What is wrong with the person's home and their own root, where they are there at all."""
+    """Yield notes about the user's home and their own root, if they exist and are not directories."""
     for path, what, hint in (
         (place.home, "HOME", "Set HOME to your home directory."),
         (user_root(place), "The root for your own skills", "Move the file."),
@@ -230,13 +230,15 @@ def examine_place(place: Place) -> Iterator[Note]:
 
 
 def examine_state(state: str, find_locks: Callable[[], Iterable[str]]) -> Iterator[Note]:
-    """What is wrong with Whet's own directory, and with the kind of the locks; to find them may open a database."""
+    """Yield problems of Whet's own directory and of the lock files; `find_locks` may open a database."""
     from whet.store.repair import examine_databases
 
     if problem := check_home(state):
         yield problem
         return
-    open_to_others = is_loose(state) and os.path.lexists(os.path.join(state, STATE_FILE))  # opening it closes it
+    open_to_others = is_loose(state) and os.path.lexists(
+        os.path.join(state, STATE_FILE)
+    )  # opening the database removes access for others
     loose = len([*find_loose(state)]) if open_to_others else 0
     yield from examine_databases(state)
     hint = "Run `whet doctor --repair`."
@@ -262,7 +264,7 @@ def examine_state(state: str, find_locks: Callable[[], Iterable[str]]) -> Iterat
 
 
 def examine_sandbox(find_level: Callable[[], Level]) -> Note:
-    """How well programs of skills can be isolated on this machine; finding out takes a tenth of a second."""
+    """Return a note about the sandbox for programs of skills on this machine; the test takes a tenth of a second."""
     try:
         level = find_level()
     except OSError as error:
@@ -275,21 +277,24 @@ def examine_sandbox(find_level: Callable[[], Level]) -> Note:
 
 
 def worst_first(entries: Iterable[Note]) -> tuple[Note, ...]:
-    """The entries without doubles, sorted by severity, code and place."""
+    """Return the entries without duplicates, sorted by severity, code and path."""
     order = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted(dict.fromkeys(entries), key=lambda entry: (order[entry.severity], entry.code, entry.path)))
 
 
 def _search(top: str, apart: Container[str] = ()) -> Iterator[tuple[str, list[str]]]:
-    """A directory and those below it where skills and their files are, each with the leftovers in it.
+    """Yield a directory and the directories below it, each with its leftovers.
 
-    Links are not followed, and what is looked at `apart` is not entered.
+    Links are not followed, and the directories in `apart` are not entered.
     """
     pending, searched = [top], 0
     while pending and searched < _MAX_SEARCHED:
         searched += 1
         directory, left = pending.pop(), []
-        with suppress(OSError), os.scandir(directory) as found:  # the catalogue, or the look inside a skill, tells
+        with (
+            suppress(OSError),
+            os.scandir(directory) as found,
+        ):  # reported by the catalogue, or when the skill is examined
             for entry in found:
                 if is_leftover(entry.name):
                     left += [] if entry.is_symlink() else [entry.path]
@@ -302,22 +307,22 @@ def _leftovers(directory: str) -> list[str]:
     try:
         return leftovers(directory)
     except FailedError:
-        return []  # cannot be listed; that is reported by whoever looks for skills in it
+        return []  # it cannot be listed, which discovery reports
 
 
 def repair_workplaces(state: str) -> Repaired:
-    """Keep others out of the state, and remove what killed commands left behind."""
+    """Remove access for others to the state directory, and delete leftovers of killed commands."""
     from whet.store.database import BUSY_MS, opening
 
     tighten(path for path in (*find_loose(state), state) if is_loose(path))
     if not os.path.isdir(state):
         return Repaired()
-    with opening(os.path.join(state, STATE_FILE), BUSY_MS):  # a repair makes its database beside the old one
+    with opening(os.path.join(state, STATE_FILE), BUSY_MS):  # a repair makes its database next to the old one
         return _told(item for directory in _workplaces(state) for item in clean_leftovers(directory))
 
 
 def move_obstructions(state: str, locks: Iterable[str]) -> Repaired:
-    """Move aside whatever is in the place of a directory or a file that Whet keeps, and let locks be opened again."""
+    """Move aside anything that is in the place of Whet's directories and files, and make locks readable again."""
     moved = [
         f"{path} is not a {kind}; Whet moved it to {move_aside(path)}." for path, kind in _obstructions(state, locks)
     ]
@@ -329,7 +334,7 @@ def move_obstructions(state: str, locks: Iterable[str]) -> Repaired:
 
 
 def _closed_locks(state: str) -> list[str]:
-    """The files for locking that their owner may not open, in a state directory that may be written to."""
+    """Return the lock files that their owner may not open, in a writable state directory."""
     found: list[str] = []
     for place in ("locks", os.path.join(CONTENTS, "locks")):
         with suppress(OSError), os.scandir(os.path.join(state, place)) as entries:
@@ -338,7 +343,7 @@ def _closed_locks(state: str) -> list[str]:
 
 
 def _obstructions(state: str, locks: Iterable[str]) -> list[tuple[str, str]]:
-    """Whatever is in the place of a directory or a file that Whet keeps, and what should be there."""
+    """Return the paths that should be Whet's directories or files and are not, with the expected kind."""
     paths = [os.path.join(state, name) for name in sorted(KEPT)]
     found = [(path, "directory") for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
     databases = [name + part for name in (STATE_FILE, CACHE_FILE) for part in ("", *COMPANIONS)]
@@ -349,8 +354,8 @@ def _obstructions(state: str, locks: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _find_irregular(top: str, depth: int = 0) -> Iterator[str]:
-    """What lies in one of Whet's directories or those in it and is no file; what was moved aside does not count."""
-    with suppress(OSError), os.scandir(top) as entries:  # what cannot be listed is reported elsewhere
+    """Yield entries in Whet's directories and their subdirectories that are not files, except those moved aside."""
+    with suppress(OSError), os.scandir(top) as entries:  # a directory that cannot be listed is reported elsewhere
         for entry in entries:
             if entry.is_file(follow_symlinks=False) or ".broken-" in entry.name:
                 continue
@@ -361,7 +366,7 @@ def _find_irregular(top: str, depth: int = 0) -> Iterator[str]:
 
 
 def _workplaces(state: str) -> Iterator[str]:
-    """The directories of the state that files are written to and renamed in."""
+    """Yield the directories of the state in which files are written and renamed."""
     yield state
     for name in ("bundles", DIRECTORY, "connections", "fetching", "publishing", "reading"):
         yield os.path.join(state, name)
@@ -371,7 +376,7 @@ def _workplaces(state: str) -> Iterator[str]:
 
 
 def repair_roots(roots: Iterable[Root]) -> Repaired:
-    """Finish or undo what interrupted writes left behind."""
+    """Finish or undo interrupted writes."""
     cleaned: list[Cleaned] = []
     for root in roots:
         for directory, left in _search(root.real):

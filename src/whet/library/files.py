@@ -1,10 +1,10 @@
-"""Reading files that other people and processes may be changing, linking and breaking while we look.
+"""Reading files that other people and processes may change, link or break at the same time.
 
-A `Signature` tells cheaply whether a file may have changed. Time stamps are coarse: a file written again within one
-tick keeps its signature, so a file that was touched a moment before it was read counts as *unsettled*: its time is kept
-inverted (`~`), which equals no file's, and it is read again next time. `open_beneath` opens a path inside a directory
-one component at a time, never following a link out of it, so that swapping a directory for a link between the check and
-the use gains nothing; with `bases`, the directory itself is opened just as warily.
+A `Signature` shows cheaply whether a file may have changed. Time stamps are coarse: a file written again within one
+tick keeps its signature, so a file that was touched a moment before it was read counts as *unsettled*: its time is
+stored inverted (`~`), which matches no file, and it is read again next time. `open_beneath` opens a path inside a
+directory one component at a time, never following a link out of it, so that an attacker gains nothing by replacing a
+directory with a link after the check; with `bases`, the directory itself is opened in the same way.
 """
 
 from __future__ import annotations
@@ -24,66 +24,66 @@ if TYPE_CHECKING:
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NOFOLLOW_ANY = getattr(os, "O_NOFOLLOW_ANY", 0)
-"""Where there is such a flag (macOS), no component of a path may be a link."""
+"""On macOS, no component of a path may be a link."""
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _STEP = _DIRECTORY | _NOFOLLOW | getattr(os, "O_PATH", 0)
-"""On the way to a directory: passing through it must be enough, it need not be readable."""
+"""Flags for directories on the way: they need to be searchable, not readable."""
 READ_FLAGS = os.O_RDONLY | BINARY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Open for reading; a link, or a pipe nobody writes to, must not catch us."""
+"""Open for reading; neither links nor pipes without a writer are followed or waited for."""
 
 _TICK = 50_000_000
 COARSE_TICK = 2_000_000_000
 """Nanoseconds after which a change is settled on every file system."""
 _MILLISECOND = 1_000_000
 UNREAD = frozenset((".git", ".DS_Store"))
-"""What is in the directory of a skill and is never read."""
+"""Entries in a skill's directory that are never read."""
 _MOST_STAMPED = 20_000
-"""Files and directories of one skill that are looked at; a scan looks at fewer."""
+"""Number of files and directories of one skill in a stamp; a scan reads fewer."""
 _MAX_DETOURS = 16
-"""Links on the way to one file."""
+"""Number of links on the way to one file."""
 
 
 class Signature(NamedTuple):
-    """What `stat` says of a file; equal means unchanged."""
+    """The status of a file; equal signatures mean an unchanged file."""
 
     mtime: int
-    """Inverted when the file was unsettled."""
+    """Inverted if the file was unsettled."""
     ctime: int
     size: int
     inode: int
 
 
 def signature(status: os.stat_result, now: int) -> Signature:
-    """The signature of a file looked at `now`."""
+    """Return the signature of a file whose status was read at `now`."""
     return Signature(seen_mtime(status, now), status.st_ctime_ns, status.st_size, status.st_ino)
 
 
 def raw_signature(status: os.stat_result) -> Signature:
-    """What a settled file's signature would be; compared with one that was kept, it tells whether the file changed."""
+    """Return the signature that a settled file would have, to compare it with a stored one."""
     return Signature(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
 
 def seen_mtime(status: os.stat_result, now: int) -> int:
-    """The modification time of a file looked at `now`, inverted when it is unsettled."""
+    """Return the modification time of a file whose status was read at `now`, inverted if it is unsettled."""
     mtime, long_ago = status.st_mtime_ns, now - COARSE_TICK
     return mtime if mtime < long_ago > status.st_ctime_ns or settled(status, now) else ~mtime
 
 
 def stamp(status: os.stat_result) -> int:
-    """Both times of a file in one number: setting one of them back does not bring the number back."""
+    """Return both times of a file in one number: resetting one of them does not restore the number."""
     return status.st_mtime_ns + status.st_ctime_ns
 
 
 def seen_stamp(status: os.stat_result, now: int) -> int:
-    """The stamp of a file looked at `now`, inverted when it is unsettled."""
+    """Return the stamp of a file whose status was read at `now`, inverted if it is unsettled."""
     mtime, ctime, long_ago = status.st_mtime_ns, status.st_ctime_ns, now - COARSE_TICK
     return mtime + ctime if mtime < long_ago > ctime or settled(status, now) else ~(mtime + ctime)
 
 
 def settled(status: os.stat_result, now: int) -> bool:
-    """Is the last change long enough ago that another one would show?
+    """Return whether the last change is old enough that another change would show.
 
-    A modification time in the future was set by hand and says nothing; a change would set it to the present.
+    A modification time in the future was set by hand and is ignored; a change would set it to the present.
     """
     mtime, ctime = status.st_mtime_ns, status.st_ctime_ns
     changed = mtime if ctime < mtime <= now else ctime
@@ -91,9 +91,9 @@ def settled(status: os.stat_result, now: int) -> bool:
 
 
 def tree_stamp(main: str, directory: str, now: int) -> str:
-    """What changes whenever a scan of a skill could find something else; "" while a file is too new to be sure of.
+    """Return a stamp that changes whenever a scan of a skill could differ; "" while a file is too new to be sure.
 
-    A skill is a main file and the directory with everything below it, or with "" the file alone. Only `stat` is asked.
+    A skill is a main file and the directory with everything below it or, with "", the file alone. Only `stat` is used.
     """
     try:
         seen = [(main, os.stat(main))]
@@ -114,12 +114,12 @@ def tree_stamp(main: str, directory: str, now: int) -> str:
 
 
 def file_stamp(status: os.stat_result) -> str:
-    """What changes whenever a file's content may have changed."""
+    """Return a stamp that changes whenever a file's content may have changed."""
     return f"{status.st_mtime_ns}.{status.st_ctime_ns}.{status.st_size}.{status.st_ino}.{status.st_mode}"
 
 
 def read_descriptor(descriptor: int, limit: int) -> bytes:
-    """Everything from here to the end of the file, at most `limit` bytes."""
+    """Return everything up to the end of the file, at most `limit` bytes."""
     pieces = []
     while limit > 0 and (piece := os.read(descriptor, min(limit, 1 << 20))):
         pieces.append(piece)
@@ -128,7 +128,7 @@ def read_descriptor(descriptor: int, limit: int) -> bytes:
 
 
 def read_file(path: str, limit: int) -> bytes:
-    """A regular file's content, at most `limit` bytes, following links. Raises OSError."""
+    """Return the content of a regular file, at most `limit` bytes, following links. Raises OSError."""
     descriptor = open_regular(path, READ_FLAGS & ~_NOFOLLOW)
     try:
         return read_descriptor(descriptor, limit)
@@ -137,14 +137,14 @@ def read_file(path: str, limit: int) -> bytes:
 
 
 def inside(path: str, base: str) -> bool:
-    """Is `path` the directory `base` or below it? Both are taken as resolved."""
+    """Return whether `path` is the directory `base` or below it; both must be resolved."""
     return path == base or path.startswith(base if base.endswith(os.sep) else base + os.sep)
 
 
 def is_private(path: str, base: str) -> bool:
-    """Does a path lie below `base`, and does everything on the way belong to this user, with no other able to write?
+    """Return whether a path is below `base` and only this user can write to it and to everything on the way.
 
-    Both are taken as resolved. A link itself can be written by nobody. What belongs to the administrator will do.
+    Both must be resolved. Links themselves cannot be written. Files of the administrator are accepted.
     """
     if not base or path == base or not inside(path, base):
         return False
@@ -163,7 +163,7 @@ def is_private(path: str, base: str) -> bool:
 
 
 def open_directory(path: str, bases: Sequence[str] | None = None) -> int:
-    """A descriptor of a directory; with `bases`, only if it really lies in one of these (resolved) directories."""
+    """Return a descriptor of a directory; with `bases`, only if it is in one of these (resolved) directories."""
     try:
         if bases is None:
             return os.open(path, _DIRECTORY)
@@ -173,9 +173,9 @@ def open_directory(path: str, bases: Sequence[str] | None = None) -> int:
 
 
 class entered:  # noqa: N801  it is used as a function
-    """The directory `name` of a place as something that can be listed and entered further; never through a link.
+    """The directory `name` of a place, to be listed and entered further; never through a link.
 
-    The first place is a path: it is `bases` that says where that may lead. Raises OSError below it.
+    The first place is a path, which `bases` limits. Raises OSError below it.
     """
 
     def __init__(self, place: str | int, name: str, *, bases: Sequence[str] | None = None) -> None:
@@ -196,7 +196,7 @@ class entered:  # noqa: N801  it is used as a function
 
 
 def open_file(path: str, bases: Sequence[str]) -> int:
-    """A descriptor of the regular file that `path` leads to, if that lies in one of `bases`."""
+    """Return a descriptor of the regular file that `path` leads to, if the file is in one of `bases`."""
     try:
         found = _open_without_links(_allowed(path, bases), READ_FLAGS)
     except OSError as error:
@@ -205,9 +205,9 @@ def open_file(path: str, bases: Sequence[str]) -> int:
 
 
 def open_beneath(base: str, relative: str, *, bases: Sequence[str] | None = None) -> int:
-    """A descriptor of the regular file `relative` inside `base`, no component of which may lead outside.
+    """Return a descriptor of the regular file `relative` inside `base`; no component may lead outside.
 
-    Links are followed as long as they stay inside. `relative` has been checked by `whet.skill.paths` already.
+    Links are followed as long as they stay inside. `whet.skill.paths` has already checked `relative`.
     """
     if not _NOFOLLOW:
         return _open_resolved(base, relative, bases)
@@ -234,7 +234,7 @@ def open_beneath(base: str, relative: str, *, bases: Sequence[str] | None = None
                     raise _open_failed(error, base, relative) from error
                 if target is not None and (os.path.isabs(target) or detours > _MAX_DETOURS):
                     raise _escape(base, relative) from error
-                # Without a target it was a link a moment ago: somebody is changing it, so ask again.
+                # Without a target, it was a link a moment ago: another process is changing it, so try again.
                 pending.extend([part] if target is None else target.split("/")[::-1])
         return _regular(chain.pop(), relative)
     finally:
@@ -261,7 +261,7 @@ def _allowed(path: str, bases: Sequence[str]) -> str:
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    """Open a resolved path; where one of its components has become a link since, that is an error."""
+    """Open a resolved path; a component that has become a link since is an error."""
     if _NOFOLLOW_ANY or not _NOFOLLOW:
         return os.open(long_path(path), flags & ~_NOFOLLOW | _NOFOLLOW_ANY)
     *above, last = [part for part in path.split(os.sep) if part] or ["."]
@@ -277,7 +277,7 @@ def _open_without_links(path: str, flags: int) -> int:
 
 
 def _link_target(part: str, directory: int) -> str | None:
-    """Where a link leads; None when it is no link."""
+    """Return the target of a link; None if the path is not a link."""
     try:
         return os.readlink(part, dir_fd=directory)
     except OSError:
@@ -285,7 +285,7 @@ def _link_target(part: str, directory: int) -> str | None:
 
 
 def _open_resolved(base: str, relative: str, bases: Sequence[str] | None) -> int:
-    """Where the platform cannot open without following links: resolve, compare, open."""
+    """Open a file on platforms that cannot open without following links: resolve, compare, open."""
     path = os.path.realpath(os.path.join(base, *relative.split("/")))
     if not inside(path, os.path.realpath(base)):
         raise _escape(base, relative)

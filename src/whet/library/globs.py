@@ -1,7 +1,7 @@
 """Path globs as skills write them: `*` within a segment, `**` for any segments, `?`, `[...]`, `{a,b}`.
 
-A glob comes from whoever wrote the skill, so matching takes time in proportion to glob and path, whatever they are, and
-a glob that makes no sense matches nothing instead of failing.
+The author of a skill writes its globs, so matching takes time in proportion to glob and path in all cases, and an
+invalid glob matches nothing instead of failing.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from functools import lru_cache
 _PIECES = re.compile(r"\*+|\?|\[[!^]?\]?[^\]]*\]|.", re.DOTALL)
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _MAX_SPELLINGS = 256
-"""Globs that one glob with braces may stand for."""
+"""Number of globs that one glob with braces may expand to."""
 
 Segments = tuple[re.Pattern[str] | None, ...]
-"""A glob segment by segment; None stands for `**`."""
+"""The segments of a glob; None stands for `**`."""
 
 
 def matches(glob: str, path: str) -> bool:
-    """Does a project-relative path with forward slashes match? A glob without a slash matches in any directory."""
+    """Return whether a project-relative path matches. A glob without a slash matches in any directory."""
     segments = path.replace("\\", "/").removeprefix("./").split("/")
     return any(_match(spelling, segments) for spelling in _compiled(glob))
 
 
 def _match(glob: Segments, path: list[str]) -> bool:
-    """After a mismatch the last `**` takes one segment more; that is enough to find the first fit."""
+    """Match segments. After a mismatch the last `**` takes one more segment, which is enough to find the first fit."""
     at = here = 0
     retry: tuple[int, int] | None = None
     while here < len(path):
@@ -62,7 +62,7 @@ def _segments(glob: str) -> Segments:
 
 
 def _spellings(glob: str) -> list[str]:
-    """The glob without braces, in all the ways it can be spelled; with too many of them, none."""
+    """Expand the braces of a glob; return no globs if there are too many."""
     done: list[str] = []
     pending = [glob]
     while pending:
@@ -78,7 +78,7 @@ def _spellings(glob: str) -> list[str]:
 
 
 def _pattern(segment: str) -> re.Pattern[str]:
-    """One segment as a regular expression; what stands between two `*` is only tried where it fits first."""
+    """Return a segment as a regular expression; text between two `*` is only tried at its first match."""
     fixed = [""]
     for piece in _PIECES.findall(segment):
         if piece[0] == "*":

@@ -1,10 +1,9 @@
-"""Tier 1 of disclosure: the list of skills, filtered, ordered and paged. It reads no body, ever.
+"""Tier 1 of disclosure: the list of skills, filtered, ordered and paged. It never reads a body.
 
 With a query the best match comes first: skills whose names have all its words, then those that have them in name,
-description or category, then those that whoever knows the bodies (`scores`) finds to fit better than these, or, where
-there are none of these, nearly as well as the best. Skills that are listed though they are hidden are measured against
-the others and move none of them in or out. A cursor names the last skill of a page, so that pages stay in step when
-skills come and go.
+description or category, then those whose bodies fit better than these (`scores`) or, if there are none of these, nearly
+as well as the best. Hidden skills in the list are compared with the others and do not change which of them are listed.
+A cursor names the last skill of a page, so that pages stay consistent when skills are added or removed.
 """
 
 from __future__ import annotations
@@ -29,42 +28,40 @@ if TYPE_CHECKING:
     from whet.skill.rank import Ranking
 
     Scores = Callable[[str, Collection[str]], Mapping[str, float]]
-    """How well those of the skills at these paths that fit a query best fit it, from 0 to 1, by path."""
+    """How well the best-fitting of the skills at these paths fit a query, from 0 to 1, by path."""
 
 LIST_SCOPES = ("project", "user", "org", "external", "plugin")
 STATES = ("ready", "not-ready", "hidden")
-"""What a skill in a list can be: `not-ready` ones need a program or a key, `hidden` ones are not offered."""
+"""States of a skill in a list: `not-ready` ones need a program or a key, `hidden` ones are not offered."""
 _CLOSE = 0.4
-"""Where no skill has all the words, those are listed that fit at least this much as well as the one that fits best."""
+"""If no skill has all the words, skills are listed whose score is at least this share of the best one."""
 _MOST_DIGITS = 18
 
 
 class Category(NamedTuple):
-    """A category that skills are in."""
-
     name: str
     skills: int
-    """How many are in it."""
+    """Number of skills in it."""
     description: str
 
     def to_json(self) -> Json:
-        """The category as JSON."""
+        """Return the category as JSON."""
         return {"name": self.name, "count": self.skills, "description": self.description}
 
 
 class Aside(NamedTuple):
-    """What there is beside the skills that are listed, counted."""
+    """Counts of skills that are not listed."""
 
     waiting: int = 0
     """Skills of a repository that waits for trust."""
     hidden: int = 0
-    """Skills that this caller does not see."""
+    """Skills that are hidden from this caller."""
     shadowed: int = 0
-    """Skills that another of the same name comes before; 0 where they are listed."""
+    """Skills shadowed by another of the same name; 0 if they are listed."""
     left_out: int = 0
     """Skills that cannot be read."""
     missing_roots: tuple[str, ...] = ()
-    """Roots that are not there."""
+    """Roots that do not exist."""
 
 
 class Skills(Rows["Card"]):
@@ -85,16 +82,16 @@ class Skills(Rows["Card"]):
         self.categories = categories
         """The categories, counted over all skills."""
         self.total = total
-        """How many match, on all pages."""
+        """Number of matches on all pages."""
         self.next = next
         """The cursor of the next page; None after the last."""
         self.hint = hint
         self.aside = aside
         self.verdicts: Mapping[str, tuple[tuple[str, str], ...]] = {}
-        """By path, what each client used here does with the skill; empty unless requested."""
+        """By path, the decision of each client used here about the skill; empty unless requested."""
 
     def to_json(self) -> Json:
-        """The list as JSON."""
+        """Return the list as JSON."""
         return {
             "success": True,
             "skills": [
@@ -115,22 +112,22 @@ class _Ranked(NamedTuple):
 
     cards: list[Card]
     places: dict[str, int]
-    """Where each is in the list, by path."""
+    """The position of each card in the list, by path."""
     ranking: Ranking
 
 
 class _Look(NamedTuple):
-    """What every list of the skills of a catalogue needs."""
+    """Data that every list of a catalogue needs."""
 
     cards: tuple[Card, ...]
     unsure: tuple[Card, ...]
-    """Those that something could hide even where nothing is disabled."""
+    """Skills that could be hidden even if nothing is disabled."""
     counts: dict[str, int]
-    """How many each category has."""
+    """Number of skills per category."""
 
 
 def _counted(cards: Iterable[Card]) -> dict[str, int]:
-    """How many skills each category has."""
+    """Return the number of skills per category."""
     counts: dict[str, int] = {}
     for card in cards:
         counts[card.category] = counts.get(card.category, 0) + 1
@@ -138,21 +135,21 @@ def _counted(cards: Iterable[Card]) -> dict[str, int]:
 
 
 class LastRanking:
-    """What the last list or search prepared for the next one: somebody types, or asks for the next page."""
+    """Data that the last list or search prepared for the next one: the user types, or asks for the next page."""
 
     def __init__(self) -> None:
         self._last: _Ranked | None = None
         self._look: _Look | None = None
 
     def look(self, cards: tuple[Card, ...]) -> _Look:
-        """What is known of the skills of a catalogue."""
+        """Return the prepared data of a catalogue's skills."""
         last = self._look
         if last is None or last.cards is not cards:
             last = self._look = _Look(cards, tuple(filter(can_be_hidden, cards)), _counted(cards))
         return last
 
     def of(self, cards: list[Card]) -> _Ranked:
-        """These skills, prepared."""
+        """Return these skills, prepared for queries."""
         from operator import is_
 
         last = self._last
@@ -179,9 +176,9 @@ def list_skills(
     scope: str | None = None,
     state: str | None = None,
 ) -> Skills:
-    """The skills that this caller may see. `cursor` is the `next` of the page before.
+    """Return the skills that this caller may see. `cursor` is the `next` of the previous page.
 
-    Whoever lists often passes a `ranking`.
+    Pass a `ranking` to list often.
     """
     if limit is not None and limit < 1:
         raise UsageError("bad-limit", f"The limit must be at least 1, not {limit}.", hint="Pass a limit of 1 or more.")
@@ -254,11 +251,11 @@ def list_skills(
 
 
 def _whole_names(cards: list[Card], limit: int) -> int:
-    """How many of these make a page: it ends where another name begins, because a cursor names the last one."""
+    """Return the length of a page: it ends before another name begins, because a cursor names its last skill."""
     end = min(limit, len(cards))
     while 0 < end < len(cards) and cards[end].key == cards[end - 1].key:
         end -= 1
-    if not end:  # so many have one name
+    if not end:  # more than a page have the same name
         end = next((at for at, card in enumerate(cards) if card.key != cards[0].key), len(cards))
     return end
 
@@ -268,10 +265,10 @@ def _in_category(name: str, wanted: str) -> bool:
 
 
 def _best_first(chosen: list[Card], limit: int | None, cursor: str | None) -> tuple[list[Card], list[Card], str | None]:
-    """What matches a query, one page of it, and the cursor of the next page."""
+    """Return the matches of a query, one page of them, and the cursor of the next page."""
     after = _read_cursor(cursor) if cursor else None
     start = 0
-    if after is not None:  # behind the skill it names; where that is gone, where it was
+    if after is not None:  # after the skill it names or, if that is gone, at its position
         place, key = after
         start = next((at for at, card in enumerate(chosen, 1) if card.key == key), max(0, place - 1))
     page = chosen[start : start + limit] if limit else chosen[start:]
@@ -282,7 +279,7 @@ def _best_first(chosen: list[Card], limit: int | None, cursor: str | None) -> tu
 def _matching(
     cards: list[Card], query: str, scores: Scores, ranking: LastRanking, apart: Collection[str]
 ) -> list[Card]:
-    """The skills that match, the best first; `apart` are the paths of those that are hidden."""
+    """Return the skills that match, the best first; `apart` are the paths of hidden ones."""
     from whet.skill.rank import IN_NAME
 
     _, places, ranked = ranking.of(cards)

@@ -1,12 +1,12 @@
-"""What a conversation has seen: the same content is not paid for twice. After a compaction the caller clears it."""
+"""The content that a conversation has already seen and need not get twice. After a compaction the caller clears it."""
 
 from __future__ import annotations
 
 
 class Loaded:
-    """What is in a conversation's context already, by content digest. `prompt.views` reads and writes it.
+    """The content that is already in a conversation's context, by digest. `prompt.views` reads and writes it.
 
-    It is for callers that keep no `Session`. It changes; use one for each conversation.
+    It is for callers that keep no `Session`. It is mutable; use one for each conversation.
     """
 
     __slots__ = ("_seen",)
@@ -19,9 +19,9 @@ class Loaded:
         self._seen.clear()
 
     def knows(self, path: str, file: str, page: int, digest: str) -> bool:
-        """Was exactly this content given before?"""
+        """Return whether exactly this content was sent before."""
         return self._seen.get((path, file, page)) == digest
 
     def add(self, path: str, file: str, page: int, digest: str) -> None:
-        """Note that this content was given."""
+        """Record that this content was sent."""
         self._seen[path, file, page] = digest

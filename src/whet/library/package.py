@@ -1,12 +1,12 @@
-"""Packages on disk: THE finder and THE reader of skills.
+"""Packages on disk: the only finder and the only reader of skills.
 
 `find_skills` searches a directory by the rule of `whet.skill.finder`. `list_package` lists the files of one skill with
 `lstat` only, so a tree that was hashed before is recognised without reading it again. `read_package` reads them all:
-strictly, when the package has to be one, or leniently, when whatever is wrong with it is to be told.
+strictly, or leniently, if all problems are to be reported.
 
 Links inside a package are part of it; a link that leaves it makes the package invalid. Directories are entered one by
-one and never through a link, so that nothing outside is listed or read, whatever changes meanwhile. What another
-process is still writing (`whet.store.atomic`) is not part of the package.
+one and never through a link, so that nothing outside is listed or read, even if links change at the same time. Files
+that another process is still writing (`whet.store.atomic`) are not part of the package.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 LIMITS = Limits(files=10_000, file_bytes=512 * 1024 * 1024, total_bytes=512 * 1024 * 1024)
-"""What a package on disk may hold; one that travels may hold less (`whet.skill.tree.DEFAULT_LIMITS`)."""
+"""Limits of a package on disk; a package that is sent or installed may hold less (`whet.skill.tree.DEFAULT_LIMITS`)."""
 UNCACHED = 0
-"""As the time of a listing whose stamps nobody keeps."""
+"""The time of a listing whose stamps are not stored."""
 _CHUNK = 1 << 20
 _ATTEMPTS = 20
 _VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL)
-"""Also while it is being changed: a link that has become a directory is an invalid argument."""
+"""Errors of a path that is gone or being changed: a link that has become a directory is an invalid argument."""
 
 
 # --- finding --------------------------------------------------------------------------------------------------------
 
 
 class Found(NamedTuple):
-    """What a search below a directory came upon."""
+    """The result of a search below a directory."""
 
     skills: tuple[str, ...]
-    """Directories relative to the place, with forward slashes, "" for the place itself, sorted."""
+    """Directories relative to the searched one, with forward slashes, "" for itself, sorted."""
     problems: tuple[tuple[str, WhetError], ...]
-    """Directories that were not searched, and why."""
+    """Directories that were not searched, with the errors."""
 
 
 def find_skills(
     top: str, search: Search = SOURCE, *, entries: int | None = None, check: Callable[[], None] = lambda: None
 ) -> Found:
-    """Every skill in a directory and below it. Raises WhetError when the directory itself cannot be searched.
+    """Find every skill in a directory and below it. Raises WhetError if the directory itself cannot be searched.
 
-    More than `entries` names are too many to look at; `check` is called now and then and may raise.
+    More than `entries` names raise InvalidError; `check` is called now and then and may raise.
     """
     walk = _Search(top, search, entries, check)
     try:
@@ -73,7 +73,7 @@ def find_skills(
 
 
 class _Search:
-    """Looks for main files below a directory, and not below a skill."""
+    """Searches for main files below a directory, but not below a skill."""
 
     def __init__(self, top: str, search: Search, entries: int | None, check: Callable[[], None]) -> None:
         self.top = top
@@ -100,7 +100,7 @@ class _Search:
                 self.enter(place, entry, prefix + entry.name, depth)
 
     def count(self, names: int) -> None:
-        """Take note of names that were looked at."""
+        """Count names that were listed."""
         if self.left is None:
             return
         self.left -= names
@@ -109,7 +109,7 @@ class _Search:
             raise InvalidError("source-too-large", message, hint="Choose a directory closer to the skills.")
 
     def enter(self, place: str | int, entry: os.DirEntry[str], path: str, depth: int) -> None:
-        """Search what an entry leads to, if it is a directory; what vanishes meanwhile is not there."""
+        """Search the target of an entry, if it is a directory; ignore an entry that vanishes meanwhile."""
         if is_link(entry):
             self.add_link(path)
             return
@@ -129,7 +129,7 @@ class _Search:
                 self.problems.append((path, _failed(self.full(path), error)))
 
     def add_link(self, path: str) -> None:
-        """Count a link to a skill, or say why it is not followed; what it leads to inside is found there."""
+        """Count a link to a skill, or record why it is not followed; a target inside the directory is found there."""
         target = os.path.realpath(self.full(path))
         main = next((name for name in MAIN_FILES if os.path.isfile(os.path.join(target, name))), "")
         if main and self.search.links:
@@ -139,12 +139,12 @@ class _Search:
             self.problems.append((path, InvalidError("link-escape", message, hint=f"Pass {target} instead.")))
 
     def full(self, path: str) -> str:
-        """A path in the directory as the system knows it."""
+        """Return a path of the directory as a path of the file system."""
         return os.path.join(self.top, *path.split("/"))
 
 
 def enclosing_skill(path: str) -> str:
-    """The skill that a file lies in: the outermost directory around it with a main file; "" if there is none."""
+    """Return the skill that contains a file: the outermost directory with a main file; "" if there is none."""
     directory, found = os.path.dirname(os.path.abspath(os.path.expanduser(path))), ""
     while True:
         if any(os.path.isfile(os.path.join(directory, main)) for main in MAIN_FILES):
@@ -156,7 +156,7 @@ def enclosing_skill(path: str) -> str:
 
 
 def package_directory(path: str) -> str:
-    """The package a path means: a skill's directory, or the main file in it."""
+    """Return the package that a path refers to: a skill's directory, or the main file in it."""
     path = os.path.abspath(os.path.expanduser(path))
     if is_main_file(os.path.basename(path)) and os.path.isfile(path):
         return os.path.dirname(path)
@@ -175,27 +175,27 @@ class PackageFile(NamedTuple):
     """One entry of a package, as `lstat` shows it."""
 
     path: str
-    """Relative, with forward slashes."""
+    """The relative path, with forward slashes."""
     size: int
     executable: bool
     link: str
-    """Where it points, for a symbolic link."""
+    """The target of a symbolic link."""
     stamp: str
     """Changes whenever the content may have changed."""
     settled: bool
 
 
 class Listing(NamedTuple):
-    """The files of a package, and what cannot be part of one: links that leave it, special files, too much."""
+    """The files of a package, and the problems: links that leave it, special files, too many files."""
 
     files: tuple[PackageFile, ...]
     problems: tuple[WhetError, ...]
     aside: tuple[PackageFile, ...] = ()
-    """What lies there and is no part of the package, if that was asked for."""
+    """Entries that are not part of the package, if requested."""
 
 
 class Main(NamedTuple):
-    """The main file of a package as it was read; where it is a link, the link counts as the file it leads to."""
+    """The main file of a package as it was read; a link counts as the file it leads to."""
 
     name: str
     data: bytes
@@ -205,10 +205,10 @@ class Main(NamedTuple):
 def list_package(
     directory: str, *, now: int = UNCACHED, main: str = "", aside: bool = False, bases: Sequence[str] | None = None
 ) -> Listing:
-    """Every file of a package that is one, sorted by path, and the problems with the rest.
+    """List the files of a package, sorted by path, and the problems.
 
-    `main` is the file that may be a link to anywhere, because somebody else has checked where it leads. With `aside`,
-    what the digest does not cover and a program could run all the same is listed too, beside the package.
+    `main` may be a link to any path, because the caller has checked it. With `aside`, files that the digest does not
+    cover but that a program could run are listed too, next to the package.
     """
     walk = _Walk(directory, main, now, aside=aside)
     try:
@@ -220,7 +220,7 @@ def list_package(
 
 
 class _Walk:
-    """Takes in what lies in a directory, entry by entry."""
+    """Collects the entries of a directory."""
 
     def __init__(self, directory: str, main: str, now: int, *, aside: bool) -> None:
         self.directory = directory
@@ -233,7 +233,7 @@ class _Walk:
         self.all = aside
 
     def list(self, place: str | int, prefix: str, *, part: bool) -> None:
-        """Take in one directory and those below it. What vanishes meanwhile is not there."""
+        """Collect one directory and those below it. Entries that vanish meanwhile are ignored."""
         with os.scandir(place) as found:
             for entry in found:
                 counts = part and not ignored(entry.name) and not is_leftover(entry.name)
@@ -304,11 +304,11 @@ def read_package(
     limits: Limits = LIMITS,
     check: Callable[[Sequence[PackageFile]], object] = bool,
 ) -> Package:
-    """The package in a directory with all its content.
+    """Read the package in a directory with all its content.
 
-    Strict: all of one moment, and the first problem is raised. Lenient: what can be read, with the problems, and with
-    what lies beside the package. `main` is the main file where somebody has read it already. `check` sees the files
-    before any of them is read, and may raise.
+    Strict: all of one moment, and the first problem is raised. Lenient: the readable files, with the problems, and with
+    the other files in the directory. `main` is the main file, if it was already read. `check` gets the files before any
+    of them is read, and may raise.
     """
     name = os.path.basename(directory)
     if not strict:
@@ -327,7 +327,7 @@ def read_package(
             tree = _Room(directory, limits).read(listing.files, main)
             if _sound(directory, main) == listing:
                 return Package(name, tree)
-        except NotFoundError:  # it was moved while it was being read, or is gone
+        except NotFoundError:  # it was moved or removed while it was being read
             if not os.path.lexists(directory):
                 raise
     message = f"{directory} keeps changing; Whet could not read it."
@@ -335,7 +335,7 @@ def read_package(
 
 
 def read_tree(directory: str) -> Tree | None:
-    """The tree of a skill's directory, or of a skill that is only a file, read strictly; None when there is none."""
+    """Read the tree of a skill's directory, or of a skill that is only a file, strictly; None if it does not exist."""
     try:
         if is_flat_place(directory):
             descriptor = open_beneath(*os.path.split(directory))
@@ -349,12 +349,12 @@ def read_tree(directory: str) -> Tree | None:
 
 
 def is_flat_place(path: str) -> bool:
-    """Is this where a skill that is only a Markdown file lies, or can lie?"""
+    """Return whether this is the path of a skill that is a single Markdown file, existing or not."""
     return path.endswith(FLAT) and not os.path.isdir(path)
 
 
 def _sound(directory: str, main: Main | None) -> Listing:
-    """The listing of a package that has no problems. Raises the first one that it has."""
+    """Return the listing of a package without problems. Raises the first problem."""
     listing = list_package(directory, main=main.name if main else "")
     if listing.problems:
         raise listing.problems[0]
@@ -362,7 +362,7 @@ def _sound(directory: str, main: Main | None) -> Listing:
 
 
 class _Room:
-    """Reads files until there are more bytes than a package may have."""
+    """Reads files up to the largest size of a package."""
 
     def __init__(self, directory: str, limits: Limits) -> None:
         self.directory = directory
@@ -370,7 +370,7 @@ class _Room:
         self.left = limits.total_bytes
 
     def read(self, files: Sequence[PackageFile], main: Main | None, problems: list[WhetError] | None = None) -> Tree:
-        """The content of these files. Without a list of problems, the first one is raised."""
+        """Return the content of these files. Without a list of problems, the first one is raised."""
         found: Tree = {}
         for file in files:
             try:
@@ -384,13 +384,12 @@ class _Room:
             except WhetError as error:
                 if problems is None:
                     raise
-                if not isinstance(error, NotFoundError):  # else it vanished meanwhile
+                if not isinstance(error, NotFoundError):  # otherwise it vanished meanwhile
                     error.details["file"] = file.path
                     problems.append(error)
         return found
 
     def content(self, path: str) -> bytes:
-        """The bytes of one file."""
         descriptor = open_beneath(self.directory, path)
         try:
             data = read_descriptor(descriptor, self.left + 1)
@@ -407,7 +406,7 @@ class _Room:
 
 
 def package_digest(directory: str) -> str:
-    """The content digest of a package, whose files are not kept in memory. Raises the first problem with it."""
+    """Return the content digest of a package without keeping its files in memory. Raises its first problem."""
     listing = _sound(directory, None)
     if not main_file({item.path for item in listing.files}):
         raise UsageError("not-a-package", f"{directory} has no {MAIN_FILE}.", hint="Name the directory of a skill.")
@@ -417,7 +416,7 @@ def package_digest(directory: str) -> str:
 def opened_digest(
     directory: str, files: tuple[PackageFile, ...], main: Main, cache: Cache | None, bases: Sequence[str] | None
 ) -> tuple[str, tuple[WhetError, ...]]:
-    """The digest of a package whose main file was read already, and what could not be read for it.
+    """Return the digest of a package whose main file was already read, and the errors of unreadable files.
 
     It covers the main file as it was read, even if it changed since. With a cache, an unchanged tree is not read again.
     """

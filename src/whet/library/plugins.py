@@ -1,10 +1,10 @@
-"""The skills of plugins that are installed in other clients, found in the files these clients write.
+"""The skills of plugins that are installed in other clients, found in the files of these clients.
 
     Claude Code   ~/.claude/plugins/{installed_plugins,known_marketplaces}.json; `enabledPlugins` in its settings files
     Codex         ~/.codex/config.toml: [plugins."NAME@MARKETPLACE"]; ~/.codex/plugins/cache/MARKETPLACE/NAME/VERSION
     Gemini CLI    ~/.gemini/extensions/NAME, switched on and off in extension-enablement.json
 
-What was measured with Claude Code 2.1, Codex 0.166 and Gemini CLI 0.61: a plugin is named by its manifest; its skills
+Measured with Claude Code 2.1, Codex 0.166 and Gemini CLI 0.61: a plugin is named by its manifest; its skills
 lie in `skills/` and in what its manifest or its entry in the marketplace names, each a skill or a folder of skills;
 where there is none of these, the plugin itself is the skill for Claude Code. In Codex the folders that the manifest
 names replace `skills/`, and commands become skills when the plugin is installed; Gemini CLI reads `skills/` only.
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 _MAX_FILE = 16 * 1024 * 1024
 _MANIFESTS = (".claude-plugin/plugin.json", ".codex-plugin/plugin.json")
 _LOCAL = ("directory", "file")
-"""Kinds of marketplaces whose plugins are read where they lie."""
+"""Kinds of marketplaces whose plugins are read in place."""
 
 
 class PluginFolder(NamedTuple):
-    """One directory of a plugin that holds skills."""
+    """A directory of a plugin that holds skills."""
 
     path: str
     client: str
@@ -46,14 +46,14 @@ class PluginFolder(NamedTuple):
 
 
 class Plugins(NamedTuple):
-    """What the plugins of all clients hold, and what is wrong with their files."""
+    """The skill directories of the plugins of all clients, and problems of their files."""
 
     folders: tuple[PluginFolder, ...] = ()
     notes: tuple[Note, ...] = ()
 
 
 class PluginReader:
-    """Reads the files of one place that tell of plugins, each once until it changes."""
+    """Reads the files that list the plugins of one place, each once until it changes."""
 
     def __init__(self, place: Place, clock: Clock) -> None:
         self._place = place
@@ -62,7 +62,7 @@ class PluginReader:
         self._notes: list[Note] = []
 
     def read(self, clients: tuple[str, ...] = (), *, project: bool = True) -> Plugins:
-        """The plugins that are switched on in these clients, or in all; with `project`, as its settings say too."""
+        """Return the plugins that are enabled in these clients, or in all; with `project`, its settings count too."""
         self._notes = []
         found: dict[tuple[str, str], PluginFolder] = {}
         seen: set[str] = set()
@@ -75,13 +75,13 @@ class PluginReader:
             if clients and client not in clients:
                 continue
             for plugin in installed():
-                if plugin.label not in seen:  # one that two clients have is the same plugin
+                if plugin.label not in seen:  # the same plugin in another client
                     seen.add(plugin.label)
                     for folder in self._folders(client, plugin):
                         found.setdefault((folder.path, folder.kind), folder)
         return Plugins(tuple(found.values()), tuple(self._notes))
 
-    # the clients
+    # clients
 
     def _claude(self, *, project: bool) -> Iterator[_Installed]:
         base = self._place.env.get("CLAUDE_CONFIG_DIR") or os.path.join(self._place.home, ".claude")
@@ -115,7 +115,7 @@ class PluginReader:
                 yield _Installed(label, name, directory, _paths(entry.get("skills")))
 
     def _record(self, records: object) -> dict[str, object]:
-        """Of the places a plugin was installed for: this project, else the user, else any."""
+        """Return the install record for this project, else for the user, else any."""
         found = [_object(item) for item in records] if isinstance(records, list) else []
         here = [item for item in found if item.get("projectPath") == self._place.directory]
         user = [item for item in found if item.get("scope") == "user"]
@@ -149,7 +149,7 @@ class PluginReader:
                 yield _Installed(f"{name}@gemini", name, directory, alone=False)
 
     def _is_on(self, rules: object) -> bool:
-        """Is a Gemini extension switched on here? The last rule that fits decides; without one it is."""
+        """Return whether a Gemini extension is enabled here. The last matching rule decides; the default is yes."""
         on = True
         here = f"{self._place.directory}/"
         for rule in rules if isinstance(rules, list) else ():
@@ -172,7 +172,7 @@ class PluginReader:
         named = (*_paths(manifest.get("skills")), *plugin.skills) if client != "gemini" else ()
         paths = []
         default: tuple[str, ...] = ("skills",)
-        if client == "codex":  # the manifest replaces the folder; commands become skills when they are installed
+        if client == "codex":  # the manifest replaces the directory; commands become skills when they are installed
             default = (".codex-plugin/migrated-command-skills", *(() if named else default))
         for path in dict.fromkeys((*default, *named)):
             full = os.path.normpath(os.path.join(plugin.directory, *path.replace("\\", "/").split("/")))
@@ -190,7 +190,7 @@ class PluginReader:
             yield PluginFolder(commands, client, namespace, "commands")
 
     def _load(self, path: str) -> dict[str, object]:
-        """The object in a JSON or TOML file; empty where there is none, or where it cannot be read, which is noted."""
+        """Return the object in a JSON or TOML file; empty if the file is missing, or unreadable, which is noted."""
         try:
             status = os.stat(path)
         except OSError:
@@ -208,19 +208,19 @@ class PluginReader:
 
 
 class _Installed(NamedTuple):
-    """A plugin that is switched on."""
+    """An enabled plugin."""
 
     label: str
     name: str
     directory: str
     skills: tuple[str, ...] = ()
-    """What its entry in the marketplace names."""
+    """The paths in its marketplace entry."""
     alone: bool = True
-    """The plugin may itself be a skill."""
+    """Whether the plugin itself may be a skill."""
 
 
 def _parse(path: str) -> dict[str, object] | None:
-    """What a file holds; None where that is no object."""
+    """Return the object in a file; None if it holds anything else."""
     try:
         text = read_file(path, _MAX_FILE).decode("utf-8-sig")
         if path.endswith(".toml"):
@@ -248,6 +248,6 @@ def _text(value: object) -> str:
 
 
 def _paths(value: object) -> tuple[str, ...]:
-    """One relative path or several."""
+    """Return one relative path or several as a tuple."""
     items = value if isinstance(value, list) else [value]
     return tuple(item for item in map(_text, items) if item and not os.path.isabs(item))

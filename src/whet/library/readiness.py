@@ -1,4 +1,4 @@
-"""Is a skill *ready*: does the environment that will run it have what it asks for?
+"""Readiness: whether the environment of a skill has everything that it requires.
 
 The answer comes from a `Probe`, which the caller can replace: an agent that runs commands in a container asks the
 container, not the host. Missing setup never hides a skill; it says what to set up.
@@ -30,25 +30,25 @@ class Probe(Protocol):
 
     @property
     def platform(self) -> str:
-        """`macos`, `linux`, `windows`, or another word."""
+        """`macos`, `linux`, `windows`, or another name."""
 
     def has_command(self, name: str) -> bool | None:
-        """Is there such a program?"""
+        """Return whether the program exists."""
 
     def has_env(self, name: str) -> bool | None:
-        """Is the environment variable set, and not empty?"""
+        """Return whether the environment variable is set and not empty."""
 
     def has_tool(self, tool: Tool) -> bool | None:
-        """Does the agent have this tool?"""
+        """Return whether the agent has this tool."""
 
     def has_setting(self, key: str) -> bool | None:
-        """Does the setting have a value?"""
+        """Return whether the setting has a value."""
 
 
 class LocalProbe:
     """Answers for this machine, from its environment variables and `sys.platform`.
 
-    Tools and settings are only known when the caller names them.
+    Tools and settings are known only if the caller names them.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class LocalProbe:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.platform = platform_name(platform)
-        """`macos`, `linux`, `windows`, or another word."""
+        """`macos`, `linux`, `windows`, or another name."""
         self._env = env
         self._tools = tools
         self._settings = settings
         self._commands: dict[str, bool] = {}
 
     def has_command(self, name: str) -> bool:
-        """Whether PATH has a command. The result is cached, because a library creates a new probe for each question."""
+        """Return whether PATH has a command. The result is cached, because a library creates many probes."""
         if name not in self._commands:
             self._commands[name] = self._which(name)
         return self._commands[name]
@@ -78,24 +78,24 @@ class LocalProbe:
         candidates = (os.path.join(place, name + ending) for place in places for ending in endings)
         try:
             return any(os.access(path, os.X_OK) and not os.path.isdir(path) for path in candidates)
-        except ValueError:  # characters that no file's name can have
+        except ValueError:  # characters that no file name can have
             return False
 
     def has_env(self, name: str) -> bool:
-        """Whether it is set and not empty in the given environment."""
+        """Return whether it is set and not empty in the given environment."""
         return bool(self._env.get(name))
 
     def has_tool(self, tool: Tool) -> bool | None:
-        """Whether the caller named it; unknown if the caller named no tools."""
+        """Return whether the caller named it; unknown if the caller named no tools."""
         return None if self._tools is None else tool.name in self._tools
 
     def has_setting(self, key: str) -> bool | None:
-        """Whether the caller passed it; unknown if the caller passed no settings."""
+        """Return whether the caller passed it; unknown if the caller passed no settings."""
         return None if self._settings is None else bool(self._settings.get(key))
 
 
 class Missing(NamedTuple):
-    """One thing to set up before the skill can do all it says."""
+    """One thing to set up before the skill works completely."""
 
     kind: str
     """`env`, `command`, `tool` or `setting`."""
@@ -103,17 +103,17 @@ class Missing(NamedTuple):
     help: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """The item as JSON."""
+        """Return the item as JSON."""
         return self._asdict()
 
 
 def wrong_platform(gates: Gates, probe: Probe) -> bool:
-    """Is the skill made for other platforms only?"""
+    """Return whether the skill is only for other platforms."""
     return bool(gates.platforms) and probe.platform not in gates.platforms
 
 
 def missing(gates: Gates, probe: Probe) -> tuple[Missing, ...]:
-    """What a skill asks for and the environment lacks."""
+    """Return the requirements of a skill that the environment lacks."""
     if gates is OPEN or gates.always:
         return ()
     found = [
@@ -143,7 +143,7 @@ def missing(gates: Gates, probe: Probe) -> tuple[Missing, ...]:
 
 
 def _install_help(gates: Gates, name: str) -> str:
-    """How the skill says that a program can be had."""
+    """Return the skill's own help on installing a program."""
     if not gates.installs:
         return ""
     from whet.skill.recipes import describe

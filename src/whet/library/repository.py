@@ -1,10 +1,10 @@
-"""The repository around a directory, and who it is.
+"""The repository around a directory, and its identity.
 
 Trust is given to a repository, not to a path on disk: all worktrees of one repository share it. The identity is read
-from git's own files, without running git. Everything in a project directory may come out of a stranger's archive, so
-nothing there is believed that names another directory: a `.git` *file* counts only when the repository it names keeps a
-record of this very worktree, and a `.git` *link* counts for nothing. Otherwise an unpacked archive could borrow the
-identity of a repository the user trusts.
+from git's own files, without running git. Everything in a project directory may come out of a stranger's archive, so a
+reference to another directory is not trusted: a `.git` *file* counts only when the repository it names keeps a record
+of this very worktree, and a `.git` *link* counts for nothing. Otherwise an unpacked archive could borrow the identity
+of a repository the user trusts.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
 class Repository(NamedTuple):
-    """A project directory and the identity its trust hangs on."""
+    """A project directory and the identity that its trust belongs to."""
 
     root: str
     identity: str
 
 
 def find_repository(start: str, *, home: str, known: dict[str, Repository | None] | None = None) -> Repository:
-    """The nearest repository at or above `start`; without one, `start` itself. The home is never a project.
+    """Return the nearest repository at or above `start`; without one, `start` itself. The home is never a project.
 
-    Whoever asks for many directories passes the same `known` each time: each directory is then looked at once.
+    Pass the same `known` for many directories, so that each one is read only once.
     """
     known = {} if known is None else known
     passed: list[str] = []
@@ -64,7 +64,7 @@ def find_repository(start: str, *, home: str, known: dict[str, Repository | None
 
 
 def is_same(one: str, other: str) -> bool:
-    """Are these the same directory, also when a link leads to one of them?"""
+    """Return whether these are the same directory, even through a link."""
     if one == other:
         return True
     try:
@@ -74,7 +74,7 @@ def is_same(one: str, other: str) -> bool:
 
 
 def project_directories(start: str, repository: Repository) -> tuple[str, ...]:
-    """The directories whose skills belong to the project, nearest first: from `start` up to the repository's root."""
+    """Return the directories whose skills belong to the project, from `start` up to the repository's root."""
     found = [start]
     while found[-1] != repository.root:
         found.append(os.path.dirname(found[-1]))
@@ -98,7 +98,7 @@ def _identity(root: str, marker: str) -> str:
 
 
 def _pointer(path: str, prefix: str, base: str) -> str:
-    """The path a one-line git file names, or "" when it names none."""
+    """Return the path in a one-line git file, or "" if there is none."""
     try:
         line = os.fsdecode(read_file(path, _MAX_POINTER).partition(b"\n")[0]).strip()
     except OSError:
@@ -109,10 +109,10 @@ def _pointer(path: str, prefix: str, base: str) -> str:
 
 
 def find_remotes(repository: Repository) -> tuple[str, ...]:
-    """The addresses that a repository says it comes from; "" stands for one that cannot be told.
+    """Return the addresses of a repository's remotes; "" stands for one that cannot be determined.
 
-    git is not run and nothing is included: the configuration may be a stranger's. An address counts as it is written
-    and as `insteadOf` changes it. A repository without remotes, and a directory that is none, has no addresses.
+    git is not run and no other file is included: the configuration may be a stranger's. An address counts as it is
+    written and as `insteadOf` changes it. A directory without remotes, or without a repository, has no addresses.
     """
     marker = os.path.join(repository.root, ".git")
     if not os.path.lexists(marker):
@@ -138,12 +138,12 @@ def find_remotes(repository: Repository) -> tuple[str, ...]:
 
 
 def _is_above(directory: str, root: str) -> bool:
-    """Is a submodule's directory one of the repository that the submodule lies in?"""
+    """Return whether a submodule's directory belongs to the repository that contains the submodule."""
     return os.path.realpath(root).startswith(directory.partition(f"{os.sep}.git{os.sep}")[0] + os.sep)
 
 
 def _addresses(text: str) -> Iterator[str]:
-    """The addresses in a configuration of git. Raises ValueError for what git would not read either."""
+    """Yield the addresses in a git configuration. Raises ValueError for a file that git would not read."""
     addresses, changes = [], []
     for section, name, key, value in _entries(text):
         if section in ("include", "includeif") or (section, key) == ("remote", "vcs"):
@@ -160,7 +160,7 @@ def _addresses(text: str) -> Iterator[str]:
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Section, the name of it, key and value of every line."""
+    """Yield section, its name, key and value of every line."""
     section = name = ""
     for line in _CONTINUED.sub("", text).splitlines():
         rest = line
@@ -177,7 +177,7 @@ def _entries(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _value(text: str) -> str:
-    """A value without its comment, its quotes and its escapes."""
+    """Return a value without its comment, quotes and escapes."""
     parts, quoted, at = [], False, 0
     while at < len(text):
         letter = text[at]

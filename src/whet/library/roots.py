@@ -1,4 +1,4 @@
-"""Where skills are looked for: scopes, the directories of the clients people already have, and their order.
+"""The roots: scopes, the directories of installed clients, and their order.
 
 The directories themselves are in the table of `clients`. A directory that is reached twice (declared twice, or linked)
 is one root, under the first scope that names it.
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 LOCK_NAME = "whet-lock.json"
-"""The name of the lock, which lies beside a root."""
+"""The name of the lock, a file next to a root."""
 
 
 class Place(NamedTuple):
-    """Where Whet stands: everything it knows of the world around it, passed in and never looked up."""
+    """The environment of Whet, passed in and never looked up."""
 
     directory: str
     home: str
@@ -48,28 +48,28 @@ class Root(NamedTuple):
     scope: str
     client: str = ""
     kind: str = "skills"
-    """`skills` or `commands`; `skill`: the directory is one skill, and no others are looked for in it."""
+    """`skills` or `commands`; `skill`: the directory is one skill, and others in it are not searched."""
     namespace: str = ""
     """The plugin whose name prefixes these skills' names."""
     trusted: bool = True
-    """False: the skills belong to a repository the user has not trusted; they are counted, not loaded."""
+    """False if the skills belong to an untrusted repository; they are counted, not loaded."""
     real: str = ""
     """The path with links resolved."""
     home: str = ""
-    """The home directory, with links resolved, of whoever looks."""
+    """The home directory of the user, with links resolved."""
 
     @property
     def id(self) -> str:
-        """What ids of skills begin with (`whet.library.skill_id`)."""
+        """The beginning of the ids of its skills (`whet.library.skill_id`)."""
         return f"plugin:{self.namespace}" if self.namespace else portable(self.real or self.path, self.home)
 
     def to_json(self) -> Json:
-        """The root as JSON."""
+        """Return the root as JSON."""
         return {name: value for name, value in self._asdict().items() if name != "home"}
 
 
 def org_directories(platform: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The administrator's directories: Whet's own, then those of other clients."""
+    """Return the administrator's directories: Whet's own, then those of other clients."""
     if platform == "darwin":
         support = "/Library/Application Support"
         return (f"{support}/whet/skills", f"{support}/ClaudeCode/.claude/skills")
@@ -80,29 +80,29 @@ def org_directories(platform: str, env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def gallery_directory() -> str:
-    """The skills that ship with Whet. It is no root: they count once they are installed from it."""
+    """Return the directory of the skills that ship with Whet. It is not a root: they count once they are installed."""
     return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")
 
 
 def gallery_names() -> frozenset[str]:
-    """The names of the skills that ship with Whet."""
+    """Return the names of the skills that ship with Whet."""
     return frozenset(entry.name for entry in os.scandir(gallery_directory()) if entry.name != "__pycache__")
 
 
 def user_root(place: Place) -> str:
-    """Where Whet puts a person's own skills, and where every client can find them."""
+    """Return the directory of the user's own skills, which every client can find."""
     return os.path.join(place.home, ".agents", "skills")
 
 
 def own_roots(place: Place) -> tuple[str, ...]:
-    """Every directory that can hold a person's own skills, whether it is there or not."""
+    """Return all directories that can hold the user's own skills, whether they exist or not."""
     return tuple(_join(place.home, one.user) for one in DIRECTORIES if one.kind == "skills")
 
 
 def new_root(place: Place, explicit: Collection[str] | None, *, project: bool = False) -> str:
-    """The directory a new skill goes to: the person's own, the first explicit root, or the project's.
+    """Return the directory for a new skill: the user's own, the first explicit root, or the project's.
 
-    It may not be there yet. Raises UsageError `no-project` where explicit roots have no project.
+    It may not exist yet. Raises UsageError `no-project` if explicit roots have no project.
     """
     if project:
         if explicit is not None:
@@ -115,7 +115,7 @@ def new_root(place: Place, explicit: Collection[str] | None, *, project: bool = 
 
 
 def explicit_roots(paths: Collection[str], place: Place) -> tuple[Root, ...]:
-    """Exactly these directories, in this order, and no others."""
+    """Return exactly these directories as roots, in this order."""
     declared = (
         Root(os.path.normpath(os.path.join(place.directory, expand(path, place.home))), "external") for path in paths
     )
@@ -123,14 +123,14 @@ def explicit_roots(paths: Collection[str], place: Place) -> tuple[Root, ...]:
 
 
 class Configured(NamedTuple):
-    """Where skills are looked for."""
+    """The roots of a place."""
 
     roots: tuple[Root, ...]
-    """Most important first."""
+    """The roots, most important first."""
     repository: Repository
-    """The project they were found from."""
+    """The project that they were found from."""
     notes: tuple[Note, ...]
-    """Directories of the project's clients that are links out of its repository: they are no roots."""
+    """Notes on client directories of the project that are links out of its repository: they are not roots."""
 
 
 def configured_roots(
@@ -140,10 +140,10 @@ def configured_roots(
     links: Collection[str] = (),
     plugins: Collection[PluginFolder] = (),
 ) -> Configured:
-    """All roots of this place, with those of the plugins that clients have.
+    """Return all roots of this place, with those of the clients' plugins.
 
-    Of the directories nobody named, only those that exist; one that the settings name and that is not there is kept, so
-    that it can be reported. A project's own may be a link into one of `links`.
+    Default directories count only if they exist; one that the settings name is kept even if it is missing, so that it
+    can be reported. A project's own directory may be a link into one of `links`.
     """
     repository = find_repository(place.directory, home=place.home)
     by_scope: dict[str, list[Root]] = {scope: [] for scope in settings.precedence}
@@ -172,7 +172,7 @@ def configured_roots(
         Root(folder.path, "plugin", folder.client, folder.kind, folder.namespace) for folder in plugins
     )
     declared = [root for scope in settings.precedence for root in by_scope[scope]]
-    # A directory that is both the project's and the user's is the user's: nobody has to trust their own home.
+    # A directory that is both the project's and the user's is the user's: users need not trust their own home.
     own = {os.path.realpath(root.path) for root in declared if root.scope == "user"}
     kept = (root for root in declared if root.scope != "project" or os.path.realpath(root.path) not in own)
     allowed = (os.path.realpath(repository.root), *links)
@@ -193,7 +193,7 @@ def _join(base: str, relative: str) -> str:
 
 
 _HOMES = {"": ""}
-"""Where home directories really are. They do not move while a process runs, and every call asks."""
+"""Resolved home directories. They do not change while a process runs, and every call needs them."""
 
 
 def _resolve_home(home: str) -> str:
@@ -213,5 +213,5 @@ def _resolve(roots: Iterator[Root], home: str) -> Iterator[Root]:
 
 
 def platform_name(platform: str = sys.platform) -> str:
-    """The platform in the words skills use."""
+    """Return the platform by the name that skills use."""
     return {"darwin": "macos", "win32": "windows"}.get(platform, "linux" if platform.startswith("linux") else platform)

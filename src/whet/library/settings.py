@@ -1,10 +1,10 @@
 """Settings people write: `config.toml` in the state directory (or `$WHET_CONFIG`), and a project's `.whet.toml`.
 
 Every setting is one row of `SETTINGS`; the documentation, the checks and the defaults derive from that table. A file
-that is not TOML is an error, because running without it could show what it was meant to hide, and so is a list of
-disabled skills that cannot be understood. Any other bad value is reported and its default used; for `learn` that is the
-least. A project may only narrow: it can disable skills, list them less prominently, make the policy stricter and have
-less learned from its sessions, and only once it is trusted.
+that is not TOML is an error, because running without it could show skills that it should hide, and so is an invalid
+list of disabled skills. Any other bad value is reported and its default used; for `learn`, the lowest level. A project
+may only narrow: it can disable skills, list them less prominently, make the policy stricter and have less learned from
+its sessions, and only once it is trusted.
 """
 
 from __future__ import annotations
@@ -31,28 +31,27 @@ _MAX_FILE = 1024 * 1024
 MOST_DAYS = 3650
 SCOPES = ("project", "user", "org", "external")
 TRUST = ("org", "local", "trusted", "directory", "community", "agent-created", "project", "external")
-"""How far skills are trusted: the rows of the policy; of what is trusted, also whether it is a repository or not."""
+"""Levels of trust: the rows of the policy, and the two kinds of trusted places."""
 SANDBOX = ("required", "off")
 LEARN = ("off", "note", "propose", "write")
-"""What becomes of difficult sessions, from nothing at all to the most."""
+"""Treatment of difficult sessions, from none to the most."""
 AUTO_UPDATE = ("off", "notify", "safe")
-"""What is done about updates without being asked."""
+"""Treatment of updates without a request."""
 LISTING = ("always", "normal", "name", "manual")
-"""How a skill is listed for a model, the most prominent first: in full before all others whatever the budget, as the
-budget allows, without its description, not at all."""
+"""Ways to list a skill for a model: first and in full, as the budget allows, without its description, not at all."""
 CHOICES = {"sandbox": SANDBOX, "learn": LEARN, "auto_update": AUTO_UPDATE}
-"""What there is to choose from."""
+"""The values of settings of the kind `choice`."""
 PROJECT_FILE = ".whet.toml"
 _RETIRED = {
     "bundled_skills": "Delete the line. `whet gallery` lists the skills that ship with Whet; add those you want."
 }
-"""Settings of earlier versions -> what to do instead."""
+"""Settings of earlier versions -> their replacement."""
 _RETIRED_WORDS = {"precedence": "bundled", "inline_shell": "builtin"}
-"""Words in lists of earlier versions that mean nothing any more."""
+"""Words in lists of earlier versions that no longer have a meaning."""
 
 
 class Setting(NamedTuple):
-    """One setting: its name, its kind, its default and what it does."""
+    """One setting: its name, kind, default and help."""
 
     name: str
     kind: str
@@ -168,7 +167,7 @@ _HIDING = {
     "min_age": "Write a whole number of days, such as 7.",
     "policy": "Set `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust level.",
 }
-"""Settings that must be understood, with how to write them: without them more would be done than was meant."""
+"""Settings that must be valid, with how to write them: ignoring them would do more than was intended."""
 
 
 class Settings(NamedTuple):
@@ -219,15 +218,15 @@ MACHINE_SETTINGS = (
     Setting("overrides", "boolean", True, "Whether a person may allow what the policy asks about or blocks."),
     Setting("policy", "policy", {}, "The least strict decision about a skill, by trust and verdict."),
 )
-"""What an administrator writes into the machine's policy. Every line only tightens."""
+"""The settings of an administrator's policy. Every line only tightens it."""
 
 
 Read: TypeAlias = tuple[Settings, tuple[Note, ...]]
-"""Settings, and what is wrong with where they are written."""
+"""Settings, and the problems of their file."""
 
 
 def config_path(state: str, env: Mapping[str, str]) -> str:
-    """Where the user's settings lie."""
+    """Return the path of the user's settings."""
     named = env.get("WHET_CONFIG")
     home = env.get("HOME") or env.get("USERPROFILE") or "~"
     if not named:
@@ -236,20 +235,20 @@ def config_path(state: str, env: Mapping[str, str]) -> str:
 
 
 def expand(path: str, home: str) -> str:
-    """The path with a leading `~` replaced; another user's `~name` is not looked up."""
+    """Return the path with a leading `~` replaced; another user's `~name` is not looked up."""
     return home + path[1:] if path == "~" or path.startswith(("~/", "~\\")) else path
 
 
 class PolicyFile(NamedTuple):
-    """Where the policy of a machine lies."""
+    """The file of a machine's policy."""
 
     path: str
     owner: int | None
-    """Who must own it and its directory; None where owners cannot be told."""
+    """The required owner of the file and its directory; None if owners cannot be determined."""
 
 
 def machine_policy_file() -> PolicyFile:
-    """The place of the administrator's policy on this machine. Nothing in the environment moves it."""
+    """Return the file of the administrator's policy on this machine. No environment variable changes it."""
     if sys.platform == "darwin":
         return PolicyFile("/Library/Application Support/whet/policy.toml", 0)
     if sys.platform == "win32":
@@ -258,7 +257,7 @@ def machine_policy_file() -> PolicyFile:
 
 
 def _program_data() -> str:
-    """The directory for all users of a Windows machine, as the registry has it: a variable can be changed."""
+    """Return the directory for all users of a Windows machine from the registry: a variable can be changed."""
     try:
         import winreg
     except ImportError:
@@ -278,20 +277,20 @@ class SettingsReader:
         self._machine: tuple[Signature, MachinePolicy] | None = None
 
     def read_user(self) -> Read:
-        """The user's settings and what is wrong with them."""
+        """Return the user's settings and their problems."""
         place = self._place
         path, named = config_path(place.state, place.env), bool(place.env.get("WHET_CONFIG"))
         absent = None if named else (Settings(), ())
         return self._remember(path, absent, lambda: read_settings(path, home=place.home, named=named))
 
     def read_project(self, root: str) -> Read:
-        """What the (trusted) project at `root` sets; see `read_project_settings`."""
+        """Return the settings of the (trusted) project at `root`; see `read_project_settings`."""
         path = os.path.join(root, PROJECT_FILE)
         absent = Settings(learn=""), ()
         return self._remember(path, absent, lambda: read_project_settings(root, home=self._place.home))
 
     def read_machine(self) -> MachinePolicy | None:
-        """The administrator's policy of this machine, which nobody else can change; None where there is none."""
+        """Return the administrator's policy of this machine, which nobody else can change; None if there is none."""
         file = machine_policy_file()
         try:
             found = raw_signature(os.lstat(file.path))
@@ -304,7 +303,7 @@ class SettingsReader:
         return self._machine[1]
 
     def _remember(self, path: str, absent: Read | None, read: Callable[[], Read]) -> Read:
-        """What a file says; `absent` is what counts where it is not there, None where it must be."""
+        """Read a file once until it changes; `absent` is the result if the file is missing, None if it must exist."""
         try:
             status = os.lstat(path)  # before it is read
         except OSError:
@@ -322,14 +321,14 @@ class SettingsReader:
 
 
 def read_settings(path: str, *, home: str, named: bool = False) -> Read:
-    """The user's settings and what was wrong with them. Only a file that was `named` must exist."""
+    """Read the user's settings and their problems. Only a file that was `named` must exist."""
     if named and not os.path.exists(path):
         raise UsageError("bad-config", f"WHET_CONFIG names {path}, which does not exist.", hint="Fix it or unset it.")
     return _check(_load(path), path, home, frozenset(setting.name for setting in SETTINGS))
 
 
 def read_machine_policy(file: PolicyFile) -> MachinePolicy:
-    """The policy in a file. What is wrong with it is its `problem`, and then nothing is allowed."""
+    """Read the policy in a file. If it has a `problem`, nothing is allowed."""
     from whet.guard.policy import MachinePolicy
 
     def wrong(problem: str) -> MachinePolicy:
@@ -363,7 +362,7 @@ _KINDS = {
 
 
 def _not_the_administrators(file: PolicyFile) -> str:
-    """Why a file cannot be an administrator's: others own it or can write it. Links are judged by what they lead to."""
+    """Return why a file cannot be an administrator's: others own it or can write it. Links count as their targets."""
     for path, what in ((file.path, "It"), (os.path.dirname(file.path), "Its directory")):
         try:
             status = os.stat(path)
@@ -379,7 +378,7 @@ def _not_the_administrators(file: PolicyFile) -> str:
 
 
 def _not_understood(policy: MachinePolicy) -> str:
-    """The first thing in a policy that means nothing: obeying the rest would allow what it was meant to stop."""
+    """Return the first invalid entry of a policy: following only the rest would allow too much."""
     from whet.guard.trust import address_of
 
     for source in policy.allowed_sources or ():
@@ -400,7 +399,7 @@ def _not_understood(policy: MachinePolicy) -> str:
 
 
 def _with_real_paths(policy: MachinePolicy) -> MachinePolicy:
-    """The policy with directories named by where they really are."""
+    """Return the policy with directories as resolved paths."""
     if policy.allowed_sources is None:
         return policy
     places = (os.path.realpath(each) if os.path.isabs(each) else each for each in policy.allowed_sources)
@@ -408,8 +407,7 @@ def _with_real_paths(policy: MachinePolicy) -> MachinePolicy:
 
 
 def read_project_settings(root: str, *, home: str) -> Read:
-    """What a (trusted) project sets: skills it disables or lists less prominently, its own policy, how far it is
-    learned from ("" if unsaid)."""
+    """Read a project's settings: disabled or less prominent skills, its policy, and `learn` ("" if missing)."""
     path = os.path.join(root, PROJECT_FILE)
     found = _load(path)
     settings, notes = _check(found, path, home, PROJECT_SETTINGS)
@@ -417,7 +415,7 @@ def read_project_settings(root: str, *, home: str) -> Read:
 
 
 def lowered(settings: Settings, project: Settings, root: str) -> Read:
-    """The user's settings as far as the project at `root` lowers them, and what would raise them and does not count."""
+    """Return the user's settings, lowered by the project at `root`, and notes on values that would raise them."""
     if not project.learn or LEARN.index(project.learn) <= LEARN.index(settings.learn):
         return settings._replace(learn=project.learn or settings.learn), ()
     path, hint = (
@@ -481,7 +479,7 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
                 "auto_update": f"one of {', '.join(AUTO_UPDATE)}, in quotes",
             }.get(name, settings[name].kind)
             used = "the default is used"
-            if name == "learn":  # less than was meant, never more
+            if name == "learn":  # less than was intended, never more
                 values[name], used = LEARN[0], f"it counts as {LEARN[0]!r}"
             notes.append(
                 Note("bad-setting", "warning", f"{name} is {raw!r}; {used}.", f"Expected: {wanted}.", path=path)
@@ -495,7 +493,7 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
 
 
 def _read_labels(names: tuple[str, ...], path: str) -> tuple[tuple[str, ...], list[Note]]:
-    """Whose directories are read, and what is to be said of names that are not those of a client any more."""
+    """Return the clients whose directories are read, and notes on names that no client has any more."""
     from whet.library.clients import DIRECTORIES, FORMER, client_named
 
     labels, notes = [], []
@@ -515,7 +513,7 @@ def _read_labels(names: tuple[str, ...], path: str) -> tuple[tuple[str, ...], li
 
 
 def _value(kind: str, raw: Any, home: str, base: str) -> Any:
-    """The setting's value in its final form, or None when it is not of its kind."""
+    """Return the setting's value in its final form, or None if it has the wrong type."""
     if kind == "boolean":
         return raw if isinstance(raw, bool) else None
     if kind == "number":
@@ -549,7 +547,7 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
 
 
 def _policy(table: Mapping[str, object]) -> tuple[tuple[str, str, str], ...] | None:
-    """Every cell of a policy, or None when one of them cannot be understood."""
+    """Return every cell of a policy, or None if one of them is invalid."""
     from whet.guard.finding import LABELS
     from whet.guard.policy import ACTIONS
 
@@ -565,7 +563,7 @@ def _policy(table: Mapping[str, object]) -> tuple[tuple[str, str, str], ...] | N
 
 
 def _flatten(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value of a table by its path, such as `wiki.path`."""
+    """Yield every value of a table by its path, such as `wiki.path`."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from _flatten(value, f"{prefix}{key}.")

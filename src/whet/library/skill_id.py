@@ -1,4 +1,4 @@
-"""What a skill is known by, in every store: where it lies, and nothing that anybody can write into it.
+"""The id of a skill in every store: its path, and nothing from its content.
 
     card.id == SkillId("~/.agents/skills", "ops/deploy")
     str(card.id) == "~/.agents/skills/ops/deploy"
@@ -25,7 +25,7 @@ class SkillId(NamedTuple):
 
     root: str
     path: str
-    """With forward slashes; "" for a root that is a skill itself."""
+    """The path with forward slashes; "" for a root that is a skill itself."""
 
     def __str__(self) -> str:
         text = f"{self.root}/{self.path}" if self.path else self.root
@@ -33,7 +33,7 @@ class SkillId(NamedTuple):
 
 
 def skill_id(real: str, root: Root) -> SkillId:
-    """The id of the skill that really lies there, found through this root."""
+    """Return the id of the skill at a resolved path, found through this root."""
     base = root.real or root.path
     if inside(real, base):
         return SkillId(root.id, _slashes(real[len(base) :]).strip("/"))
@@ -42,7 +42,7 @@ def skill_id(real: str, root: Root) -> SkillId:
 
 
 def portable(real: str, home: str) -> str:
-    """A directory with `~` for the home."""
+    """Return a directory with `~` for the home."""
     return _slashes(f"~{real[len(home) :]}" if home and inside(real, home) else real)
 
 

@@ -1,7 +1,7 @@
 """Skills by path, whether or not they are in the library: read, checked, repaired, packed, unpacked, begun.
 
-A path may be a skill's directory, the main file in it, a single Markdown file or an archive. What is written is
-complete before it takes its place, and nothing that is there is overwritten unless the caller says so.
+A path may be a skill's directory, the main file in it, a single Markdown file or an archive. A written file is complete
+before it takes its place, and existing files are overwritten only on request.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _TAR_MARK = (b"ustar", 257)
 
 
 class Checked(NamedTuple):
-    """What is wrong with one skill."""
+    """The findings about one skill."""
 
     path: str
     file: str
@@ -61,29 +61,29 @@ class Checked(NamedTuple):
     valid: bool
     findings: tuple[Note, ...]
     fixed: tuple[Note, ...] | None = None
-    """What was repaired; None where nothing was."""
+    """The findings that were repaired; None if nothing was."""
     skill: str = ""
-    """The name that finds the skill in the library, where it was repaired there."""
+    """The name of the skill in the library, if it was repaired there."""
 
     def to_json(self) -> Json:
-        """The result as JSON."""
+        """Return the result as JSON."""
         answer: Json = {"path": self.path, "file": self.file, "valid": self.valid}
         answer["findings"] = [finding.to_finding() for finding in self.findings]
         return answer if self.fixed is None else answer | {"fixed": [finding.to_finding() for finding in self.fixed]}
 
 
 class Validation(NamedTuple):
-    """What is wrong with several skills."""
+    """The findings about several skills."""
 
     results: tuple[Checked, ...]
 
     @property
     def valid(self) -> bool:
-        """Is every one of them valid?"""
+        """Whether all of them are valid."""
         return all(result.valid for result in self.results)
 
     def to_json(self) -> Json:
-        """The results as JSON."""
+        """Return the results as JSON."""
         return {"success": True, "valid": self.valid, "results": [result.to_json() for result in self.results]}
 
 
@@ -98,12 +98,12 @@ class Packed(NamedTuple):
     valid: bool
 
     def to_json(self) -> Json:
-        """The archive as JSON."""
+        """Return the archive as JSON."""
         return answer_json(self)
 
 
 class Unpacked(NamedTuple):
-    """A skill that was taken out of an archive."""
+    """A skill that was unpacked from an archive."""
 
     path: str
     name: str
@@ -112,10 +112,10 @@ class Unpacked(NamedTuple):
     skipped: tuple[str, ...]
     """Names in the archive that are never part of a package."""
     replaced: bool
-    """A skill was there before."""
+    """Whether it replaced a skill."""
 
     def to_json(self) -> Json:
-        """The skill as JSON."""
+        """Return the skill as JSON."""
         return answer_json(self)
 
 
@@ -127,22 +127,22 @@ class Begun(NamedTuple):
     file: str
 
     def to_json(self) -> Json:
-        """The skill as JSON."""
+        """Return the skill as JSON."""
         return answer_json(self)
 
 
 class _Found(NamedTuple):
-    """A package that was read to be checked."""
+    """A package that was read to be validated."""
 
     package: ValidationInput
     main: str
     """The main file's path, or the archive's."""
     problems: tuple[Note, ...]
-    """What is wrong with the package as a whole."""
+    """Problems of the package as a whole."""
 
 
 def skills_below(path: str) -> tuple[str, ...]:
-    """Every skill in a directory and below it, sorted; hidden directories such as `.claude` included."""
+    """Return every skill in a directory and below it, sorted, including hidden directories such as `.claude`."""
     path = os.path.expanduser(path)
     if not os.path.isdir(path):
         raise NotFoundError("path-not-found", f"There is no directory {path}.", hint="Check the path.")
@@ -155,13 +155,13 @@ def skills_below(path: str) -> tuple[str, ...]:
     return tuple(os.path.join(path, *skill.split("/")) if skill else path for skill in found)
 
 
-# --- packages as they are, with what is wrong with them --------------------------------------------------------------
+# --- packages with their problems ------------------------------------------------------------------------------------
 
 
 def read_path(path: str) -> Package:
-    """The package at a path: a skill's directory, its main file, any other directory or file, an archive.
+    """Read the package at a path: a skill's directory, its main file, any other directory or file, an archive.
 
-    An archive is read in memory, and nothing is followed out of a package. Raises NotFoundError where nothing is.
+    An archive is read in memory, and no link out of a package is followed. Raises NotFoundError.
     """
     full = skill_place(os.path.expanduser(path))
     name = os.path.basename(os.path.abspath(full))
@@ -176,24 +176,24 @@ def read_path(path: str) -> Package:
 
 
 def skill_place(path: str) -> str:
-    """The directory of the skill, where the path is that of its main file."""
+    """Return the skill's directory for the path of its main file, and any other path unchanged."""
     main = os.path.basename(path) in MAIN_FILES and os.path.isfile(os.path.expanduser(path))
     return os.path.dirname(path) or os.curdir if main else path
 
 
 def read_card(card: Card) -> Package:
-    """The package of a skill in the library; its main file may be a link: somebody has checked where it leads."""
+    """Read the package of a skill in the library; its main file may be a link, which was checked before."""
     if card.kind != "skill":
         return _read_file(os.path.basename(card.path), card.path)._replace(name=card.full_name)
     main = None
     if os.path.islink(card.path):
-        with suppress(WhetError):  # then it is a link like any other, and the scanner says where it leads
+        with suppress(WhetError):  # otherwise the scanner reports the link like any other
             main = Main(os.path.basename(card.path), archive_bytes(card.resolved), "")
     return read_package(os.path.realpath(card.directory), strict=False, main=main)._replace(name=card.full_name)
 
 
 def _read_file(name: str, path: str) -> Package:
-    """An archive, or a file by itself."""
+    """Read an archive, or a single file."""
     from whet.skill.archive import unpack
 
     try:
@@ -203,7 +203,10 @@ def _read_file(name: str, path: str) -> Package:
             return Package(name, {name: Item(data, bool(os.stat(path).st_mode & stat.S_IXUSR))})
         package = unpack(data)
     except WhetError as error:
-        if error.code in ("archive-no-skill", "archive-several"):  # no skill, but the scanner looks into archives too
+        if error.code in (
+            "archive-no-skill",
+            "archive-several",
+        ):  # not a skill, but the scanner reads such archives too
             return Package(name, {name: Item(data)})
         error.details["file"] = name
         return Package(name, {}, (error,))
@@ -211,9 +214,9 @@ def _read_file(name: str, path: str) -> Package:
 
 
 def list_packages(paths: Sequence[str], *, recursive: bool = False, around: bool = False) -> Iterator[str]:
-    """The packages that these paths mean, each once; with `around`, those that the paths lie in.
+    """Yield the packages that these paths refer to, each once; with `around`, those that contain the paths.
 
-    A directory that is not a skill means the skills in it; with `recursive` it is an error if there are none.
+    A directory that is not a skill stands for the skills in it; with `recursive` it is an error if there are none.
     """
     seen: set[str] = set()
     for path in paths:
@@ -223,7 +226,7 @@ def list_packages(paths: Sequence[str], *, recursive: bool = False, around: bool
         elif recursive and os.path.isdir(os.path.expanduser(path)):
             places = _packages_below(path)
         elif holds_skills(path):
-            with suppress(NotFoundError):  # then it is one package
+            with suppress(NotFoundError):  # otherwise it is one package
                 places = _packages_below(path)
         for place in places:
             real = os.path.realpath(os.path.expanduser(place))
@@ -233,13 +236,13 @@ def list_packages(paths: Sequence[str], *, recursive: bool = False, around: bool
 
 
 def holds_skills(path: str) -> bool:
-    """Can a directory be one of skills? It has no main file of its own."""
+    """Return whether a directory may hold skills: it has no main file of its own."""
     full = os.path.expanduser(path)
     return os.path.isdir(full) and not any(os.path.isfile(os.path.join(full, name)) for name in MAIN_FILES)
 
 
 def _packages_below(path: str) -> tuple[str, ...]:
-    """Every skill below a directory, and every directory of which nobody knows what is in it: reading it tells so."""
+    """Return every skill below a directory, and every directory that could not be searched: reading it reports why."""
     top = os.path.expanduser(path)
     try:
         skills, problems = find_skills(top, EVERYTHING)
@@ -256,16 +259,16 @@ def _packages_below(path: str) -> tuple[str, ...]:
 
 
 class Host(NamedTuple):
-    """What is known of the agent that a package is to run in."""
+    """The agent that a package is validated for."""
 
     versions: Mapping[str, str]
-    """By the names of hosts, such as `hermes`."""
+    """Versions by the names of hosts, such as `hermes`."""
     tools: frozenset[str] | None = None
-    """None where nobody knows."""
+    """None if unknown."""
 
 
 def check(path: str, profile: Profile = "spec", host: Host | None = None) -> Checked:
-    """What is wrong with one skill under a profile; `host` is for the profile `package`."""
+    """Return the findings about one skill under a profile; `host` is for the profile `package`."""
     return _result(path, _read(path, host), profile)
 
 
@@ -277,9 +280,9 @@ def repair(
     state: str,
     write: Callable[[bytes, str], bool] | None = None,
 ) -> Checked:
-    """Apply every safe fix to the skill's main file, then check it; `fixed` tells what is gone by it.
+    """Apply every safe fix to the skill's main file, then validate it; `fixed` lists the repaired findings.
 
-    `write` replaces the text where its history is kept, and tells whether it did.
+    `write` replaces the text if its history is kept, and returns whether it did.
     """
     if is_archive(path):
         hint = "Unpack it, fix the skill and pack it again."
@@ -308,7 +311,7 @@ def _mended(found: _Found, write: Callable[[bytes, str], bool] | None) -> tuple[
 
 def _result(path: str, found: _Found, profile: Profile) -> Checked:
     findings = validate(found.package, profile)
-    if found.problems:  # then nobody knows which files there are
+    if found.problems:  # the list of files is then unknown
         findings = tuple(finding for finding in findings if finding.code != "reference-dangling")
     findings = (*found.problems, *findings)
     return Checked(path, found.main, valid(findings), findings)
@@ -320,7 +323,7 @@ def _read(path: str, host: Host | None = None) -> _Found:
 
 
 def _with_host(package: ValidationInput, path: str, host: Host) -> ValidationInput:
-    """The package with what the profile `package` looks at."""
+    """Return the package with the data that the profile `package` needs."""
     if is_flat(path):
         return package
     if not is_archive(path):
@@ -370,27 +373,27 @@ def _read_archive(path: str) -> _Found:
 
 
 def alone(state: str, directory: str) -> FileLock:
-    """The lock of whoever writes a skill's directory."""
+    """Return the lock for writing a skill's directory."""
     return FileLock(lock_path(state, "skill", os.path.realpath(directory)), timeout=_LOCK_SECONDS)
 
 
 def is_flat(path: str) -> bool:
-    """Is this a Markdown file that is a skill by itself?"""
+    """Return whether this is a Markdown file that is itself a skill."""
     return os.path.isfile(path) and path.endswith(".md") and os.path.basename(path) not in MAIN_FILES
 
 
 def is_archive(path: str) -> bool:
-    """Is this a file that can only be an archive?"""
+    """Return whether this file can only be an archive."""
     return os.path.isfile(path) and not path.endswith(".md")
 
 
 def archive_bytes(path: str) -> bytes:
-    """A whole archive, or more than any archive may have."""
+    """Read a whole archive, up to the size limit."""
     return content(path, _MAX_ARCHIVE)
 
 
 def content(path: str, limit: int = MAX_DOCUMENT) -> bytes:
-    """A file's whole content; one with more than `limit` bytes is refused."""
+    """Return a file's whole content. Raises InvalidError if it has more than `limit` bytes."""
     try:
         data = read_file(path, limit + 1)
     except FileNotFoundError as error:
@@ -415,7 +418,7 @@ def _read_beneath(directory: str, name: str) -> bytes:
 
 
 def digest(path: str) -> str:
-    """The content digest of the package at a path; an archive has the digest of what it holds."""
+    """Return the content digest of the package at a path; an archive has the digest of its contents."""
     if is_archive(path):
         from whet.skill.archive import unpack
 
@@ -428,7 +431,7 @@ def digest(path: str) -> str:
 
 
 def _digest_all(path: str) -> str:
-    """The digest of all skills in a directory together, those that are only a file included."""
+    """Return the digest of all skills in a directory together, including those that are only a file."""
     from whet.library.discovery import NOT_SKILLS
 
     skills, problems = find_skills(path, PLACE)
@@ -436,14 +439,14 @@ def _digest_all(path: str) -> str:
         raise problems[0][1]
     flat = [name for name in os.listdir(path) if is_flat(os.path.join(path, name)) and name.lower() not in NOT_SKILLS]
     if not skills and not flat:
-        return package_digest(package_directory(path))  # which says what is wrong
+        return package_digest(package_directory(path))  # which reports the problem
     return library_digest((name, digest(os.path.join(path, *name.split("/")))) for name in (*skills, *flat))
 
 
 def pack(path: str, output: str | None = None) -> Packed:
     """Write the archive of the skill at a path, by default as `NAME.skill` in the working directory.
 
-    A file that is there is replaced only when it is an archive of the same skill.
+    An existing file is replaced only if it is an archive of the same skill.
     """
     from whet.skill import archive
 
@@ -464,7 +467,7 @@ def pack(path: str, output: str | None = None) -> Packed:
 
 
 def _flat(path: str) -> Package:
-    """A Markdown file that is a skill by itself, as the package it would be."""
+    """Return a Markdown file that is itself a skill as a package."""
     return Package(os.path.basename(path).removesuffix(".md"), {MAIN_FILE: Item(content(path))})
 
 
@@ -478,7 +481,7 @@ def _is_archive_of(name: str, path: str) -> bool:
 
 
 def unpack(path: str, directory: str | None = None, *, force: bool = False, state: str) -> Unpacked:
-    """Take the skill out of an archive into `directory`; what is there under its name stays unless `force`."""
+    """Unpack the skill of an archive into `directory`; an existing one of its name is replaced only with `force`."""
     from whet.skill import archive
 
     if os.path.isdir(path):
@@ -496,13 +499,13 @@ def unpack(path: str, directory: str | None = None, *, force: bool = False, stat
 
 
 def _declared_name(package: Package) -> str:
-    """What a skill that lies at the root of its archive calls itself, when that can be a directory's name."""
+    """Return the declared name of a skill at the root of its archive, if it can be a directory's name; otherwise ""."""
     name = package.document.values.get("name")
     return name if isinstance(name, str) and is_ascii_name(name) else ""
 
 
 def fill_template(name: str, description: str | None = None) -> Tree:
-    """A new skill to be filled in. Raises UsageError for a name or description that no skill can have."""
+    """Return a new skill to fill in. Raises UsageError for an invalid name or description."""
     from whet.skill.edit import set_value
 
     if not is_ascii_name(name):
@@ -538,7 +541,7 @@ def begin(
 
 
 def _put(target: str, tree: Mapping[str, Item], *, replace: bool, state: str) -> bool:
-    """Make `target` a directory of exactly these files, in one step. Tells whether something was replaced."""
+    """Make `target` a directory of exactly these files, in one step; return whether something was replaced."""
     make_directories(os.path.dirname(target))
     with alone(state, target):
         existed = os.path.lexists(target)

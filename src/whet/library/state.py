@@ -1,7 +1,7 @@
-"""What was decided about skills: trusted repositories and directories, disabled and blocked skills, how skills are
-listed for a model, what is pinned, and which bundle a project uses.
+"""Decisions about skills: trusted repositories and directories, disabled and blocked skills, listing modes, pins, and
+the bundle of a project.
 
-Reading never creates the state database; the first decision does. A damaged one is an error, not an empty one:
+Reading never creates the state database; the first decision does. A damaged database is an error, not an empty one:
 forgetting that a skill was disabled would offer it again.
 """
 
@@ -24,64 +24,64 @@ class Trusted(NamedTuple):
     """A repository whose skills may be loaded, or a directory that links may lead into."""
 
     identity: str
-    """What a repository is known by (`whet.library.repository`); of a directory, where it really is."""
+    """The identity of a repository (`whet.library.repository`), or the resolved path of a directory."""
     path: str
     since: int
 
     def to_json(self) -> Json:
-        """The repository as JSON."""
+        """Return the repository as JSON."""
         return {**self._asdict(), "since": iso(self.since)}
 
 
 class Recalled(NamedTuple):
-    """What counts before any skill is looked at."""
+    """The decisions that are needed before any skill is read."""
 
     disabled: frozenset[tuple[str, str]] = frozenset()
-    """What is switched off, by id or by the key of a name, and on which surface; "" for all."""
+    """Disabled skills, by id or by the key of a name, and the surface; "" for all surfaces."""
     trusted: frozenset[str] = frozenset()
-    """The identities of all that is trusted."""
+    """The identities of everything trusted."""
     listed: tuple[tuple[str, str, str], ...] = ()
-    """The id of a skill, the identity of a project or "" for everywhere, and how the skill is listed there."""
+    """The id of a skill, the identity of a project or "" for everywhere, and the listing mode there."""
     in_use: tuple[tuple[str, str], ...] = ()
     """The identity of a project and the bundle that it uses."""
     blocked: tuple[tuple[str, Blocked], ...] = ()
-    """The skills that the guard keeps back: by id, those of an older Whet by main file."""
+    """The skills that the guard blocks: by id, or by main file if an older Whet blocked them."""
 
 
 class Blocked(NamedTuple):
-    """Why the guard keeps a skill back."""
+    """The reason why the guard blocks a skill."""
 
     reason: str
     verdict: str = ""
-    """What the scan found; "" if an older Whet decided."""
+    """The verdict of the scan; "" if an older Whet decided."""
     stamp: str = ""
-    """The `whet.library.card.card_stamp` of what was scanned; "" if it has to be scanned again."""
+    """The `whet.library.card.card_stamp` of the scanned content; "" if it has to be scanned again."""
 
 
 class TrustedKey(NamedTuple):
-    """A key of somebody else whose signatures count."""
+    """A key of another person whose signatures are trusted."""
 
     key: str
-    """As `whet.skill.signature.PublicKey` writes it."""
+    """The form of `whet.skill.signature.PublicKey`."""
     name: str
-    """What the user calls its holder."""
+    """The user's name for its holder."""
     since: int
 
 
 class Decisions:
-    """What the user decided."""
+    """The user's decisions."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
         self.clock = clock
 
     def trusted(self) -> tuple[Trusted, ...]:
-        """Every repository and directory the user trusts."""
+        """Return the repositories and directories that the user trusts."""
         rows = self.state.read("SELECT identity, path, since FROM trusted ORDER BY path")
         return tuple(Trusted(text_of(identity), text_of(path), since) for identity, path, since in rows)
 
     def trust(self, identity: str, path: str) -> bool:
-        """Trust a repository or a directory; False when it already was."""
+        """Trust a repository or a directory; return False if it was already trusted."""
         with self.state.write() as connection:
             return bool(
                 connection.execute(
@@ -90,19 +90,19 @@ class Decisions:
             )
 
     def untrust(self, identity: str) -> bool:
-        """Take trust back; False when there was none."""
+        """Revoke trust; return False if there was none."""
         if self.state.existing() is None:
             return False
         with self.state.write() as connection:
             return bool(connection.execute("DELETE FROM trusted WHERE identity = ?", (identity,)).rowcount)
 
     def trusted_keys(self) -> tuple[TrustedKey, ...]:
-        """The keys of others whose signatures count."""
+        """Return the keys of other people whose signatures are trusted."""
         rows = self.state.read("SELECT key, name, since FROM trusted_keys ORDER BY name, key")
         return tuple(TrustedKey(text_of(key), text_of(name), since) for key, name, since in rows)
 
     def trust_key(self, key: str, name: str) -> bool:
-        """Let a key count; False when it already did, by this name."""
+        """Trust a key; return False if it was already trusted under this name."""
         row = (key, name, self.clock())
         with self.state.write() as connection:
             sql = (
@@ -112,14 +112,14 @@ class Decisions:
             return bool(connection.execute(sql, row).rowcount)
 
     def untrust_key(self, key: str) -> bool:
-        """Let a key, or the one of a name, count no more; False when it did not."""
+        """Stop trusting a key, or the key of a name; return False if it was not trusted."""
         if self.state.existing() is None:
             return False
         with self.state.write() as connection:
             return bool(connection.execute("DELETE FROM trusted_keys WHERE ? IN (key, name)", (key,)).rowcount)
 
     def recall(self) -> Recalled:
-        """Everything that counts before any skill is looked at, in one query."""
+        """Return all decisions that are needed before any skill is read, with one query."""
         query = (
             "SELECT 0, name, surface, '', '' FROM disabled UNION ALL SELECT 1, identity, '', '', '' FROM trusted "
             "UNION ALL SELECT 2, name, project, mode, '' FROM listed "
@@ -136,7 +136,7 @@ class Decisions:
         )
 
     def disabled(self) -> frozenset[tuple[str, str]]:
-        """What is switched off, and on which surface."""
+        """Return the disabled skills, and the surface of each."""
         return self.recall().disabled
 
     def list_as(self, name: str, mode: str, project: str = "") -> None:
@@ -145,9 +145,9 @@ class Decisions:
             connection.execute("REPLACE INTO listed VALUES (?, ?, ?, ?)", (name, project, mode, self.clock()))
 
     def use(self, project: str, bundle: str | None) -> bool:
-        """Offer only the skills of a bundle in a project, with "" all of them, with None what the settings say.
+        """Offer only the skills of a bundle in a project ("": all skills; None: as the settings say).
 
-        Tells whether that was decided otherwise before.
+        Returns whether this changed the decision.
         """
         if dict(self.recall().in_use).get(project) == bundle:
             return False
@@ -158,7 +158,7 @@ class Decisions:
         return True
 
     def disable(self, name: str, surface: str = "") -> bool:
-        """Switch a skill off; False when it already was."""
+        """Disable a skill; return False if it was already disabled."""
         with self.state.write() as connection:
             return bool(
                 connection.execute(
@@ -167,7 +167,7 @@ class Decisions:
             )
 
     def enable(self, name: str, surface: str = "") -> bool:
-        """Switch a skill on again, on one surface or on all of them; False when it was on."""
+        """Enable a skill on one surface or on all of them; return False if it was enabled."""
         if self.state.existing() is None:
             return False
         query = "DELETE FROM disabled WHERE name = ? AND ? IN ('', surface)"
@@ -175,9 +175,9 @@ class Decisions:
             return bool(connection.execute(query, (name, surface)).rowcount)
 
     def move(self, old: SkillId, new: SkillId, names: Sequence[str] = ()) -> None:
-        """Keep what was decided about a skill that lies elsewhere now; `names` are those it had.
+        """Keep the decisions about a skill that has moved; `names` are its former names.
 
-        What is switched off or pinned by a name stays so for others of that name.
+        Decisions by name also stay in force for other skills of that name.
         """
         if self.state.existing() is None:
             return
@@ -191,7 +191,7 @@ class Decisions:
             connection.execute("UPDATE OR REPLACE blocked SET path = ? WHERE path = ?", (str(new), str(old)))
 
     def pins(self) -> dict[str, str]:
-        """Why skills are pinned, by their ids; those that an older Whet pinned by the keys of their names."""
+        """Return the reasons of pins, by the ids of skills, or by name keys if an older Whet pinned them."""
         rows = self.state.read("SELECT name, reason FROM pins ORDER BY name")
         return {text_of(name): text_of(reason) for name, reason in rows}
 
@@ -202,7 +202,7 @@ class Decisions:
             connection.execute(query, (skill, reason.encode("utf-8", "replace").decode(), self.clock()))
 
     def unpin(self, *skills: str) -> bool:
-        """Take pins back, given by ids or keys of names; False when there was none."""
+        """Remove pins, given by ids or keys of names; return False if there was none."""
         if self.state.existing() is None:
             return False
         with self.state.write() as connection:
@@ -210,11 +210,11 @@ class Decisions:
             return sum([connection.execute(query, (skill,)).rowcount for skill in skills]) > 0
 
     def blocked(self) -> dict[str, Blocked]:
-        """The skills that the guard keeps back, and why: by id, those of an older Whet by main file."""
+        """Return the skills that the guard blocks, with the reasons: by id, or by main file from an older Whet."""
         return dict(self.recall().blocked)
 
     def block(self, skill: str, why: Blocked) -> bool:
-        """Keep a skill back; False when it was, for just this."""
+        """Block a skill; return False if it was already blocked for the same reason."""
         if self.blocked().get(skill) == why:
             return False
         query = "REPLACE INTO blocked (path, reason, verdict, stamp, since) VALUES (?, ?, ?, ?, ?)"
@@ -223,7 +223,7 @@ class Decisions:
         return True
 
     def unblock(self, *skills: str) -> bool:
-        """Let a skill be, under whatever it is known; False when it was not kept back."""
+        """Unblock a skill, under any of its names; return False if it was not blocked."""
         known = self.blocked().keys() & {*skills}
         if not known:
             return False
@@ -232,5 +232,5 @@ class Decisions:
 
 
 def text_of(value: object) -> str:
-    """A column as text, which after a flipped bit it may not be: one odd row must not keep the others from counting."""
+    """Return a column as text, which it may not be in a damaged row: one odd row must not hide the others."""
     return value if isinstance(value, str) else repr(value)

@@ -1,13 +1,12 @@
-"""How far the skills of a library are trusted, and what the gate decides about them.
+"""The trust of skills in a library, and the guard's decisions about them.
 
 A repository's skills are scanned when it is trusted. A look that finds a main file new or changed scans that skill
-before anything of it is listed, its description included; what changed beside the main file is scanned before a model
-reads it. Other skills are scanned before they are recommended, or when somebody asks for it (`whet scan`, `whet
-doctor`).
+before anything of it is listed, its description included; changes in its other files are scanned before a model reads
+it. Other skills are scanned before they are recommended, or on request (`whet scan`, `whet doctor`).
 
-What the gate keeps back, wherever it lies, is remembered with a stamp of its files, so that lists know it at no cost. A
-verdict is about one content: a look that finds the files of such a skill changed scans it again, and a look that finds
-nothing changed scans nothing. `whet scan --all` and trusting again look at everything anew.
+Blocked skills, in any root, are recorded with a stamp of their files, so that lists need no scan. A verdict is about
+one content: a look that finds the files of such a skill changed scans it again, and a look that finds nothing changed
+scans nothing. `whet scan --all` and trusting again scan everything again.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ NO_ORIGINS: Mapping[str, Provenance] = {}
 
 
 class SkillDecision(NamedTuple):
-    """A skill, what was found in it, and what is done with it."""
+    """A skill, its scan, and the decision about it."""
 
     card: Card
     scan: Scan
@@ -52,18 +51,18 @@ class SkillDecision(NamedTuple):
 
     @property
     def judgement(self) -> Judgement:
-        """What the gate keeps of it."""
+        """The part that the gate records."""
         return Judgement(self.scan, self.decision)
 
     def to_json(self) -> Json:
-        """The decision as JSON."""
+        """Return the decision as JSON."""
         card, findings = self.card, [finding.to_json() for finding in self.scan.grave]
         about = {"name": card.full_name, "path": card.location, "scope": card.scope, "digest": self.scan.digest}
         return {**about, **self.decision.to_json(), "findings": findings}
 
 
 def origin_of(card: Card, table: Table, origins: Mapping[str, Provenance] = NO_ORIGINS) -> Provenance:
-    """The row of the policy for a skill; `origins` tells it of directories whose skills the user did not write."""
+    """Return the row of the policy for a skill; `origins` has the directories of skills that the user did not write."""
     if not card.root.trusted:
         return Provenance("community")
     level = place_level(card)
@@ -73,7 +72,7 @@ def origin_of(card: Card, table: Table, origins: Mapping[str, Provenance] = NO_O
 
 
 def place_level(card: Card) -> str:
-    """What the place of a skill says about its trust, as a row of the policy or `project` or `external`."""
+    """Return the trust that a skill's directory implies: a row of the policy, `project` or `external`."""
     return {"org": "org", "user": "local", "project": "project"}.get(card.scope, "external")
 
 
@@ -85,7 +84,7 @@ def decide_skill(
     trust: str = "",
     origins: Mapping[str, Provenance] = NO_ORIGINS,
 ) -> SkillDecision:
-    """What is done with a skill as it is on disk now."""
+    """Scan a skill as it is on disk now and decide about it."""
     table = config.policy
     origin = origin_of(card, table, origins)
     return SkillDecision(
@@ -94,7 +93,7 @@ def decide_skill(
 
 
 def admit(gate: Gate, decisions: Decisions, opened: Opened, config: ResolvedConfig) -> None:
-    """Raise RefusedError for a repository's skill that the policy does not let in, and remember it."""
+    """Raise RefusedError for a repository's skill that the policy does not allow, and record it."""
     found = decide_skill(gate, opened.card, config)
     if found.decision.action != "allow":
         remember(gate, decisions, (found,), "view", "guard")
@@ -108,9 +107,9 @@ def review_skills(
     config: ResolvedConfig,
     origins: Mapping[str, Provenance] = NO_ORIGINS,
 ) -> dict[str, Blocked | None]:
-    """Decide about skills as they are now, and remember which are kept back.
+    """Decide about skills as they are now, and record which are blocked.
 
-    The answer is what could not be remembered, by the ids of the skills: why each is kept back, or None.
+    Returns the decisions that could not be saved, by id: the reason for a block, or None.
     """
     unsaved: dict[str, Blocked | None] = {}
     for card in cards:
@@ -124,15 +123,15 @@ def review_skills(
                 keep_back(decisions, found)
             else:
                 remember(gate, decisions, (found,), "view", "guard")
-        except WhetError:  # `whet doctor` tells why nothing can be written
+        except WhetError:  # `whet doctor` reports why nothing can be written
             unsaved[str(card.id)] = _blocked(found, decisions)
     return unsaved
 
 
 def review_project(gate: Gate, snapshot: Snapshot) -> tuple[SkillDecision, ...]:
-    """What is done with the repository's skills once it is trusted.
+    """Return the decisions about the repository's skills, as if it were trusted.
 
-    These are all of them: those that count, those that wait for trust, those another one shadows.
+    These are all of its skills, including waiting and shadowed ones.
     """
     config, catalogue = snapshot.config, snapshot.catalogue
     trust = place_trust("project", config.policy)
@@ -141,9 +140,9 @@ def review_project(gate: Gate, snapshot: Snapshot) -> tuple[SkillDecision, ...]:
 
 
 def link_target(path: str, home: str) -> str:
-    """The directory that links may lead into once the user trusts `path`, which may be such a link itself.
+    """Return the directory that links may lead into once the user trusts `path`, which may itself be a link.
 
-    Raises NotFoundError where there is none, and UsageError for one that holds the whole home or that anybody may fill.
+    Raises NotFoundError if it does not exist, and UsageError if it contains the home or if anybody may write to it.
     """
     real = os.path.realpath(path)
     if not os.path.isdir(real):
@@ -159,9 +158,9 @@ def link_target(path: str, home: str) -> str:
 
 
 def review_directory(gate: Gate, config: ResolvedConfig, directory: str, now: int) -> tuple[SkillDecision, ...]:
-    """What the guard says of the skills in a (resolved) directory that links are to lead into.
+    """Return the decisions about the skills in a (resolved) directory that links shall lead into.
 
-    Raises NotFoundError where there are none.
+    Raises NotFoundError if there are none.
     """
     from whet.library.discovery import discover
     from whet.library.roots import Root
@@ -177,7 +176,7 @@ def review_directory(gate: Gate, config: ResolvedConfig, directory: str, now: in
 
 
 def remember(gate: Gate, decisions: Decisions, found: Iterable[SkillDecision], action: str, actor: str) -> None:
-    """Keep back what is not let in, let the rest be, and record what was not decided the same way before."""
+    """Block skills that are not allowed, unblock the others, and record decisions that are new."""
     for item in found:
         card, scan, decision = item
         last = gate.audit.about(card.location, action)
@@ -187,7 +186,7 @@ def remember(gate: Gate, decisions: Decisions, found: Iterable[SkillDecision], a
 
 
 def keep_back(decisions: Decisions, found: SkillDecision) -> None:
-    """Let lists know that a skill is not let in, or that it is."""
+    """Record whether a skill is blocked, for lists."""
     blocked = _blocked(found, decisions)
     if blocked is None:
         decisions.unblock(str(found.card.id), plain(found.card.resolved))
@@ -196,7 +195,7 @@ def keep_back(decisions: Decisions, found: SkillDecision) -> None:
 
 
 def _blocked(found: SkillDecision, decisions: Decisions) -> Blocked | None:
-    """Why a skill is kept back; None for one that is let in."""
+    """Return why a skill is blocked; None if it is allowed."""
     card, scan, decision = found
     if decision.action == "allow":
         return None

@@ -1,6 +1,6 @@
-"""Is a skill *visible* to this caller? A different question from whether it exists and whether it is ready.
+"""Whether a skill is *visible* to a caller, which is not the same as whether it exists or is ready.
 
-Hidden skills are left out, not listed and then refused; the reason is always to be had.
+Hidden skills are left out instead of being listed and then refused; the reason is always available.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Caller(NamedTuple):
-    """Who asks: a person or a model, through which surface, from which product, working on which files."""
+    """The caller: a person or a model, the surface, the product, and the files in play."""
 
     model: bool = False
-    """True when a model chooses; False when a person does."""
+    """True if a model chooses; False if a person does."""
     surface: str = ""
     """The surface, such as `cli` or `mcp`; several are separated by a slash: `mcp/codex`."""
     product: str = ""
@@ -39,30 +39,29 @@ class Caller(NamedTuple):
 
 
 BY_COMMAND = "whet disable"
-"""Who switched a skill off, when it was not a settings file."""
+"""The source of a decision by command instead of a settings file."""
 LISTED_BY_COMMAND = "whet list-as"
-"""Who decided how a skill is listed, when it was not a settings file."""
+"""The source of a listing mode set by command instead of a settings file."""
 PERSON = Caller()
-"""A person, who sees the skills that a person may invoke and may look at any skill."""
+"""A person, who sees the skills that a person may invoke and may view any skill."""
 MODEL = Caller(model=True)
 """A model, which sees the skills that it may choose."""
 
 
 class Listed(NamedTuple):
-    """How a skill is listed for a model."""
+    """The way a skill is listed for a model."""
 
     mode: str = "normal"
     """One of `whet.library.settings.LISTING`."""
     source: str = ""
-    """Who said so: a settings file or a command."""
+    """The settings file or command that set it."""
 
 
 _NORMAL = Listed()
 
 
 class Disabled:
-    """The skills that are switched off, everywhere or on one surface, and who said so; those the guard keeps back; how
-    the others are listed for a model."""
+    """Disabled skills, everywhere or on one surface, with sources; blocked skills; other listing modes."""
 
     __slots__ = ("_blocked", "_blocked_names", "_by", "_listed", "_lowered", "_members", "in_use")
 
@@ -73,10 +72,10 @@ class Disabled:
         listed: Iterable[tuple[str, str, str]] = (),
         lowered: Iterable[tuple[str, str, str]] = (),
     ) -> None:
-        """Commands name skills by their ids, files write names; `blocked` has by id what the guard keeps back.
+        """Commands name skills by ids, files by names; `blocked` has the skills that the guard blocks, by id.
 
-        `listed` has a name, a mode and a source each, and the first of a name counts; of `lowered`, what a project
-        says, only what lists a skill less prominently.
+        `listed` has a name, a mode and a source each, and the first of a name counts; of `lowered`, which comes from a
+        project, only entries that list a skill less prominently.
         """
         self._listed = _by_name(listed)
         self._lowered = _by_name(lowered)
@@ -92,11 +91,11 @@ class Disabled:
 
     @property
     def keeps_back(self) -> bool:
-        """Does the guard keep any skill back, here or elsewhere?"""
+        """Whether the guard blocks any skill, here or elsewhere."""
         return bool(self._blocked)
 
     def keep_back(self, blocked: Mapping[str, Blocked | None]) -> None:
-        """Also keep these skills back, by their ids, or with None no longer."""
+        """Block these skills too, by id; None unblocks one."""
         if blocked:
             self._blocked = {**self._blocked, **blocked}
             self._blocked_names = frozenset(name for key in self._blocked for name in key.split("/")[-2:])
@@ -106,18 +105,18 @@ class Disabled:
         self.in_use, self._members = bundle, frozenset(map(name_key, bundle.skills))
 
     def unused(self, card: Card) -> str:
-        """The bundle in use, where it does not have the skill; else ""."""
+        """Return the bundle in use if it does not contain the skill; otherwise ""."""
         if self.in_use is None or not self._members.isdisjoint(card.known_as[1:]):
             return ""
         return self.in_use.slug
 
     @property
     def none(self) -> bool:
-        """Is nothing switched off or kept back, and everything listed as usual?"""
+        """Whether no skill is disabled or blocked and all are listed as usual."""
         return not (self.in_use or self._by or self._blocked or self._listed or self._lowered)
 
     def listed(self, card: Card) -> Listed:
-        """How a skill is listed for a model."""
+        """Return the way a skill is listed for a model."""
         if not (self._listed or self._lowered):
             return _NORMAL
         own, lowered = (
@@ -128,27 +127,27 @@ class Disabled:
         return max(own, lowered or own, key=lambda said: LISTING.index(said.mode))
 
     def kept_back(self, card: Card) -> Blocked | None:
-        """Why the guard keeps a skill back, or None when it does not."""
+        """Return why the guard blocks a skill; None if it does not."""
         if not self._blocked or self._is_named_otherwise(card):
             return None
         older = card.resolved.encode("utf-8", "backslashreplace").decode()
         return self._blocked.get(str(card.id)) or self._blocked.get(older)
 
     def _is_named_otherwise(self, card: Card) -> bool:
-        """Is a skill surely none of those kept back? Its directory or file is called otherwise; its id takes longer."""
+        """Return whether a skill is surely not blocked, by the name of its directory, which is faster than its id."""
         if card.kind != "skill" or card.real or card.directory == card.root.path:
             return False
         name = card.directory[card.directory.rfind(os.sep) + 1 :]
         return name not in self._blocked_names and name.isascii()
 
     def source(self, card: Card, surface: str) -> str | None:
-        """Where a skill is switched off for this surface, or None when it is on."""
+        """Return where a skill is disabled for this surface; None if it is enabled."""
         if not self._by:
             return None
         return next((source for name in card.known_as if (source := self.by(name, surface))), None)
 
     def by(self, key: str, surface: str) -> str | None:
-        """Where what goes by this key is switched off for this surface."""
+        """Return where the skill of this key is disabled for this surface."""
         found = (self._by.get((key, part)) for part in ("", *surface.split("/")))
         return next((source for source in found if source), None)
 
@@ -162,20 +161,20 @@ def _by_name(listed: Iterable[tuple[str, str, str]]) -> dict[str, Listed]:
 
 
 def refusal(card: Card, reason: Note) -> RefusedError:
-    """The error for a skill that this caller may not have."""
+    """Return the error for a skill that this caller may not use."""
     return RefusedError(reason.code, f"{card.full_name} is not available: {reason.message}", hint=reason.hint)
 
 
 def is_marked(card: Card, reason: Note, caller: Caller) -> bool:
-    """Does a person see this hidden skill in a list all the same, with a mark?
+    """Return whether a person still sees this hidden skill in a list, with a mark.
 
-    What the guard keeps back among your own skills must not just disappear: clients load it from where it is.
+    Blocked skills among your own must not just disappear: clients load them directly.
     """
     return reason.code == "guard-blocked" and card.scope != "project" and not caller.model
 
 
 def guard_blocked(card: Card, reason: str) -> Note:
-    """Why a skill that the guard keeps back is not shown."""
+    """Return a note on why a blocked skill is not shown."""
     name = card.full_name
     allow = f"`whet guard policy override {name} --reason TEXT` allows it as it is now."
     remove = (
@@ -188,13 +187,13 @@ def guard_blocked(card: Card, reason: str) -> Note:
 
 
 def note_draft(name: str) -> Note:
-    """What to say of a skill that is a draft."""
+    """Return a note about a draft."""
     hint = f"Finish it: `whet edit {name}`."
     return Note("draft", "info", "It is still a draft: parts marked TODO remain.", hint)
 
 
 def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note | None:
-    """Why the skill is not shown to this caller, or None when it is."""
+    """Return why the skill is hidden from this caller; None if it is visible."""
     if blocked := disabled.kept_back(card):
         return guard_blocked(card, blocked.reason)
     if (source := disabled.source(card, caller.surface)) is not None:
@@ -219,7 +218,7 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
 
 
 def _gated(card: Card, caller: Caller, probe: Probe) -> Note | None:
-    """Why the frontmatter hides the skill from this caller, or None when it does not."""
+    """Return why the frontmatter hides the skill from this caller; None if it does not."""
     gates = card.gates
     if wrong_platform(gates, probe):
         wanted = ", ".join(gates.platforms)
@@ -234,7 +233,7 @@ def _gated(card: Card, caller: Caller, probe: Probe) -> Note | None:
 
 
 def can_be_hidden(card: Card) -> bool:
-    """Could something hide it even where nothing is disabled? Hardly any skill."""
+    """Return whether the skill could be hidden even if nothing is disabled, which is rare."""
     description = card.description
     return card.gates is not OPEN or not description or DRAFT in description or (bool(card.notes) and card.draft)
 
@@ -242,11 +241,11 @@ def can_be_hidden(card: Card) -> bool:
 def hidden_cards(
     cards: Iterable[Card], caller: Caller, disabled: Disabled, probe: Probe
 ) -> Iterator[tuple[Card, Note]]:
-    """Those of many skills that are not shown to this caller, and why."""
+    """Yield the skills that are hidden from this caller, each with the reason."""
     free = disabled.none
     for card in cards:
         if free and not can_be_hidden(card):
-            continue  # nearly all
+            continue  # nearly all skills
         if reason := hidden(card, caller, disabled, probe):
             yield card, reason
 

@@ -1,10 +1,10 @@
-"""Being told of changes instead of asking for them.
+"""Notification of changes instead of polling.
 
-`KernelWatch` saves a long-lived process the two `stat` of each skill at each look: Linux reports which directories were
-touched (inotify), so that a look at its queue answers for all of them. Whatever the kernel does not report (a skill
-behind a link, a file with a second hard link, a network file system, another operating system) is looked at as before,
-and all skills are looked at every half a minute, for what changes without a report. `wait_for_changes` waits for a
-change; it is an extra on top of watchfiles. Nothing needs either.
+`KernelWatch` saves a long-lived process two `stat` calls per skill and look: Linux reports which directories changed
+(inotify), so that reading one queue is enough. Skills that the kernel does not report (behind a link, with a second
+hard link, on a network file system or another operating system) are checked as before, and all skills are checked every
+half a minute, because some changes are not reported. `wait_for_changes` waits for a change; it is an extra on top of
+watchfiles. Nothing needs either.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x100, 0x200, 0x400, 0x800
 _CHANGES = _MODIFY | _ATTRIB | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
 _ONLY_DIRECTORIES = 0x01000000
 _EVENT = struct.Struct("iIII")
-"""What an event begins with: the number of the directory, what happened, a cookie, and the length of the name."""
+"""The head of an event: the number of the directory, the kind of event, a cookie, and the length of the name."""
 _EVERYTHING = -1
-"""The number in place of a directory's when the queue was too short for what happened."""
+"""The number that stands for all directories after an overflow of the queue."""
 _READ = 65_536
 _BELIEVED = 30.0
-"""Seconds after which everything is looked at once more."""
+"""Seconds between two checks of everything."""
 
 
 class KernelWatch:
-    """Which skills need no look, because the kernel would have reported a change. For any number of threads."""
+    """Knows which skills need no check, because the kernel would have reported a change. Thread-safe."""
 
     def __init__(self, descriptor: int, libc: ctypes.CDLL, most: int, devices: frozenset[int]) -> None:
         self._queue, self._most, self._devices = descriptor, most, devices
@@ -51,18 +51,18 @@ class KernelWatch:
         self._lock = threading.Lock()
         self._until = time.monotonic() + _BELIEVED
         self._containers: dict[int, set[str]] = {}
-        """By the number under which the kernel reports a directory, the containers with skills in it."""
+        """By the kernel's number of a directory, the containers with skills in it."""
         self._quiet: dict[str, tuple[Container, tuple[Card, ...]]] = {}
-        """By path, the containers in which nothing happened, and the skills in them that have to be looked at."""
+        """By path, the unchanged containers, and the skills in them that still have to be checked."""
 
     @classmethod
     def open(cls) -> KernelWatch | None:
-        """A watch; None where there is none of the kind."""
+        """Return a watch; None if the platform has none."""
         if sys.platform != "linux":
             return None
         try:
             with open("/proc/sys/fs/inotify/max_user_watches", encoding="ascii") as file:
-                most = int(file.read()) // 2  # other programs need some, too
+                most = int(file.read()) // 2  # leave some for other programs
             libc = ctypes.CDLL(None, use_errno=True)
             descriptor = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
             return cls(descriptor, libc, most, _local_devices()) if descriptor >= 0 else None
@@ -70,7 +70,7 @@ class KernelWatch:
             return None
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release the queue and forget all containers."""
         with self._lock:
             if self._queue >= 0:
                 os.close(self._queue)
@@ -78,16 +78,16 @@ class KernelWatch:
             self._quiet.clear()
 
     def verify(self, container: Container) -> bool:
-        """Are the skills of a container on disk still those that their cards describe?"""
+        """Return whether the skills of a container on disk still match their cards."""
         with self._lock:
-            if time.monotonic() > self._until:  # a second link and a mapped file are written without a report
+            if time.monotonic() > self._until:  # second hard links and mapped files change without a report
                 self._quiet.clear()
                 self._until = time.monotonic() + _BELIEVED
             self._read_events()
             known, unreported = self._quiet.get(container.path, (None, ()))
             if known is container:
                 return are_unchanged(unreported)
-            # watched before they are looked at, so that no change falls between
+            # watched before they are read, so that no change is missed
             unreported = tuple(card for card in container.cards if not self._is_reported(card, container.path))
             if not are_unchanged(container.cards):
                 return False
@@ -96,11 +96,10 @@ class KernelWatch:
             return True
 
     def _is_reported(self, card: Card, container: str) -> bool:
-        """Does the kernel report every change of a skill?"""
+        """Return whether the kernel reports every change of a skill."""
         if card.real or card.extras or self._queue < 0:
             return False
-        # asked each time: the kernel reports a directory under one number wherever it is moved, and another directory
-        # may be at its path now
+        # repeated each time: a directory keeps its number when it is moved, and another one may now be at its path
         number = self._add(self._queue, os.fsencode(card.directory), _CHANGES | _ONLY_DIRECTORIES)
         if number < 0:
             return False
@@ -116,7 +115,7 @@ class KernelWatch:
         return is_reported
 
     def _read_events(self) -> None:
-        """Learn from the queue what was touched."""
+        """Read the queue and forget containers that changed."""
         with suppress(BlockingIOError):
             while self._queue >= 0:
                 data, at, touched = os.read(self._queue, _READ), 0, set()
@@ -135,7 +134,7 @@ class KernelWatch:
 
 
 def _local_devices() -> frozenset[int]:
-    """The file systems of this machine that no other one changes."""
+    """Return the file systems that only this machine changes."""
     found = set()
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
         for line in mounts:
@@ -147,7 +146,7 @@ def _local_devices() -> frozenset[int]:
 
 
 def wait_for_changes(directories: Sequence[str]) -> Iterator[None]:
-    """Yield whenever something below one of the directories changed, a burst of changes counting once."""
+    """Yield after every change below one of the directories; a burst of changes counts once."""
     try:
         from watchfiles import watch
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""Looking at the disk: where skills are looked for, everything one look brings, one skill by its name.
+"""Reading the disk: the configuration, a snapshot of all skills, and one skill by its name.
 
-A `Workspace` belongs to one place. What it hands out is immutable; a look that finds nothing changed hands out the very
-same catalogue again. It is the only thing here that remembers between two calls.
+A `Workspace` belongs to one place. Its results are immutable; if nothing changed, it returns the same catalogue object
+again. It is the only class here that keeps state between two calls.
 """
 
 from __future__ import annotations
@@ -53,25 +53,25 @@ if TYPE_CHECKING:
 
 
 _LARGE = 1000
-"""Skills beyond which a library is large."""
+"""Number of skills beyond which a library is large."""
 _LOOKS = 3
-"""How often a look is tried again because somebody changed skills meanwhile."""
+"""Number of further attempts if skills change during a look."""
 
 
 class Snapshot(NamedTuple):
-    """Everything one look at the disk brought."""
+    """The result of one look at the disk."""
 
     config: ResolvedConfig
     shelves: tuple[RootListing, ...]
     catalogue: Catalogue
     hidden: frozenset[str] = frozenset()
-    """Directories that are left out of the catalogue while a change of them is open."""
+    """Directories left out of the catalogue because a change of them is in progress."""
     whole: bool = True
-    """False where a change of several skills may be seen in part, because others kept changing them."""
+    """False if a change of several skills may be visible in part, because others kept changing them."""
 
 
 class Workspace:
-    """Looks at the skills of one place, as they are now."""
+    """Reads the skills of one place as they are now."""
 
     def __init__(self, place: Place, roots: Sequence[str] | None, clock: Clock, probe: Probe | None) -> None:
         self.place = place
@@ -84,24 +84,24 @@ class Workspace:
         self.decisions = Decisions(self.state, clock)
         self.configuration = Configuration(place, self.explicit, self.decisions, clock, probe)
         self.first: Catalogue | None = None
-        """What the first look found."""
+        """The catalogue of the first look."""
         self.progress: Callable[[Progress], object] = lambda _: None
-        """Receives how far a look has come that reads many skills."""
+        """Receives the progress of a look that reads many skills."""
         self.settle: Callable[[], object] | None = None
-        """Called before a look when changes are open: settles what no living process holds."""
+        """Called before a look while changes are open: settles those that no living process holds."""
         self.hidden: Callable[[], frozenset[str]] = frozenset
-        """Which directories are to be left out, so that what is under way is seen as it was or as it will be."""
+        """Returns the directories to leave out, so that a running change is visible completely or not at all."""
         self.origins: Callable[[], Mapping[str, Provenance]] = dict
-        """Where skills come from that the user did not write, and their trust, by their directories."""
+        """Returns provenance and trust of the skills that the user did not write, by their directories."""
         self._snapshot: Snapshot | None = None
         self._unsaved: dict[str, Blocked | None] = {}
-        """Decisions of the guard that could not be saved, by skill id; None lets the skill pass."""
+        """Decisions of the guard that could not be saved, by skill id; None unblocks the skill."""
         self._gate: Gate | None = None
         self._watch: KernelWatch | None = None
 
     @property
     def gate(self) -> Gate:
-        """What decides whether a package is let in."""
+        """Decides whether a package is allowed."""
         if self._gate is None:
             from whet.guard.gate import Gate
 
@@ -109,13 +109,13 @@ class Workspace:
         return self._gate
 
     def watch(self) -> None:
-        """Ask the kernel from now on which skills were touched, where it can tell: for a process that looks often."""
+        """Let the kernel report changed skills from now on, if it can: for a process that looks often."""
         from whet.library.watch import KernelWatch
 
         self._watch = self._watch or KernelWatch.open()
 
     def close(self) -> None:
-        """Let the databases go; they are opened again when needed."""
+        """Close the databases; they are opened again when needed."""
         if self._watch is not None:
             self._watch.close()
             self._watch = None
@@ -123,18 +123,18 @@ class Workspace:
         self.state.close()
 
     def config(self) -> ResolvedConfig:
-        """Where skills are looked for now, and what is switched off."""
+        """Resolve the current configuration."""
         return self.configuration.resolve()
 
     def disabled(self, *, everywhere: bool) -> Disabled:
-        """What is disabled, and how skills are listed: here, or `everywhere`, whatever this project says."""
+        """Return disabled skills and listing modes: here or, with `everywhere`, without this project's settings."""
         if not everywhere:
             return self.config().disabled
         home = self.place._replace(directory=self.place.home)
         return Configuration(home, self.explicit, self.decisions, self.clock, None).resolve().disabled
 
     def identify(self, directory: str) -> tuple[SkillId, str]:
-        """Id and scope of the skill that lies in a directory, or lay there; the scope is "" outside of all roots."""
+        """Return id and scope of the skill at a directory, existing or not; the scope is "" outside of all roots."""
         roots, real = (self._snapshot.config if self._snapshot else self.config()).roots, os.path.realpath(directory)
         root = next((root for root in roots if inside(real, root.real)), None)
         if root is not None:
@@ -143,15 +143,15 @@ class Workspace:
         return SkillId(portable(parent, os.path.realpath(self.place.home)), name), ""
 
     def trust(self, card: Card) -> str:
-        """The trust that a skill has, as the policy calls it: that of where it comes from, wherever it lies."""
+        """Return the trust of a skill in the policy: that of its origin, in any root."""
         from whet.library.trust import origin_of
 
         return origin_of(card, self.config().policy, self.origins() if card.scope == "user" else {}).trust
 
     def admit(self, opened: Opened, config: ResolvedConfig) -> None:
-        """Raise RefusedError when a repository's skill, as it was read, is one that the guard keeps back.
+        """Raise RefusedError if the guard blocks a repository's skill as it was read.
 
-        It is scanned when its content is new to the guard, so that a change is noticed before a model reads it.
+        New content is scanned, so that a change is noticed before a model reads it.
         """
         if opened.card.scope == "project":
             from whet.library.trust import admit
@@ -166,29 +166,29 @@ class Workspace:
         return open_skill(card, cache=self.cache, now=self.clock(), bases=config.bounds.bases_of(card))
 
     def read(self, card: Card) -> Words:
-        """What a skill says, without a look at its other files."""
+        """Return the words of a skill without reading its other files."""
         from whet.library.disclosure import read_words
 
         config = self._snapshot.config if self._snapshot else self.config()
         return read_words(card, now=self.clock(), bases=config.bounds.bases_of(card))
 
     def new_root(self, *, project: bool = False) -> str:
-        """The directory a new skill goes to; see `whet.library.roots.new_root`."""
+        """Return the directory for a new skill; see `whet.library.roots.new_root`."""
         return new_root(self.place, self.explicit, project=project)
 
     def digest(self) -> str:
-        """One digest over all skills: the same wherever names, scopes and contents are the same."""
+        """Return one digest over all skills: equal for equal names, scopes and contents."""
         from whet.skill.tree import library_digest
 
         return library_digest((card.qualified, self.open(card).digest) for card in self.snapshot().catalogue.cards)
 
     def shadowed(self, card: Card) -> Note | None:
-        """Why a skill does not answer to its name, as the last look found; None where it does."""
+        """Return why a skill's name does not refer to it, as of the last look; None if it does."""
         pairs = self._snapshot.catalogue.shadowed if self._snapshot else ()
         return next((shadowed(loser, winner) for loser, winner in pairs if loser.path == card.path), None)
 
     def report(self, snapshot: Snapshot | None = None) -> tuple[Note, ...]:
-        """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""
+        """Return all problems of the skills on disk; `whet doctor` also examines the machine."""
         from whet.library.visibility import PERSON, hidden
 
         snapshot = snapshot or self.snapshot()
@@ -201,7 +201,7 @@ class Workspace:
                 entries.append(Note("bundle-unknown-skill", "warning", message, "Fix the name.", path=bundle.path))
         for card in snapshot.catalogue.cards:
             if snapshot.config.disabled.unused(card):
-                continue  # said once, of the bundle
+                continue  # reported once, for the bundle
             if card.description and (reason := hidden(card, PERSON, snapshot.config.disabled, probe)):
                 severity: Severity = "warning" if reason.code == "guard-blocked" else "info"
                 entries.append(
@@ -212,9 +212,9 @@ class Workspace:
         return tuple(entries)
 
     def is_large(self) -> bool:
-        """Are there so many skills that a look takes long? It is told without one, at a cost that has a bound.
+        """Return whether there are so many skills that a look takes long, without one and at bounded cost.
 
-        What is remembered of a root tells; of one that is not, some names are read: a skill has two or more.
+        The cache knows the size of a root; for an unknown root some names are read: a skill has at least two.
         """
         config, left = self.config(), _LARGE
         for root in config.roots:
@@ -225,12 +225,12 @@ class Workspace:
         return False
 
     def snapshot(self) -> Snapshot:
-        """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""
+        """Read everything. Unchanged listings, and the catalogue if all are unchanged, stay the same objects."""
         found = self._look_until_whole(self._snapshot)
         if not found.whole:
             from contextlib import suppress
 
-            with suppress(WhetError), self.state.write():  # nobody begins, ends or takes back a change meanwhile
+            with suppress(WhetError), self.state.write():  # nobody begins, ends or reverses a change meanwhile
                 found = self._look_until_whole(found, settles=False)
         self._snapshot = found
         self.first = self.first or found.catalogue
@@ -244,10 +244,10 @@ class Workspace:
         return found
 
     def _look(self, before: Snapshot | None, *, settles: bool = True) -> Snapshot:
-        """Look at everything once.
+        """Read everything once.
 
-        Each change of several skills was seen as a whole, or not at all, when none began, ended or was taken back
-        meanwhile, and those that are open hide the same directories at the beginning and at the end.
+        The snapshot is whole if no change of several skills began, ended or was reversed meanwhile, and the open
+        changes hide the same directories at the beginning and at the end.
         """
         turns, hidden = self._settled() if settles else (self.intents.mark()[0], self.hidden())
         found = self._search(before, hidden or frozenset())
@@ -257,7 +257,7 @@ class Workspace:
         return found if whole else found._replace(whole=False)
 
     def _search(self, before: Snapshot | None, hidden: frozenset[str]) -> Snapshot:
-        """What lies in the roots, without the directories that are left out."""
+        """Read the roots, without the directories to leave out."""
         config = self.config()
         known: dict[Root, RootListing] = {}
         if before is not None and before.config.bounds == config.bounds:
@@ -269,7 +269,7 @@ class Workspace:
         for root in config.roots:
             old = known.get(root) or (self.cache.shelf(root, config.bounds) if root.trusted else None)
             bounds = config.bounds
-            if not root.trusted:  # its links may lead about in its repository, and nobody else's into it
+            if not root.trusted:  # its links may lead anywhere in its repository, but no others lead into it
                 bounds = bounds._replace(bases=(*bounds.bases, *untrusted))
             shelf = discover(root, bounds, old, now, self.progress, self._watch.verify if self._watch else verify)
             if shelf is not old:
@@ -285,7 +285,7 @@ class Workspace:
         return Snapshot(config, tuple(shelves), catalogue, hidden)
 
     def _settled(self) -> tuple[int, frozenset[str] | None]:
-        """Have open changes settled; how many turns there were, and what to leave out where one is still open."""
+        """Settle open changes; return the number of turns, and the directories to leave out if one is still open."""
         turns, is_open = self.intents.mark()
         if is_open and self.settle is not None:
             self.settle()
@@ -295,7 +295,7 @@ class Workspace:
     def _review_changed(
         self, config: ResolvedConfig, cards: Iterable[Card], new: Iterable[Card] = ()
     ) -> ResolvedConfig:
-        """Scan what is `new` in a trusted repository, and what is kept back for a content that it no longer has."""
+        """Scan `new` skills of a trusted repository, and blocked skills whose content has changed."""
         config.disabled.keep_back(self._unsaved)
         changed = {card.path: card for card in new}
         if config.disabled.keeps_back:
@@ -305,10 +305,10 @@ class Workspace:
         return self.review([*changed.values()], config) if changed else config
 
     def review(self, cards: Collection[Card], config: ResolvedConfig) -> ResolvedConfig:
-        """Have the gate decide about skills as they are now, and remember it; the configuration that follows."""
+        """Let the gate decide about skills as they are now, and record it; return the resulting configuration."""
         from whet.library.trust import review_skills
 
-        stamps = self._stamps(cards, config)  # before they are read: what changes meanwhile is looked at again
+        stamps = self._stamps(cards, config)  # before they are read: a change meanwhile is noticed next time
         origins = self.origins() if any(card.scope == "user" for card in cards) else {}
         unsaved = review_skills(self.gate, self.decisions, cards, config, origins)
         ids = {str(card.id) for card in cards}
@@ -320,14 +320,14 @@ class Workspace:
         return config
 
     def unreviewed(self, cards: Collection[Card], config: ResolvedConfig) -> list[Card]:
-        """Those of the skills that the guard has not decided about as they are now."""
+        """Return the skills that the guard has not decided about as they are now."""
         open_ones = [card for card in cards if config.disabled.kept_back(card) is None]
         stamps = self._stamps(open_ones, config)
         passed = self.cache.passed([*stamps])
         return [card for card in open_ones if not stamps[card.path] or stamps[card.path] != passed.get(card.path)]
 
     def _stamps(self, cards: Iterable[Card], config: ResolvedConfig) -> dict[str, str]:
-        """By path, what changes whenever the gate could decide otherwise about a skill; "" while that is not sure."""
+        """Return by path a stamp that changes whenever the decision could; "" while a file is too new."""
         from whet import __version__
 
         now = self.clock()
@@ -335,12 +335,11 @@ class Workspace:
         return {card.path: stamp and f"{stamp}.{rules:08x}" for card in cards for stamp in (card_stamp(card, now),)}
 
     def find(self, name: str) -> tuple[Card, ResolvedConfig]:
-        """The skill of that name, checked against the disk, without looking at the others where that is safe.
+        """Return the skill of that name, checked against the disk, without reading the others if that is safe.
 
-        A name that is known, its skill unchanged or edited in place, is answered at a cost that grows only with the
-        number of directories; else (unknown, a qualified name, something that came or went where it would take
-        precedence) means a full look. What this does not see is another skill, elsewhere, that was edited to take the
-        same name: a look does.
+        For a known name whose skill is unchanged or edited in place, the cost grows only with the number of
+        directories; otherwise (unknown or qualified names, additions or removals where they would take precedence) it
+        takes a full look. It does not notice another skill that was edited to take the same name; a full look does.
         """
         _, hidden = self._settled()
         config, before = self.config(), self._snapshot
@@ -363,7 +362,7 @@ class Workspace:
         return None
 
     def _undisturbed(self, card: Card, config: ResolvedConfig, snapshot: Snapshot | None) -> bool:
-        """Has nothing come or gone, since they were last looked at, in the roots where a skill would beat this one?"""
+        """Return whether nothing was added or removed in the roots whose skills would take precedence over this one."""
         for root in (*competes(card, config.roots), card.root):
             if snapshot is not None:
                 shelf = next(shelf for shelf in snapshot.shelves if shelf.root == root)
