@@ -1,1 +1,1 @@
-"""Ways in. Each one translates between Whet's values and a surface; none holds logic of its own."""
+"""Interfaces: each one translates between Whet's values and a surface; none holds logic of its own."""

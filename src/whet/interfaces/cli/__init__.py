@@ -1,4 +1,4 @@
-"""The command line. This module only opens the door: everything else is imported when it is needed."""
+"""The command line. This module is only the entry point: everything else is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import gc
 import sys
 
 _TERMINATED = 143
-"""The exit code that a shell gives to a program that was terminated."""
+"""The shell's exit code of a terminated program."""
 _INTERRUPTED = 130
-"""The exit code that a shell gives to a program that was interrupted with Ctrl-C."""
+"""The shell's exit code of a program that was interrupted with Ctrl-C."""
 _COLLECT_AFTER = (1_000_000, 50, 10)
-"""Objects made before Python looks for cycles: the usual 700 would go through all modules and skills again and again
-while they are loaded."""
+"""Objects created before Python looks for cycles: the default of 700 would search everything while it is loaded."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
         try:
             sys.stdout.write(text)
             sys.stdout.flush()
-        except (OSError, AttributeError):  # no output, or it is full: said below, like for every other command
+        except (OSError, AttributeError):  # no output, or it is full: reported below, as for every other command
             pass
         else:
             return 0
@@ -47,7 +46,7 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
             return 0
     try:
         from whet.interfaces.cli.run import run
-    except KeyboardInterrupt:  # from here on, `run` answers it
+    except KeyboardInterrupt:  # from here on, `run` handles it
         sys.stderr.write("error: Interrupted.\n")
         return _INTERRUPTED
 
@@ -58,19 +57,19 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
     asked: list[int] = []
 
     def end(number: int, _frame: object) -> None:
-        """Whoever asks us to end gets what Ctrl-C gets: everything under way is ended and cleaned up."""
+        """Treat a request to terminate like Ctrl-C: everything running is ended and cleaned up."""
         asked.append(number)
         raise KeyboardInterrupt
 
-    if streams is None:  # which ends at once
+    if streams is None:  # the process ends at once
         signal(SIGTERM, end)
     code = run(arguments, env, streams)
-    gc.freeze()  # what ends with the process need not be searched for cycles once more
+    gc.freeze()  # objects that end with the process need not be searched for cycles again
     return _TERMINATED if asked else code
 
 
 def _ready_text(arguments: list[str]) -> str:
-    """What is printed as it is: the version, or the front screen; "" for every other command."""
+    """Return text that is printed as it is: the version, or the front screen; "" for every other command."""
     if arguments in (["--version"], ["version"]):
         from whet import __version__
 

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and reading what they name: numbers, files, standard input."""
+"""Arguments that several commands share, and reading their values: numbers, files, standard input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_MESSAGE = 1_000_000
 
 
 def misuse(command: str, message: str) -> UsageError:
-    """The error of options and arguments that do not go together."""
+    """Return the error for options and arguments that do not go together."""
     return UsageError("usage", message, hint=f"`whet {command} --help` explains it.")
 
 
@@ -30,14 +30,14 @@ def reason_option(parser: Parser) -> None:
 
 
 def require(options: Namespace, command: str, *names: str) -> None:
-    """Raise UsageError for the first of these options that is not given."""
+    """Raise UsageError for the first missing option."""
     for name in names:
         if getattr(options, name) is None:
             raise misuse(command, f"--{name} is missing.")
 
 
 def read_text(text: str | None, file: str | None, command: str, name: str) -> str | None:
-    """The text of `--NAME`, or of the file of `--NAME-file`; None when neither is given."""
+    """Return the text of `--NAME`, or of the file of `--NAME-file`; None if neither is given."""
     data = read_data(text, file, command, name)
     if not isinstance(data, bytes):
         return data
@@ -50,14 +50,14 @@ def read_text(text: str | None, file: str | None, command: str, name: str) -> st
 
 
 def read_data(text: str | None, file: str | None, command: str, name: str) -> str | bytes | None:
-    """The same for any content: what comes from a file or from standard input stays as it is."""
+    """Return the same for any content; data from a file or from standard input is not decoded."""
     if text is not None and file is not None:
         raise misuse(command, f"Use `--{name}` or `--{name}-file`, not both.")
     return text if file is None else _read_file(file)
 
 
 def _read_file(file: str) -> bytes:
-    """The content of a file, or of standard input, as far as a skill may hold it."""
+    """Return the content of a file, or of standard input, up to the size limit of a file in a skill."""
     from whet.authoring.drafts import LIMITS
 
     path = os.path.expanduser(file)
@@ -85,7 +85,7 @@ def skill_argument(parser: Parser, text: str = "The skill.") -> None:
 
 
 def chosen_skill_argument(parser: Parser, text: str = "The skill") -> None:
-    """Take the name of a skill; `picker.choose_skills` asks for one that is left out."""
+    """Add the name of a skill; `picker.choose_skills` asks for it if it is missing."""
     parser.positional("name", "NAME", f"{text}; without it, you choose from a list.", optional=True)
 
 
@@ -95,7 +95,7 @@ def names_argument(parser: Parser, default: str = "every installed skill") -> No
 
 
 def read_number(text: str, what: str, command: str) -> int:
-    """An argument that is a number above zero, such as that of a proposal."""
+    """Parse an argument that is a number above zero, such as that of a proposal."""
     if text.isascii() and text.isdecimal() and int(text[:18]) > 0 and len(text) <= 18:
         return int(text)
     raise misuse(command, f"{text!r} is not the number of {what}.")
@@ -106,7 +106,7 @@ def message_argument(parser: Parser) -> None:
 
 
 def read_message(words: Sequence[str]) -> str:
-    """The message: the words, or standard input for a single `-`."""
+    """Return the message: the words, or standard input for a single `-`."""
     if list(words) != ["-"]:
         return " ".join(words)
     data = sys.stdin.buffer.read(_LONGEST_MESSAGE) if sys.stdin else b""
@@ -129,19 +129,19 @@ def _days(text: str) -> int:
 
 
 def skill_option(parser: Parser) -> None:
-    """Take `--skill` of a command that can do with some of the skills."""
+    """Add `--skill` to a command that can work on some of the skills."""
     text = "Only this skill, or several with commas; can be repeated."
     parser.option("--skill", metavar="S", many=True, default=[], text=text)
 
 
 def chosen_skills(options: Namespace) -> list[str]:
-    """The skills that `--skill` names."""
+    """Return the skills that `--skill` names."""
     texts: list[str] = options.skill
     return [name for text in texts for name in [*filter(None, map(str.strip, text.split(",")))] or [text]]
 
 
 def nonempty(text: str) -> str:
-    """A reason that says something, as the value of an option."""
+    """Parse the reason of an option, which must not be empty."""
     if text.strip():
         return text.strip()
     raise ValueError("a reason is missing")

@@ -1,4 +1,4 @@
-"""What the commands that change skills share: their options, the change itself and how it is rendered."""
+"""Shared parts of the commands that change skills: their options, the change itself and its output."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draft: bool = False) -> Answer:
-    """The answer about new skills of the user's, with a hint where a client used here does not find them.
+    """Return the answer about new skills, with a hint if a client used here does not find them.
 
-    A `draft` is for no client: the hint names those that load it nevertheless.
+    A `draft` is for no client: the hint names clients that load it anyway.
     """
     from whet.library.clients import clients_without, present_clients
 
@@ -46,7 +46,7 @@ def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draf
 
 
 def change_options(parser: Parser, *, version: bool = False) -> None:
-    """Take what every change can be told; `--version` is taken, by the version of Whet."""
+    """Add the options of every change; `--version` already means the version of Whet."""
     if version:
         text = "The version to write: major, minor, patch, keep, or a number (default: the next one)."
         parser.option("--set-version", metavar="V", default="", text=text)
@@ -65,7 +65,7 @@ def change(
     here: bool = False,
     **fields: Any,
 ) -> Changes:
-    """Do one operation on the skill that the options name; fields that are None are not given."""
+    """Do one operation on the skill in the options; fields that are None are left out."""
     operation = {"action": action, "name": options.name, **fields}
     if version := getattr(options, "set_version", ""):
         operation["version"] = version
@@ -76,7 +76,7 @@ def change(
 
 
 def render_change(changes: Changes, screen: Screen, done: str, *, path: bool = True) -> None:
-    """The path of the skill as data, and as talk what was done, or what it waits for, and what is worth knowing."""
+    """Print the path of the skill as data and, as messages, what was done or waits for approval, and notes."""
     if changes.proposal is not None:
         number = changes.proposal
         screen.say(f"Proposal {number} is waiting. {changes.reason} `whet proposals approve {number}` applies it.")
@@ -89,22 +89,22 @@ def render_change(changes: Changes, screen: Screen, done: str, *, path: bool = T
 
 
 def telling(tell: Callable[[Change], str], *, path: bool = True) -> Callable[[Changes, Screen, Namespace], None]:
-    """How a change of one skill is rendered: `tell` says what was done."""
+    """Return a function that renders a change of one skill; `tell` describes the change."""
     return lambda changes, screen, _: render_change(changes, screen, tell(changes.one()), path=path)
 
 
 def name_version(change: Change) -> str:
-    """The name of a skill and the version it has now."""
+    """Return the name of a skill and its current version."""
     return f"{change.skill}, version {change.version}" if change.version else change.skill
 
 
 def tell_edit(done: str, change: Change) -> str:
-    """What an edit did, and the version that it wrote: every edit raises the version that SKILL.md declares."""
+    """Describe an edit and the version that it wrote: every edit raises the version in SKILL.md."""
     return f"{done}; SKILL.md now says version {change.version}." if change.version else f"{done}."
 
 
 def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> None:
-    """The paths of the skills that are there again, as data; a skill that is gone again is only mentioned."""
+    """Print the paths of restored skills as data; a skill that is removed again is only mentioned."""
     if reversal.diff is not None:
         _render_preview(reversal, screen)
         return
@@ -137,7 +137,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
 
 
 def _describe_decision(entry: Entry) -> str:
-    """What holds of a skill or a project after a decision was reversed."""
+    """Describe the state of a skill or a project after a decision was reversed."""
     if entry.action in ("enable", "disable"):
         return f"is {entry.action}d again{f' for {entry.origin}' if entry.origin else ''}"
     now = read_replacement(entry.origin)[1]
@@ -153,12 +153,12 @@ def _describe_decision(entry: Entry) -> str:
 
 
 def _place(entry: Entry) -> tuple[str, str]:
-    """What two entries about the same thing share: the directory and, if a skill was disabled, the surface."""
+    """Return a key that entries about the same thing share: the directory and, for a disabled skill, the surface."""
     return os.path.realpath(entry.path), entry.origin if entry.action in ("enable", "disable") else ""
 
 
 def _render_preview(reversal: Reversal, screen: Screen) -> None:
-    """What going back would change: the difference as data."""
+    """Print the difference that going back would make, as data."""
     folded = fold_diff(screen, reversal.diff or "")
     if reversal.state:
         screen.say(f"Would return {reversal.skill} to state {reversal.state}. Nothing was changed.")

@@ -1,4 +1,4 @@
-"""What a command gets to work with, and what it gives back."""
+"""The context and the result of a command."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """What a command gives back: a value of the library, and the function that shows it to a person."""
+    """The result of a command: a value of the library, and the function that shows it to a person."""
 
     def __init__(
         self, value: V, render: Callable[[V, Screen, Namespace], None], code: int = 0, *, key: str = ""
     ) -> None:
-        """`code` is the exit code: 1 when the answer is "no". With a `key`, JSON has the value under that name."""
+        """`code` is the exit code: 1 if the answer is "no". With a `key`, JSON has the value under that name."""
         self.code = code
         self.render: Callable[[Screen, Namespace], None] = lambda screen, options: render(value, screen, options)
         self.value: Any = value
-        """What the library answered."""
+        """The library's answer."""
         self._key = key
 
     def hint(self, text: str) -> Self:
-        """The same answer; a person is shown this hint after it."""
+        """Return the same answer; a person is shown this hint after it."""
         shown = self.render
 
         def render(screen: Screen, options: Namespace) -> None:
@@ -50,47 +50,47 @@ class Answer:
         return self
 
     def to_json(self) -> Json:
-        """The answer as `--json` prints it."""
+        """Return the answer as `--json` prints it."""
         value = as_json(self.value)
         return {"success": True, **({self._key: value} if self._key else value)}
 
 
 class Command(NamedTuple):
-    """What a command is made of; `whet.interfaces.cli.verbs` says how to add one."""
+    """The parts of a command; `whet.interfaces.cli.verbs` says how to add one."""
 
     configure: Callable[[Parser], None]
-    """Declare its arguments and options."""
+    """Declares its arguments and options."""
     run: Callable[[Context, Namespace], Answer]
-    """Ask the library."""
+    """Calls the library."""
 
 
 class Context:
-    """The world around one run. The library is opened when a command first asks for it."""
+    """The environment of one command. The library is opened when a command first needs it."""
 
     def __init__(self, options: Namespace, env: Mapping[str, str], streams: Streams | None = None) -> None:
         self.env = env
         self.streams = streams
-        """The client of `whet mcp`, where it was greeted already."""
+        """The client of `whet mcp`, if it was already greeted."""
         self._options = options
         self._library: Library | None = None
         self._bar: Bar | None = None
 
     @property
     def caller(self) -> Caller:
-        """Who asks: a person, at the command line."""
+        """The caller: a person at the command line."""
         from whet.library.visibility import Caller
 
         return Caller(surface="cli")
 
     @property
     def library(self) -> Library:
-        """The library the global options name."""
+        """The library that the global options name."""
         if self._library is None:
             self._library = self.open_library()
         return self._library
 
     def open_library(self, project: str | None = None) -> Library:
-        """A library as the global options name it, of another project where one is given."""
+        """Open a library as the global options say, or that of another project."""
         from whet.api import Library
         from whet.interfaces.clients import settle_connections
 
@@ -100,7 +100,7 @@ class Context:
         return settle_connections(library)
 
     def _report(self, progress: Progress) -> None:
-        """Show how far a library has come; what shows it is imported when there is something to show."""
+        """Show the progress of a library; the code for it is imported only when needed."""
         if self._bar is None:
             from whet.interfaces.cli.terminal import Bar
 
@@ -108,12 +108,12 @@ class Context:
         self._bar(progress)
 
     def end_progress(self) -> None:
-        """Take the progress off the screen, before the answer comes."""
+        """Remove the progress from the screen before the answer is printed."""
         if self._bar is not None:
             self._bar.end()
 
     def locate(self, text: str) -> str:
-        """The path of a skill that is given by its path, or by its name in the library; a skill on disk wins."""
+        """Return the path of a skill given by its path or by its name in the library; a skill on disk wins."""
         path = os.path.expanduser(text)
         if os.path.isabs(path) or text.startswith(os.curdir) or text.endswith((".skill", ".md", os.sep, "/")):
             return path
@@ -123,11 +123,11 @@ class Context:
             return self.library.card(text).location
         except NotFoundError:
             if os.path.lexists(path) or os.sep in text or "/" in text:
-                return path  # a path after all, and whoever opens it says what is wrong with it
+                return path  # it is a path after all, and whoever opens it reports the problem
             raise
 
     def close(self) -> None:
-        """Let the library go."""
+        """Close the library."""
         self.end_progress()
         if self._library is not None:
             self._library.close()

@@ -1,8 +1,8 @@
-"""A skill's text in the person's own editor.
+"""Editing a skill's text in the user's own editor.
 
-The editor works on a copy in Whet's state directory, where no agent looks for skills, and what comes back is applied
-like any other edit. The copy is deleted when it has become the skill, or when nothing came of it; otherwise it is kept,
-and its path is told.
+The editor works on a copy in Whet's state directory, where no agent looks for skills, and the result is applied like
+any other edit. The copy is deleted once it is applied, or if nothing was changed; otherwise it is kept, and its path is
+reported.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 DIRECTORY = "edits"
-"""Below Whet's state directory."""
+"""The directory below Whet's state directory."""
 _EDITORS = ("notepad",) if os.name == "nt" else ("editor", "nano", "vim", "vi")
 _MENDABLE = (InvalidError, UsageError, RefusedError)
-"""Errors that another look at the text can help with."""
+"""Errors that the user can fix by editing the text again."""
 
 
 def edit_skill(context: Context, options: Namespace) -> Changes:
-    """Open the editor, and make what it leaves behind the skill's text."""
+    """Open the editor, and apply its result as the skill's text."""
     original = context.library.edit.open_text(options.name)
     command = _editor_command(context.env, asking=can_ask(options))
     copy = _copy(context, original.name, original.main.path, original.data)
@@ -58,7 +58,7 @@ def edit_skill(context: Context, options: Namespace) -> Changes:
 
 
 def edit_text(context: Context, text: str, *, json: bool) -> str:
-    """A few lines as the person's editor leaves them. Raises what opening the editor does."""
+    """Return a short text as the user's editor leaves it. Raises the errors of opening the editor."""
     command = _editor_command(context.env, asking=True)
     path = _copy(context, "text", "text.txt", text.encode())
     try:
@@ -69,7 +69,7 @@ def edit_text(context: Context, text: str, *, json: bool) -> str:
 
 
 def _editor_command(env: Mapping[str, str], *, asking: bool) -> list[str]:
-    """The editor of the person, or at a terminal one that this machine has. Raises UsageError `no-editor`."""
+    """Return the user's editor or, at a terminal, one that this machine has. Raises UsageError `no-editor`."""
     import shlex
     import shutil
 
@@ -87,7 +87,7 @@ def _editor_command(env: Mapping[str, str], *, asking: bool) -> list[str]:
 
 
 def _copy(context: Context, prefix: str, name: str, data: bytes) -> str:
-    """A file for the editor, in a directory of its own."""
+    """Write a file for the editor, in its own directory."""
     import tempfile
 
     directory = os.path.join(context.library.workspace.place.state, DIRECTORY)
@@ -100,7 +100,7 @@ def _copy(context: Context, prefix: str, name: str, data: bytes) -> str:
 
 
 def _run_editor(command: list[str], path: str, context: Context, *, json: bool) -> None:
-    """Run the editor on the terminal. What it prints is no answer of ours, so it never goes to a pipe or into JSON."""
+    """Run the editor on the terminal. Its output is not part of the answer, so it never goes to a pipe or into JSON."""
     import signal
     import subprocess
 
@@ -146,7 +146,7 @@ def _no_change(original: SkillText) -> Changes:
 
 
 def _ask_again(error: WhetError, context: Context, options: Namespace) -> bool:
-    """Say what is wrong and ask, where somebody is there to answer."""
+    """Report the problem and ask to edit again, if a person can answer."""
     if options.no_input or options.json or not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         return False
     from whet.interfaces.cli.output import Console
@@ -158,11 +158,11 @@ def _ask_again(error: WhetError, context: Context, options: Namespace) -> bool:
 
 
 def _keep_and_raise(error: WhetError, name: str, path: str, original: SkillText) -> NoReturn:
-    """Raise the error; a text of which something was written is kept, and the error says where."""
+    """Raise the error; a changed text is kept, and the error says where."""
     changed = True
-    with suppress(WhetError):  # what cannot be read is kept
+    with suppress(WhetError):  # a text that cannot be read is kept
         changed = _read(path) != original.data
-    if not os.path.lexists(path):  # the editor removed it; what it left beside it stays
+    if not os.path.lexists(path):  # the editor removed it; its other files stay
         raise error
     if not changed:
         _remove(path)
@@ -175,7 +175,7 @@ def _keep_and_raise(error: WhetError, name: str, path: str, original: SkillText)
 
 
 def _remove(path: str) -> None:
-    """Delete the copy, and what the editor may have left beside it."""
+    """Delete the copy, and files that the editor may have left next to it."""
     import shutil
 
     shutil.rmtree(os.path.dirname(path), ignore_errors=True)

@@ -1,7 +1,7 @@
-"""A distillation at a terminal: one screen with all answers, and the place where one waits that was interrupted.
+"""A distillation at a terminal: one screen with all answers, and a store for interrupted ones.
 
-Every answer is kept as soon as it is given, in Whet's state directory, readable by its owner only; what is kept is gone
-when the skill is written.
+Every answer is kept as soon as it is given, in Whet's state directory, readable only by its owner; it is deleted when
+the skill is written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 92
-"""Columns of a line, where the terminal has as many."""
+"""Columns of a line, if the terminal is wide enough."""
 _LEAST = 20
 _HELP = "Enter writes the skill, a number changes that answer, `s` shows the whole text, and `n` leaves."
 _KEEP = "Enter keeps it; any other text replaces it; `e` opens your editor."
@@ -34,13 +34,13 @@ _LIST = "Separate list items with commas; `+WORD` adds one and `-WORD` removes o
 _LINES = "Enter keeps the lines; `-N` removes line N, `N TEXT` rewords it, `+TEXT` adds one; `e` opens your editor."
 KEPT = "Your answers are kept; `whet distill --resume` continues."
 _LINE_NUMBER = re.compile(r"^\d+\. +")
-"""Which step of the session a line is; people see where it stands in the list instead."""
+"""The number of a session's step at the start of a line; people see its position in the list instead."""
 _YES, _NO = ("y", "yes", "ok"), ("n", "no")
-"""Answers to a yes-or-no question. A proposal is accepted by one of them; none of them is a text."""
+"""Answers to a yes-or-no question. They accept or reject a proposal and are never taken as text."""
 _SHOWN_LINES = 8
-"""Steps that the screen shows; changing them shows all."""
+"""Number of steps on the screen; changing them shows all."""
 _NARROW = 24
-"""Columns that an answer needs beside its label; otherwise it stands below."""
+"""Columns that an answer needs next to its label; otherwise it goes below."""
 _UNANSWERED = "Nothing was changed. Use `--yes` to skip the question."
 
 
@@ -49,17 +49,17 @@ class _Answer(NamedTuple):
 
     round: int
     about: str
-    """What is known about its round."""
+    """Facts about its round."""
     field: Field
 
 
 def forget(context: Context, distillation: Distillation) -> None:
-    """Remove what was written down, if anything was."""
+    """Delete the kept answers, if there are any."""
     _open_kept(context).forget(_key(distillation))
 
 
 def resume(context: Context, begun: Distillation | None = None) -> Distillation:
-    """The distillation that was interrupted last, or that of a session. Raises NotFoundError `nothing-to-resume`."""
+    """Return the last interrupted distillation, or that of a session. Raises NotFoundError `nothing-to-resume`."""
     kept = _open_kept(context)
     if begun is not None:
         try:
@@ -75,10 +75,10 @@ def resume(context: Context, begun: Distillation | None = None) -> Distillation:
 
 
 def offer_earlier(context: Context, begun: Distillation) -> Distillation:
-    """The distillation of the same session that was interrupted, if there is one and the person continues it."""
+    """Return the interrupted distillation of the same session, if there is one and the user continues it."""
     try:
         known = _open_kept(context).read(_key(begun))
-    except WhetError:  # nothing that could be continued
+    except WhetError:  # nothing to continue
         return begun
     if (known.at or known.edits) and agree("You stopped halfway through this session. Continue with your answers?"):
         return known
@@ -90,7 +90,7 @@ def _open_kept(context: Context) -> Kept:
 
 
 def _key(distillation: Distillation) -> str:
-    """The id of what is kept: the same for the same session."""
+    """Return the id of a kept distillation, which is the same for the same session."""
     from hashlib import sha256
 
     from whet.learning.distill.operations import reason_of
@@ -99,7 +99,7 @@ def _key(distillation: Distillation) -> str:
 
 
 def interview(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
-    """Show every proposed answer, change those that the person names, and ask whether to write the skill.
+    """Show every proposed answer, change those that the user names, and ask whether to write the skill.
 
     Raises RefusedError `not-agreed`.
     """
@@ -125,7 +125,7 @@ def interview(context: Context, options: Namespace, distillation: Distillation) 
 
 
 def _list_answers(distillation: Distillation) -> list[_Answer]:
-    """The answers of all rounds."""
+    """Return the answers of all rounds."""
     from whet.learning.distill.rounds import ROUNDS
 
     questions = [distillation._replace(at=number).question() for number in range(len(ROUNDS))]
@@ -151,7 +151,7 @@ def _show_answers(context: Context, answers: Sequence[_Answer], warnings: Sequen
 
 
 def _list_lines(field: Field) -> list[str]:
-    """A value as the screen shows it."""
+    """Return a value as lines of the screen."""
     if field.kind != "lines" or not isinstance(field.value, tuple):
         return [_format_value(field) or "(none)"]
     lines = [f"- {_LINE_NUMBER.sub('', line)}" for line in field.value]
@@ -160,7 +160,7 @@ def _list_lines(field: Field) -> list[str]:
 
 
 def _ask_number(context: Context, most: int, text: str) -> int:
-    """The number of the answer to change; 0 to write the skill. Raises RefusedError for a no."""
+    """Return the number of the answer to change; 0 to write the skill. Raises RefusedError if the user leaves."""
     while True:
         said = ask("Write it? [Y/n/s/number] ", _UNANSWERED).lower()
         if not said or said in _YES:
@@ -176,7 +176,7 @@ def _ask_number(context: Context, most: int, text: str) -> int:
 
 
 def choose_session(context: Context) -> Transcript:
-    """Choose the session to learn from: a waiting one, or one that a client keeps. Raises NotFoundError."""
+    """Let the user choose a session to learn from: a waiting one, or one that a client keeps. Raises NotFoundError."""
     from whet.interfaces.cli.picker import Choice, pick_one
     from whet.learning.selection.recent import no_session
     from whet.store.clock import iso
@@ -204,7 +204,7 @@ def _change_answer(context: Context, options: Namespace, distillation: Distillat
             _say(*_fold(context, f"Not included, add with +: {', '.join(more)}", 4))
         for line in about.split("\n") if at else ():
             _say(*_fold(context, line, 2))
-        if field.kind != "lines":  # which have their own
+        if field.kind != "lines":  # lines have their own help
             _say(*_fold(context, f"{_KEEP} {_LIST}" if field.kind == "list" else _KEEP, 2))
         try:
             said = _read_answer(context, options, field)
@@ -216,12 +216,12 @@ def _change_answer(context: Context, options: Namespace, distillation: Distillat
             continue
         if field.name == "triggers" and "description" in distillation.edits:
             _say("  You wrote the description; it stays unchanged.")
-        if field.kind != "lines":  # which are shown again as they are now
+        if field.kind != "lines":  # lines are shown again after a change
             return distillation
 
 
 def _read_answer(context: Context, options: Namespace, field: Field) -> str | list[str] | None:
-    """What the person says instead of the proposal; None for nothing. Raises what the answer would."""
+    """Return the user's answer instead of the proposal; None to keep it. Raises errors for an invalid answer."""
     said = ask("  > ", _UNANSWERED)
     if said == "e":
         return _edit_answer(context, options, field)
@@ -244,7 +244,7 @@ def _read_answer(context: Context, options: Namespace, field: Field) -> str | li
 
 
 def _change_lines(lines: tuple[str, ...], said: str) -> list[str]:
-    """The lines after what somebody typed: `-2`, `-2, -5`, `3 another text`, `+one more`; N is the place of a line."""
+    """Apply a typed change to lines: `-2`, `-2, -5`, `3 another text`, `+one more`; N is the position of a line."""
     rows = {str(number): line for number, line in enumerate(lines, 1)}
     if said.startswith("+") and (new := _LINE_NUMBER.sub("", said[1:].strip())):
         return [*lines, new]
@@ -285,7 +285,7 @@ def _format_value(field: Field) -> str:
 
 
 def _wrap_document(text: str, columns: int) -> list[str]:
-    """The lines of a SKILL.md, with long ones wrapped; those of the frontmatter each for itself."""
+    """Return the lines of a SKILL.md, wrapped; each line of the frontmatter is wrapped separately."""
     head, mark, body = clean_block(text).rstrip("\n").partition("\n---\n")
     rows = []
     for line in head.split("\n"):
@@ -295,7 +295,7 @@ def _wrap_document(text: str, columns: int) -> list[str]:
 
 
 def _fold(context: Context, text: str, indent: int = 0, room: int = 0) -> list[str]:
-    """A text in lines that fit the terminal beside `room` columns; what is longer than a line goes on in the next."""
+    """Wrap a text to the width of the terminal less `room` columns; longer words continue on the next line."""
     limit = max(_LEAST, _limit(context) - room)
     lines = wrap(clean(text), limit)
     return [" " * indent + line[at : at + limit] for line in lines for at in range(0, len(line), limit)]

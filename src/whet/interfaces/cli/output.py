@@ -1,4 +1,4 @@
-"""Where the words go: data to standard output, talk to standard error, and what the terminal can show.
+"""Output: data to standard output, messages to standard error, in the form that the terminal can show.
 
 A command's whole answer is collected first and written in one go, so that with `--json` there is always exactly one
 document, and everything has reached the pipe or the disk before the process says that it succeeded.
@@ -25,39 +25,41 @@ _CODES: dict[str, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "
 SEVERITY_STYLES: dict[str, Style] = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 _LAST = 16
-"""Columns of a terminal that the last column of a table gets at least, as long as the others have `_NARROW`."""
+"""Minimum width of the last column of a table on a terminal, as long as the others have `_NARROW`."""
 _NARROW = 16
 
 _PIECE = 1 << 20
-"""Characters of an answer that are encoded at once: the list of a very large library need not be in memory twice."""
+"""Characters of an answer that are encoded at once: a very large list need not be in memory twice."""
 
 PIPE_GONE = 141
-"""What a shell reports of a program that ended because nobody read its output any more."""
+"""The shell's exit code of a program that ended because nobody read its output."""
 
 
 class Screen:
-    """What a person reads: lines of data, then talk about them. It is collected; nothing is written here."""
+    """The output for a person: lines of data, then messages about them. It is collected; nothing is written here."""
 
     def __init__(self, *, tty: bool, colour: bool, columns: int, home: str = "") -> None:
         self.tty = tty
-        """Laid out for a terminal; otherwise nothing is shortened or wrapped, because a program may read it."""
+        """Whether it is laid out for a terminal; otherwise nothing is shortened or wrapped, because a program may read
+        it.
+        """
         self.columns = columns
         self.verbose = False
-        """Asked to show more."""
+        """Whether more output was requested."""
         self._colour = colour
         self._home = home
         self._lines: list[str] = []
         self.messages: list[str] = []
         """Sentences for standard error."""
         self.hints: list[str] = []
-        """What to do next, behind the messages."""
+        """Next steps, printed after the messages."""
 
     def say(self, *messages: str) -> None:
         """Add sentences for standard error."""
         self.messages.extend(messages)
 
     def hint(self, *hints: str) -> None:
-        """Add what to do next."""
+        """Add next steps."""
         self.hints.extend(hints)
 
     def line(self, text: str = "") -> None:
@@ -65,42 +67,42 @@ class Screen:
         self._lines.append(text)
 
     def text(self) -> str:
-        """Everything added so far."""
+        """Return everything added so far."""
         return "\n".join([*self._lines, ""])
 
     def paint(self, text: str, *styles: Style) -> str:
-        """The text in colour, where colour is wanted."""
+        """Return the text in colour, if colour is wanted."""
         if not self._colour or not text or not styles:
             return text
         return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
 
     def place(self, path: str) -> str:
-        """A path as a person reads it: below the home it begins with `~`, on a terminal."""
+        """Return a path for a person: on a terminal, the home is shortened to `~`."""
         return clean(shorten_home(path, self._home) if self.tty else path)
 
     def places(self, text: str) -> str:
-        """A sentence with its paths as a person reads them; those in quotes stay, because a shell keeps them, too."""
+        """Shorten the paths in a sentence; those in quotes stay, because a shell would not expand them."""
         return shorten_home(text, self._home) if self.tty else text
 
     def fit(self, text: str, used: int) -> str:
-        """One harmless line of what fits beside `used` columns; everything when it is not for a terminal."""
+        """Return one harmless line that fits next to `used` columns; everything if it is not for a terminal."""
         text = clean(text)
         return shorten(text, max(self.columns - used, 10)) if self.tty else text
 
     def paragraph(self, text: str, indent: int = 0, lead: str = "") -> None:
-        """Add a sentence or more, wrapped for a terminal; `lead` stands in the indent of the first line."""
+        """Add a sentence or more, wrapped for a terminal; `lead` replaces the indent of the first line."""
         text = self.places(clean(text))
         for line in wrap(text, max(self.columns - indent, 20)) if self.tty else [text]:
             self.line((lead or " " * indent) + line)
             lead = ""
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Add columns under their headings; the last one is as long as it is, or as the terminal allows."""
+        """Add columns under their headings; the last one has its full length, or as much as the terminal allows."""
         for number, cells in enumerate(self.align([heads, *rows], self.columns)):
             self.line("  ".join(self.paint(cell, "bold") if number == 0 else cell for cell in cells).rstrip())
 
     def align(self, rows: Sequence[Sequence[str]], columns: int) -> Iterator[list[str]]:
-        """The rows with cells of equal width; for a terminal, shortened to `columns`."""
+        """Yield the rows with cells of equal width; for a terminal, shortened to `columns`."""
         rows = [[clean(cell) for cell in row] for row in rows]
         widths = [max(width(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
         while self.tty and sum(widths) + 2 * len(widths) > columns - _LAST and max(widths) > _NARROW:
@@ -111,7 +113,7 @@ class Screen:
             yield [*map(pad, map(shorten, row, widths), widths), last]
 
     def facts(self, facts: Iterable[tuple[str, str]], column: int) -> None:
-        """Add a line for each label and what stands behind it."""
+        """Add a line for each label and its text."""
         for label, text in facts:
             lead = self.paint(label.ljust(column), "dim")
             if "\x1b" in text or not text:  # painted, and short
@@ -122,7 +124,7 @@ class Screen:
     def grid(self, heads: Sequence[str], rows: Sequence[Sequence[str]], empty: str = "") -> None:
         """Add a table for a terminal; for a program a line for each row, with tabs between its cells.
 
-        Without rows, say what is `empty`.
+        Without rows, print the sentence `empty`.
         """
         self.say(*(() if rows or not empty else (empty,)))
         if self.tty and rows:
@@ -132,14 +134,14 @@ class Screen:
 
 
 def screen_for(stream: TextIO | None, env: Mapping[str, str]) -> Screen:
-    """The screen that standard output is, with what the environment says about colour and width."""
+    """Return the screen for a stream, with colour and width from the environment."""
     tty = stream is not None and stream.isatty()
     home = env.get("HOME", "") if env.get("HOME") != os.sep else ""
     return Screen(tty=tty, colour=wants_colour(env, tty=tty), columns=_columns(stream, env), home=home)
 
 
 def wants_colour(env: Mapping[str, str], *, tty: bool) -> bool:
-    """NO_COLOR wins, then FORCE_COLOR; otherwise a terminal that is not a dumb one gets colour."""
+    """Return whether to use colour: NO_COLOR wins, then FORCE_COLOR; otherwise a terminal that is not dumb gets it."""
     if env.get("NO_COLOR"):
         return False
     if env.get("FORCE_COLOR"):
@@ -152,18 +154,18 @@ def _columns(stream: TextIO | None, env: Mapping[str, str]) -> int:
         return int(env["COLUMNS"])
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80  # type: ignore[union-attr]  # see below
-    except (OSError, ValueError, AttributeError):  # no terminal: any width will do
+    except (OSError, ValueError, AttributeError):  # not a terminal: any width will do
         return 80
 
 
 class Console:
-    """The two streams of one run."""
+    """The two streams of one command."""
 
     def __init__(self, *, json: bool, quiet: bool, env: Mapping[str, str]) -> None:
         self.json = json
         self.quiet = quiet
         self.answered = False
-        """Whether standard output has been given its answer, of which there is only one."""
+        """Whether the only answer has been written to standard output."""
         self._talk = screen_for(sys.stderr, env)
 
     def document(self, answer: Mapping[str, Any]) -> None:
@@ -174,13 +176,13 @@ class Console:
         self.write(f"{clean_json(text)}\n".encode())
 
     def data(self, text: str) -> None:
-        """Write what a person or a pipe reads."""
+        """Write text for a person or a pipe."""
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         for start in range(0, len(text) or 1, _PIECE):
             self.write(text[start : start + _PIECE].encode(encoding, "backslashreplace"))
 
     def write(self, data: bytes) -> None:
-        """Write to standard output and make sure that it arrived. Raises FailedError, and BrokenPipeError."""
+        """Write to standard output and make sure that the data arrived. Raises FailedError, and BrokenPipeError."""
         self.answered = True
         if not data:
             return
@@ -198,26 +200,26 @@ class Console:
             ) from error
 
     def say(self, text: str) -> None:
-        """Talk to the person, unless they asked for quiet."""
+        """Print a message, unless `quiet` is set."""
         if not self.quiet:
             self._sentence(text)
 
     def hint(self, text: str) -> None:
-        """Say what to do next, unless they asked for quiet."""
+        """Print a next step, unless `quiet` is set."""
         if text and not self.quiet:
             self._sentence(text, "hint:", "cyan")
 
     def error(self, message: str) -> None:
-        """Say what went wrong, always."""
+        """Print an error, always."""
         self._sentence(message, "error:", "red", "bold")
 
     def block(self, text: str) -> None:
-        """Talk in several lines of our own."""
+        """Print a message of several lines."""
         if not self.quiet:
             self._to_stderr(clean_block(text.rstrip("\n")))
 
     def _sentence(self, text: str, label: str = "", *styles: Style) -> None:
-        """A sentence behind its label, wrapped for a terminal."""
+        """Print a sentence after its label, wrapped for a terminal."""
         text = self._talk.places(clean(f"{label} {text}" if label else text))
         text = "\n".join(wrap(text, self._talk.columns)) if self._talk.tty else text
         self._to_stderr(self._talk.paint(label, *styles) + text[len(label) :])
@@ -225,13 +227,13 @@ class Console:
     def _to_stderr(self, line: str) -> None:
         from contextlib import suppress
 
-        with suppress(OSError, AttributeError):  # without standard error there is nowhere left to say so
+        with suppress(OSError, AttributeError):  # without standard error there is nowhere left to report it
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
 
 
 def _send(output: TextIO | None, data: bytes) -> None:
-    """Write everything, also to a pipe that its other end made non-blocking."""
+    """Write everything, even to a pipe that its other end made non-blocking."""
     if output is None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     stream, rest = output.buffer, memoryview(data)
@@ -250,16 +252,16 @@ def _send(output: TextIO | None, data: bytes) -> None:
 
 
 def _check_closing(stream: TextIO) -> None:
-    """Some file systems report a full disk only when a file is closed; closing a copy of the descriptor asks them."""
+    """Close a copy of the descriptor: some file systems report a full disk only when a file is closed."""
     try:
         descriptor = stream.fileno()
-    except (OSError, ValueError):  # not a file: a test's or a caller's own stream
+    except (OSError, ValueError):  # not a file: a stream of a test or a caller
         return
     os.close(os.dup(descriptor))
 
 
 def _discard() -> None:
-    """Let the interpreter flush what is left in the buffer to nowhere, or it would complain at exit."""
+    """Redirect the rest of the buffer to nowhere, or the interpreter would complain at exit."""
     from contextlib import suppress
 
     with suppress(OSError, ValueError, AttributeError):  # not a file, or already closed

@@ -22,7 +22,7 @@ _MOST_DIGITS = 18
 
 
 class Namespace:
-    """What the words of one command line mean, by the names of its options and arguments."""
+    """The values of one command line, by the names of its options and arguments."""
 
     def __init__(self, **values: Any) -> None:
         self.__dict__.update(values)
@@ -43,11 +43,11 @@ class Positional(NamedTuple):
     optional: bool = False
     choices: tuple[str, ...] = ()
     read: Callable[[str], Any] | None = None
-    """Says what a word means, and raises for one that means nothing; without it, only the choices are understood."""
+    """Converts a word, and raises for an invalid one; without it, only the choices are valid."""
 
     @property
     def usage(self) -> str:
-        """The argument as the usage line shows it."""
+        """The argument in the usage line."""
         text = f"{self.metavar}..." if self.many else self.metavar
         return f"[{text}]" if self.optional else text
 
@@ -61,13 +61,13 @@ class Option(NamedTuple):
     help: str
     choices: tuple[str, ...] = ()
     read: Callable[[str], Any] = str
-    """Says what a value means, and raises ValueError, with the reason, for one that means nothing."""
+    """Converts a value, and raises ValueError with the reason for an invalid one."""
     default: Any = None
     many: bool = False
-    """It can be repeated: its value is a list."""
+    """Whether it can be repeated: its value is a list."""
     dest: str = ""
     known: tuple[str, ...] = ()
-    """Values that people type without the option; they are not the only ones."""
+    """Values that people type without the option; other values are possible."""
 
     @property
     def name(self) -> str:
@@ -97,7 +97,7 @@ _OTHER_WORDS = {
     "skill": ("name", "only"),
     "client": ("agent",),
 }
-"""Option -> what other tools call it."""
+"""Option -> its names in other tools."""
 
 
 class Parser:
@@ -112,10 +112,10 @@ class Parser:
         """Command lines and what each does, the most common first."""
         self.positionals: list[Positional] = []
         self.behind: Positional | None = None
-        """What stands behind `--`, where that is kept apart; otherwise it is arguments like all others."""
+        """The words after `--`, if they are separate; otherwise they are ordinary arguments."""
         self.options: list[Option] = []
         self.commands: list[str] = []
-        """Of a command that is a group too: a line for each command of the group."""
+        """For a command that is also a group: a line for each command of the group."""
         self.rivals: list[tuple[str, str]] = []
         """Pairs of options of which only one may be given."""
 
@@ -130,15 +130,15 @@ class Parser:
         choices: tuple[str, ...] = (),
         read: Callable[[str], Any] | None = None,
     ) -> None:
-        """Take an argument; what comes after an optional one must be optional, and only the last one may be `many`."""
+        """Add an argument; arguments after an optional one must be optional, and only the last may be `many`."""
         self.positionals.append(Positional(name, metavar, text, many, optional, choices, read))
 
     def example(self, line: str, text: str) -> None:
-        """Show a command line in the help, and what it does."""
+        """Show a command line in the help, with its effect."""
         self.examples.append((line, text))
 
     def words_behind(self, name: str, metavar: str, text: str) -> None:
-        """Take the words behind `--` for themselves, whatever they look like."""
+        """Accept the words after `--` separately, in any form."""
         self.behind = Positional(name, metavar, text, many=True, optional=True)
 
     def option(
@@ -153,15 +153,15 @@ class Parser:
         dest: str = "",
         known: tuple[str, ...] = (),
     ) -> None:
-        """Take an option; with a metavar it has a value."""
+        """Add an option; with a metavar it has a value."""
         self.options.append(Option(flags, metavar, text, choices, read, default, many, dest, known or choices))
 
     def exclude(self, *pairs: tuple[str, str]) -> None:
-        """Of each pair of options, only one may be given."""
+        """Allow only one of each pair of options."""
         self.rivals.extend(pairs)
 
     def read(self, words: Sequence[str]) -> Namespace:
-        """What the words mean. Raises UsageError."""
+        """Parse the words. Raises UsageError."""
         words = list(words)
         split = words.index("--") if "--" in words else len(words)
         options, rest = self.read_options(words[:split])
@@ -179,7 +179,7 @@ class Parser:
         return options
 
     def read_options(self, words: Sequence[str]) -> tuple[Namespace, list[str]]:
-        """The options among the words, and the other words. Raises UsageError."""
+        """Return the options among the words, and the other words. Raises UsageError."""
         known = (*GLOBAL_OPTIONS, *self.options)
         by_flag = {flag: option for option in known for flag in option.flags}
         found = Namespace(**{option.name: _default(option) for option in known})
@@ -243,7 +243,7 @@ class Parser:
         return word
 
     def _unexpected(self, word: str) -> UsageError:
-        """The error for an argument too many; it may be an option, or the value of one."""
+        """Return the error for one argument too many; it may be an option, or the value of one."""
         from whet.guard.secrets.hide import hide_secrets
         from whet.skill.names import is_slip
 
@@ -273,13 +273,13 @@ class Parser:
         return UsageError("unknown-option", f"{self.command} has no option {word}.", hint=hint)
 
     def usage_line(self) -> str:
-        """How the command is called."""
+        """Return the usage line of the command."""
         words = [positional.usage for positional in self.positionals]
         behind = [f"[-- {self.behind.metavar}...]"] if self.behind else []
         return " ".join((f"Usage: {self.command}", *words, "[OPTIONS]", *behind))
 
     def format_help(self, columns: int = WIDTH) -> str:
-        """The whole help of the command, in lines of at most so many columns."""
+        """Return the whole help of the command, in lines of at most `columns`."""
         parts = [self.usage_line(), "", f"{self.summary}."]
         if self.examples:
             parts += ["", "Examples:", *_example_rows(self.examples, columns)]
@@ -296,13 +296,13 @@ class Parser:
 
 
 def option_rows(options: Sequence[Option], columns: int = WIDTH) -> list[str]:
-    """The lines that explain options."""
+    """Return the lines that explain options."""
     rows = [(f"{', '.join(option.flags)} {option.metavar}".rstrip(), _choices(option)) for option in options]
     return _rows(rows, columns)
 
 
 def _example_rows(examples: list[tuple[str, str]], columns: int) -> list[str]:
-    """A line for each example, or two if one of them does not fit into a line."""
+    """Return a line for each example, or two if one of them does not fit into a line."""
     column = max(len(line) for line, _ in examples) + 4
     if column + max(len(text) for _, text in examples) <= columns:
         return [f"  {line:<{column - 2}}{text}" for line, text in examples]
@@ -320,14 +320,14 @@ def _label(option: Option) -> str:
 
 
 def _is_value(word: str, by_flag: Collection[str]) -> bool:
-    """Can a word be the value of an option? One that looks like an option cannot; a negative number can."""
+    """Return whether a word can be the value of an option: not if it looks like one; a negative number can."""
     if word in by_flag:
         return False
     return not word.startswith("-") or word == "-" or " " in word or word[1:].replace(".", "", 1).isdecimal()
 
 
 def number(text: str) -> int:
-    """A whole number, as the value of an option."""
+    """Parse a whole number, as the value of an option."""
     if not text.removeprefix("-").isdecimal():
         raise ValueError(f"{text!r} is not a whole number")
     if len(text) > _MOST_DIGITS:
@@ -336,7 +336,7 @@ def number(text: str) -> int:
 
 
 def amount(text: str) -> int:
-    """A whole number above zero, as the value of an option."""
+    """Parse a whole number above zero, as the value of an option."""
     if (value := number(text)) > 0:
         return value
     raise ValueError(f"{text!r} is not above zero")

@@ -1,8 +1,8 @@
 """Choosing from a list at the terminal: arrow keys, a filter, marks for several, and details that unfold.
 
-Written here because the libraries of the field cost more than they bring: prompt_toolkit and what is built on it
-(questionary, InquirerPy) take 5.5 MB and load in more time than a whole command; curses takes the whole screen and is
-missing on Windows; readchar waits for ever after a lone Esc. What is needed is reading a key and drawing ten lines.
+Existing libraries cost too much: prompt_toolkit and its derivatives (questionary, InquirerPy) take 5.5 MB and load in
+more time than a whole command; curses takes the whole screen and is missing on Windows; readchar waits for ever after a
+lone Esc. All it takes is reading a key and drawing ten lines.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from whet.library.card import Card
 
 _ROWS = 12
-"""Choices that are shown at a time."""
+"""Number of choices on the screen."""
 _ESCAPE_WAIT = 0.05
-"""Seconds in which the rest of a key that begins with Esc arrives."""
+"""Seconds to wait for the rest of a key that begins with Esc."""
 _SEQUENCES = {
     "A": "up",
     "B": "down",
@@ -65,15 +65,15 @@ class Choice(NamedTuple):
     """One line of a list."""
 
     cells: tuple[str, ...]
-    """What it shows, in columns."""
+    """The columns of the line."""
     detail: Callable[[Screen], None] | None = None
-    """Adds what Tab shows."""
+    """Adds the details that Tab shows."""
     words: str = ""
-    """More words that the filter looks at."""
+    """Other words that the filter searches."""
 
 
 class _List:
-    """The state of a list: what is typed, where the cursor is, what is marked."""
+    """The state of a list: the filter, the cursor and the marks."""
 
     def __init__(self, choices: Sequence[Choice], *, many: bool) -> None:
         self.choices = choices
@@ -82,17 +82,17 @@ class _List:
         self.filter = ""
         self.marked: set[int] = set()
         self.at = 0
-        """Of what is shown."""
+        """Index among the shown choices."""
         self._texts = [clean(" ".join((*choice.cells, choice.words))).casefold() for choice in choices]
 
     @property
     def shown(self) -> list[int]:
-        """The choices that fit what is typed."""
+        """The choices that match the filter."""
         words = self.filter.casefold().split()
         return [number for number, text in enumerate(self._texts) if all(word in text for word in words)]
 
     def press(self, key: str) -> None:
-        """Do what a key means, but for those that end the choosing."""
+        """Handle a key, except those that end the selection."""
         shown = self.shown
         moves = {"up": -1, "down": 1, "page-up": -_ROWS, "page-down": _ROWS, "home": -len(shown), "end": len(shown)}
         if key in moves:
@@ -107,12 +107,12 @@ class _List:
             self.filter, self.at = self.filter + key, 0
 
     def chosen(self) -> list[int]:
-        """What Enter means: what is marked, or else where the cursor is."""
+        """Return the choices for Enter: the marked ones, or the one under the cursor."""
         return sorted(self.marked) or self.shown[self.at : self.at + 1]
 
 
 def pick(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many: bool = False) -> list[int]:
-    """The numbers of what a person chooses, from 0; none when they press Esc. Something must be there to choose."""
+    """Return the numbers of the person's choices, from 0; empty after Esc. There must be something to choose."""
     if env.get("TERM") == "dumb":
         return _pick_by_number(title, choices, env, many=many)
     end_progress()
@@ -141,7 +141,7 @@ def pick(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many:
 
 
 def _pick_by_number(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many: bool) -> list[int]:
-    """The same where the cursor cannot be moved."""
+    """Let a person choose by number if the cursor cannot be moved."""
     screen = screen_for(sys.stderr, env)
     for number, choice in enumerate(choices, 1):
         screen.line(f"{number:>4}  {screen.fit('  '.join(choice.cells), 6)}")
@@ -180,7 +180,7 @@ def _draw(title: str, state: _List, env: Mapping[str, str]) -> str:
 
 
 def _unfold(state: _List, env: Mapping[str, str]) -> str:
-    """What is behind the choice under the cursor."""
+    """Return the details of the choice under the cursor."""
     screen = screen_for(sys.stderr, env)
     for number in state.shown[state.at : state.at + 1]:
         choice = state.choices[number]
@@ -192,12 +192,12 @@ def _unfold(state: _List, env: Mapping[str, str]) -> str:
 
 
 def pick_one(title: str, choices: Sequence[Choice], env: Mapping[str, str]) -> int:
-    """The number of the one that a person chooses. Raises RefusedError when they leave."""
+    """Return the number of the person's choice. Raises RefusedError if they leave."""
     return _pick_some(title, choices, env, many=False)[0]
 
 
 def pick_several(title: str, choices: Sequence[Choice], env: Mapping[str, str]) -> list[int]:
-    """The numbers of those that a person marks. Raises RefusedError when they leave."""
+    """Return the numbers of the marked choices. Raises RefusedError if the person leaves."""
     return _pick_some(title, choices, env, many=True)
 
 
@@ -217,9 +217,9 @@ def choose_skills(
     *,
     many: bool = False,
 ) -> list[str]:
-    """The skill that a person chooses of all, or of those that `find` finds; or `many`.
+    """Let a person choose one skill, or `many`, of all or of those that `find` returns.
 
-    Raises UsageError where nobody can be asked, NotFoundError with what is `missing` where there is nothing to choose,
+    Raises UsageError if nobody can be asked, NotFoundError with the message `missing` if there is nothing to choose,
     and RefusedError if they leave.
     """
     if not can_ask(options):
@@ -233,9 +233,9 @@ def choose_skills(
 
 
 def settle(error: AmbiguousError, options: Namespace, env: Mapping[str, str]) -> bool:
-    """Let a person choose what an ambiguous name means, and put it into the options; False where nobody can.
+    """Let a person choose what an ambiguous name refers to, and store it in the options; False if nobody can.
 
-    Raises RefusedError when they leave.
+    Raises RefusedError if they leave.
     """
     candidates: list[str] = error.details.get("candidates", [])
     given = vars(options)
@@ -264,7 +264,7 @@ def _words(value: object) -> list[object]:
 
 
 def _back(lines: int) -> str:
-    """To the beginning of what was drawn, and everything below gone."""
+    """Return the codes that move to the beginning of the drawing and clear everything below."""
     return f"\r\x1b[{lines}A\x1b[J" if lines else "\r\x1b[J"
 
 
@@ -272,7 +272,7 @@ if sys.platform == "win32":
 
     @contextmanager
     def _keys() -> Iterator[Callable[[], str]]:
-        """Reads keys one by one, by the name of what they mean."""
+        """Yield a function that reads a key and returns its name."""
         import ctypes
         import struct
 
@@ -282,7 +282,7 @@ if sys.platform == "win32":
         event, count = ctypes.create_string_buffer(20), ctypes.c_ulong()
 
         def read() -> str:
-            # Not `msvcrt.getwch`: it says "à" for the letter, and for the first half of an arrow key.
+            # Not `msvcrt.getwch`: it returns "à" for the letter, and for the first half of an arrow key.
             if not kernel.ReadConsoleInputW(source, event, 1, ctypes.byref(count)):
                 return "escape"  # nobody is there any more
             kind, down, _, code, _, letter = struct.unpack("<H2xiHHHH4x", event.raw)
@@ -298,7 +298,7 @@ else:
 
     @contextmanager
     def _keys() -> Iterator[Callable[[], str]]:
-        """Reads keys one by one, by the name of what they mean; the terminal is as before afterwards."""
+        """Yield a function that reads a key and returns its name; the terminal is restored afterwards."""
         import select
         import termios
         import tty
@@ -328,7 +328,7 @@ else:
 
 
 def _read_sequence(byte: Callable[[float], bytes]) -> str:
-    """What a key that begins with Esc means; a lone Esc leaves."""
+    """Return the name of a key that begins with Esc; Esc alone leaves."""
     if byte(_ESCAPE_WAIT) not in (b"[", b"O"):
         return "escape"
     text = ""

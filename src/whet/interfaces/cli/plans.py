@@ -1,4 +1,4 @@
-"""What the commands that plan and apply share: their options, rendering a plan, asking, the exit code."""
+"""Shared parts of the commands that plan and apply: options, rendering, questions, exit codes."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _DONE = {
     "uninstall": "Removed",
 }
 _CODES = {"blocked": 3, "ask": 3, "conflict": 1}
-"""State of a step -> the exit code of a command that could not do it."""
+"""State of a step -> the exit code if it could not be done."""
 _DECIDED = ("ask", "blocked")
-"""States of steps that the policy stands in the way of."""
+"""States of steps that the policy does not allow."""
 _REASON = "Reason to do it anyway (leave empty to skip): "
 _LOOKALIKE = "lookalike-name"
 """A note that a person must see before they agree."""
@@ -52,7 +52,7 @@ _SHOWN_SCRIPTS = 3
 
 
 def plan_options(parser: Parser, *, override: bool = True) -> None:
-    """Take what every plan can be told."""
+    """Add the options of every plan."""
     here_option(parser)
     parser.option("--dry-run", text="Only show the plan.")
     if override:
@@ -62,28 +62,28 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
 
 
 def force_option(parser: Parser) -> None:
-    """Take `--force` of a command that removes skills."""
+    """Add `--force` to a command that removes skills."""
     parser.option("--force", text="Remove even skills that other skills need.")
 
 
 def asks(options: Namespace) -> bool:
-    """Whether a person sees the plan and is asked before it is applied."""
+    """Return whether a person sees the plan and is asked before it is applied."""
     return not options.dry_run and can_ask(options)
 
 
 class PlanResult(NamedTuple):
-    """A plan, and what was done of it."""
+    """A plan, and its result."""
 
     applied: Applied
     dry_run: bool
     override: str
-    """Why the policy is not obeyed; "" when it is."""
+    """The reason for the override; "" if there is none."""
     problem: Note | None
-    """What was wanted and is not done."""
+    """The part of the request that was not done."""
     waiting: int | None = None
-    """Of skills for a project that is not trusted: how many its skills are now."""
+    """The number of skills of an untrusted project; None for other skills."""
     asked: bool = False
-    """A person has seen the plan with its findings, and agreed."""
+    """Whether a person has seen the plan with its findings, and agreed."""
 
     @property
     def plan(self) -> Plan:
@@ -91,7 +91,7 @@ class PlanResult(NamedTuple):
         return self.applied.plan
 
     def to_json(self) -> Json:
-        """The plan with what was done, as JSON; a problem makes it a failure."""
+        """Return the plan with its result as JSON; a problem makes it a failure."""
         answer, override = self.applied.to_json(), {"override": self.override} if self.override else {}
         if self.dry_run:
             answer |= {"done": [], "installed": [], **override, "dry_run": True}
@@ -104,7 +104,7 @@ class PlanResult(NamedTuple):
 def run_plan(
     context: Context, options: Namespace, make: Callable[[SkillSources], Plan], verb: str, empty: str = ""
 ) -> Answer:
-    """Make the plan, show it and ask on a terminal, apply it; `empty` is said where there is nothing to do."""
+    """Make the plan, show it and ask on a terminal, apply it; `empty` is printed if there is nothing to do."""
     with progress(context, options) as library:
         plan = make(library.sources)
     override = getattr(options, "override", None) or ""
@@ -123,7 +123,7 @@ def apply_plan(
     empty: str = "",
     run: str = "",
 ) -> Answer:
-    """Apply a plan, unless it is only to be shown; `run` makes it part of a larger change."""
+    """Apply a plan, unless it is a dry run; `run` makes it part of a larger change."""
     from whet.sources.install.apply import accept
     from whet.sources.install.plan import Applied
 
@@ -133,7 +133,7 @@ def apply_plan(
     if worst and (code := _exit_code(worst)):
         hint = worst.hint or "Resolve the problems in the plan first."
         problem = Note(worst.code, "error", f"{worst.name}: {worst.reason}", hint)
-    elif broken := next((note for note in plan.notes if note.severity == "error"), None):  # asked for, and left out
+    elif broken := next((note for note in plan.notes if note.severity == "error"), None):  # requested, and left out
         code, problem = 1, broken._replace(message=f"{broken.skill} is left out: {broken.message}")
     if options.dry_run:
         applied = Applied(accept(plan) if override else plan)
@@ -153,12 +153,12 @@ def _exit_code(step: Step) -> int:
 
 
 def _ask_agreement(plan: Plan, verb: str, override: str, context: Context) -> str:
-    """Show what is about to happen, and ask; the reason to override the policy, if the person gives one.
+    """Show the plan, and ask; return the reason to override the policy, if the person gives one.
 
-    Raises RefusedError for a no.
+    Raises RefusedError if the answer is no.
     """
     ready = [step for step in plan.steps if step.state == "ready" or (override and step.overridable)]
-    doing = [step for step in ready if step.action != "keep"]  # what changes no skill needs no agreement
+    doing = [step for step in ready if step.action != "keep"]  # steps that change no skill need no agreement
     waiting = [step for step in plan.steps if step.state == "ask"] if not override else []
     screen = screen_for(sys.stderr, context.env)
     for note in plan.notes:
@@ -202,14 +202,14 @@ def _ask_agreement(plan: Plan, verb: str, override: str, context: Context) -> st
 
 
 def _ask_reason(question: str) -> str:
-    """Why something may come in; "" for a no. A bare yes is no reason."""
+    """Ask for a reason; "" for a no. A bare yes is not a reason."""
     while (said := ask(question)).lower() in ("y", "yes"):
         question = _REASON
     return "" if said.lower() in ("n", "no") else said
 
 
 def render_review(plan: Plan, step: Step, screen: Screen) -> None:
-    """What happens to a skill: where, what it may do, what the guard found, a line for each file that changes."""
+    """Print what happens to a skill: the path, its powers, the findings, and a line for each changed file."""
     _render_head(name_action(step.action), step, screen, "bold")
     source = step.entry.source if step.entry else ""
     checkout = step.entry.checkout if step.entry else ""
@@ -238,7 +238,7 @@ def render_review(plan: Plan, step: Step, screen: Screen) -> None:
 
 
 def _render_head(verb: str, step: Step, screen: Screen, *styles: Style) -> None:
-    """What happens to which skill, and the verdict; on a terminal, a line that would be too long is wrapped."""
+    """Print the action, the skill and the verdict; on a terminal, a line that would be too long is wrapped."""
     decision, name = step.judgement and step.judgement.decision, clean(_name_step(step))
     verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
     if screen.tty and width(f"{verb} {name}") + (len(decision.verdict) + 2 if decision else 0) > screen.columns:
@@ -250,7 +250,7 @@ def _render_head(verb: str, step: Step, screen: Screen, *styles: Style) -> None:
 
 
 def _describe_powers(plan: Plan, step: Step) -> Iterator[str]:
-    """What a new skill may do."""
+    """Yield the powers of a new skill."""
     from whet.sources.install.plan import tools_of
 
     if tools := tools_of(plan.trees.get(step.after, {})):
@@ -262,7 +262,7 @@ def _describe_powers(plan: Plan, step: Step) -> Iterator[str]:
 
 
 def _revision(entry: Installed) -> str:
-    """The revision of a source that has revisions, else the digest of the skill: the hash of an archive is neither."""
+    """Return the revision if the source has revisions, else the digest of the skill: the hash of an archive is neither."""
     return entry.digest if entry.revision.startswith("sha256:") else entry.revision
 
 
@@ -279,7 +279,7 @@ def _name_step(step: Step) -> str:
 
 
 def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty: str = "") -> None:
-    """What was done, or would be, a line for each skill; what was not done, and why; `empty` where nothing was."""
+    """Print a line for each skill, and reasons for those not done; `empty` if there was nothing to do."""
     steps = result.plan.steps
     if not steps:
         screen.say(*filter(None, [empty]))
@@ -298,7 +298,7 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
                 screen.hint(*filter(None, [step.hint]))
             _render_clashes(step, screen)
             if step.findings and not (result.asked and step.state in _DECIDED and reviewed):
-                if screen.tty:  # in a pipe, each finding has the name in front
+                if screen.tty:  # in a pipe, each finding begins with the name
                     _render_head("Left out", step, screen)
                 render_findings(step.findings, step.name, screen)
     if result.asked and steps and all(step.state in _DECIDED for step in steps):
@@ -321,7 +321,7 @@ def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
     done = f"Would {name_action(step.action)}" if result.dry_run else _DONE[step.action]
     decision = step.judgement and step.judgement.decision
     removed = step.action == "uninstall" and not result.dry_run
-    if not removed:  # one sentence names everything that was removed
+    if not removed:  # one sentence names all removed skills
         _render_head(done, step, screen)
         if step.action == "uninstall":
             screen.paragraph(f"in {screen.place(result.plan.directory(step))}", 2)
@@ -335,7 +335,7 @@ def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
         screen.paragraph(step.reason, 2)
     if step.root:
         screen.line(f"  It is in {screen.place(step.root)}.")
-    if not result.asked:  # otherwise the review had it
+    if not result.asked:  # otherwise it was in the review
         if step.before:
             _render_files(step, screen)
         for power in step.powers:
@@ -362,7 +362,7 @@ def _render_clashes(step: Step, screen: Screen) -> None:
 
 
 def _as_typed(path: str, sources: Sequence[str]) -> str:
-    """A local path, written the way the source is written."""
+    """Write a local path the way the source is written."""
     for text in sources:
         typed = os.path.abspath(os.path.expanduser(text))
         if path == typed or path.startswith(os.path.join(typed, "")):

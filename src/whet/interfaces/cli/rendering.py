@@ -1,4 +1,4 @@
-"""What several commands render: tables, times, differences, findings of the guard, notes."""
+"""Output that several commands share: tables, times, differences, findings of the guard, notes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DIFF_STYLES: tuple[tuple[str, Style], ...] = (
 
 
 def format_time(screen: Screen, time: int) -> str:
-    """A time as a person reads it, to the minute, 0 for never; a program gets all of it."""
+    """Format a time to the minute for a person, 0 as never; a program gets all of it."""
     if not time:
         return "never" if screen.tty else ""
     text = iso(time)
@@ -34,12 +34,12 @@ def format_time(screen: Screen, time: int) -> str:
 
 
 _LONG_DIFF = 60
-"""Lines of one file's difference; a longer one is folded on a terminal that was not asked for more."""
+"""Lines of one file's difference; a longer one is folded on a terminal unless -v is given."""
 _FILES = compile_late(r"(?m)^(?=--- )")
 
 
 def fold_diff(screen: Screen, text: str) -> bool:
-    """Add a difference, with a line for each file that changes much; whether something is folded."""
+    """Add a difference, with one line for each file that changes much; return whether something is folded."""
     if screen.verbose or not screen.tty:
         paint_diff(screen, text)
         return False
@@ -56,21 +56,21 @@ def fold_diff(screen: Screen, text: str) -> bool:
 
 
 def paint_diff(screen: Screen, text: str) -> None:
-    """Add a difference, line by line, in colour where colour is wanted."""
+    """Add a difference, line by line, in colour if colour is wanted."""
     for line in clean_block(text).removesuffix("\n").split("\n") if text else ():
         style = next((style for mark, style in _DIFF_STYLES if line.startswith(mark)), None)
         screen.line(screen.paint(line, style) if style else line)
 
 
 def count_lines(diff: str) -> str:
-    """How many lines a difference adds and takes away: `+3 -1`."""
+    """Return the number of added and removed lines of a difference: `+3 -1`."""
     lines = [line for line in diff.split("\n") if not line.startswith(("+++", "---"))]
     counts = {mark: sum(line.startswith(mark) for line in lines) for mark in "+-"}
     return " ".join(f"{mark}{count}" for mark, count in counts.items() if count)
 
 
 def percent(value: float) -> str:
-    """A probability as people read it."""
+    """Format a probability for a person."""
     return f"{value:.0%}"
 
 
@@ -82,7 +82,7 @@ def render_notes(notes: Sequence[Note], screen: Screen) -> None:
 
 
 def render_report(notes: Sequence[Note], screen: Screen, *, place: bool = False, hint: bool = False) -> None:
-    """A sentence for each note, with its severity and code; with its place, and with what to do."""
+    """Print a sentence for each note, with severity and code, and optionally its path and hint."""
     for note in notes:
         where = f"{screen.place(note.path)}: " if place else ""
         said = f"{note.message} {note.hint}".rstrip() if hint else note.message
@@ -94,25 +94,25 @@ VERDICTS: dict[str, Style] = {"dangerous": "red", "caution": "yellow", "safe": "
 DECISIONS: dict[str, Style] = {"block": "red", "ask": "yellow", "allow": "green"}
 _FINDING_INDENT = 4
 _SHOWN_PLACES = 6
-"""Places of one finding that are named; -v names all."""
+"""Number of places of one finding that are named; -v names all."""
 _SHOWN_WORDS = 3
-"""Different words of one finding that are quoted; -v quotes all."""
+"""Number of different words of one finding that are quoted; -v quotes all."""
 _DIRECTORIES = {"local": "your own {}", "directory": "an untrusted {}"}
-"""What a directory is called by its trust."""
+"""Names of a directory by its trust."""
 
 
 def describe_source(source: str, trust: str, checkout: str = "") -> str:
-    """What a source is, with the trust that it has for the policy."""
+    """Describe a source, with its trust."""
     if source.startswith("path:"):
         return _DIRECTORIES.get(trust, f"a {{}} ({trust})").format("git repository" if checkout else "directory")
     return "this machine" if trust == "local" else f"{'an' if trust[:1] in 'aeio' else 'a'} {trust} source"
 
 
 def render_findings(findings: Sequence[Finding], path: str, screen: Screen, *, every: bool = False) -> None:
-    """Every finding that matters; in a pipe a line for each, with its place in front.
+    """Print every finding that matters; in a pipe a line for each, with its place first.
 
     On a terminal, a finding that occurs several times is shown once with all its places, and findings about the same
-    words stand together, with these words below them.
+    words are grouped, with the words below them.
     """
     same: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
@@ -132,7 +132,7 @@ def render_findings(findings: Sequence[Finding], path: str, screen: Screen, *, e
 
 
 def _join_places(places: Sequence[str], screen: Screen) -> str:
-    """Places in one line, a file once for all its lines that follow: `SKILL.md:3, 7, run.sh:2 and 4 more`."""
+    """Join places in one line, with each file once for consecutive lines: `SKILL.md:3, 7, run.sh:2 and 4 more`."""
     most = len(places) if screen.verbose else _SHOWN_PLACES
     told, before = [], ""
     for place in places[:most]:
@@ -165,7 +165,7 @@ def _render_block(findings: Sequence[Finding], place: str, words: Sequence[str],
 
 
 def format_place(finding: Finding) -> str:
-    """The file of a finding, with its line where there is one."""
+    """Return the file of a finding, with its line if there is one."""
     return f"{finding.file}:{finding.line}" if finding.line else finding.file
 
 
@@ -184,7 +184,7 @@ def render_text(text: str, screen: Screen) -> None:
 def render_proof(
     problems: Sequence[Problem], screen: Screen, name: str, count: str, *, head: str, hint: str, empty: str
 ) -> None:
-    """What the chain that was proved amounts to, or every problem in a line; `empty` where there is no chain yet."""
+    """Print the head of a verified chain, or every problem in a line; `empty` if there is no chain yet."""
     for number, code, message in problems:
         where = f"entry {number}: " if number and name == "history" else ""
         screen.line(f"{where}{screen.paint('error', 'red')}: {clean(message)} [{code}]")
@@ -199,7 +199,7 @@ def render_proof(
 
 
 def render_failure(problem: Note | None, screen: Screen) -> None:
-    """Why the answer is no, and what to do about it."""
+    """Print why the answer is no, and what to do about it."""
     if problem:
         screen.say(f"{clean(problem.message)} [{problem.code}]")
         screen.hint(problem.hint)

@@ -1,4 +1,4 @@
-"""One run: find the command, read its options, ask, answer. Only here does an error become words and an exit code."""
+"""One command: find it, parse its options, run it, print its answer. Errors become messages and exit codes here."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from whet.interfaces.mcp.stdio import Streams
 
 _INTERRUPTED = 130
-"""What a shell reports of a program that was interrupted from the keyboard."""
+"""The shell's exit code of a program that was interrupted from the keyboard."""
 
 
 def run(arguments: Sequence[str], env: Mapping[str, str] | None = None, streams: Streams | None = None) -> int:
-    """Run one command line and return its exit code. Nothing is raised."""
+    """Run one command line and return its exit code. It never raises."""
     env = os.environ if env is None else env
     plain = arguments[: arguments.index("--")] if "--" in arguments else arguments
     quiet = "--quiet" in plain or "-q" in plain
@@ -104,7 +104,7 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str], str
 
 
 def _ask(command: Command, context: Context, options: Namespace) -> Answer:
-    """The command's answer; where a name means several things, a person at the terminal chooses."""
+    """Return the command's answer; a person at the terminal resolves an ambiguous name."""
     while True:
         try:
             return command.run(context, options)
@@ -116,7 +116,7 @@ def _ask(command: Command, context: Context, options: Namespace) -> Answer:
 
 
 def _screen(name: str, words: list[str], console: Console, env: Mapping[str, str]) -> int:
-    """Without a command: the version, or the commands there are."""
+    """Print the version or the list of commands."""
     from whet.interfaces.cli.parser import Parser
 
     if Parser(name, "").read(words).version:
@@ -137,7 +137,7 @@ def _version(console: Console) -> int:
 
 
 def _help_columns(env: Mapping[str, str]) -> int:
-    """The columns of a help page: as COLUMNS or the terminal says, also in front of a pipe; at most those of a page."""
+    """Return the width of a help page: COLUMNS or the terminal's, even before a pipe; at most `WIDTH`."""
     from whet.interfaces.cli.parser import WIDTH
 
     streams = (sys.stdout, sys.stderr)
@@ -160,14 +160,14 @@ def _internal(error: Exception) -> FailedError:
 
 
 def _failure(error: WhetError, console: Console, env: Mapping[str, str], cause: Exception | None = None) -> int:
-    """Say what failed, on the one document or in a line, and return its exit code."""
+    """Report an error, as the JSON document or in a line, and return its exit code."""
     if env.get("WHET_TRACEBACK"):
         from traceback import format_exception
 
         console.block("".join(format_exception(cause or error)))
     if console.json and not console.answered:
         console.document(error.to_json())
-    elif error.code == "not-agreed":  # what a person decided is no error to them
+    elif error.code == "not-agreed":  # a person's decision is not an error to them
         console.say(error.hint)
     else:
         console.error(error.message)

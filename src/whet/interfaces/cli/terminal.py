@@ -1,4 +1,4 @@
-"""Talk with a person at the terminal while a command runs: a progress line, and questions."""
+"""Interaction with a person at the terminal while a command runs: a progress line, and questions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _BAR = 20
 _PAUSE = 0.1
 _PATIENCE = 0.5
-"""Seconds before anything is shown: what is done by then needs no telling."""
+"""Seconds before anything is shown: shorter operations need no progress."""
 _LESS = "-R -PsSpace shows more, q leaves$"
-"""Options of `less` for a person who has chosen none: colours, and a prompt that says how to leave."""
+"""Options of `less` for a person who has set none: colours, and a prompt that says how to leave."""
 _KILOBYTE = 1_000
 _MEGABYTE = 1_000_000
 _showing: list[Bar] = []
@@ -35,7 +35,7 @@ _showing: list[Bar] = []
 
 
 class Bar:
-    """Shows the last progress it was called with, at most ten times a second, until it is ended; then nothing is left.
+    """Shows the last progress it was called with, at most ten times a second, until it ends and disappears.
 
     As a context manager it shows from the beginning that something is going on.
     """
@@ -50,7 +50,7 @@ class Bar:
         self._last: Progress | None = None
         self._since = 0.0
         self._drawing: tuple[Thread, Event] | None = None
-        """The thread that draws, and what ends it."""
+        """The drawing thread, and the event that ends it."""
 
     def __enter__(self) -> Self:
         self.start()
@@ -77,7 +77,7 @@ class Bar:
             self._drawing[0].start()
 
     def end(self) -> None:
-        """Take it off the screen; another call puts it there again."""
+        """Remove it from the screen; another call shows it again."""
         if self._drawing:
             thread, ended = self._drawing
             ended.set()
@@ -98,7 +98,7 @@ class Bar:
 
 
 def end_progress() -> None:
-    """Take a progress line off the screen, before anything else is written there."""
+    """Remove the progress line from the screen, before anything else is written there."""
     for bar in _showing[:]:
         bar.end()
 
@@ -111,7 +111,7 @@ def write(text: str) -> None:
 
 @contextmanager
 def progress(context: Context, options: Namespace) -> Iterator[Library]:
-    """The library, with a progress line for as long as the block runs."""
+    """Yield the library, with a progress line while the block runs."""
     library = context.library
     before = library.progress
     with Bar(options) as bar:
@@ -123,7 +123,7 @@ def progress(context: Context, options: Namespace) -> Iterator[Library]:
 
 
 def format_progress(done_so_far: Progress, seconds: float = 0.0) -> str:
-    """The progress in one line: a bar where the end is known, else what has come so far; with the rate."""
+    """Format progress in one line: a bar if the total is known, else the count; with the rate."""
     what, done, total, unit = done_so_far
     speed = int(done / seconds) if seconds >= 1 else 0
     rate = f", {_size(speed) if unit == 'bytes' else f'{speed:,}'}/s" if speed else ""
@@ -140,16 +140,16 @@ def _size(count: int) -> str:
 
 
 def can_ask(options: Namespace) -> bool:
-    """Can and may a person be asked?"""
+    """Return whether a person can and may be asked."""
     if options.yes or options.no_input or options.json or options.quiet:
         return False
-    if os.environ.get("CI"):  # some of these machines have a terminal, and nobody at it
+    if os.environ.get("CI"):  # some of these machines have a terminal, but nobody at it
         return False
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def agree(question: str, *, default: bool = True, show: Callable[[], str] | None = None) -> bool:
-    """Whether a person says yes; nobody there is a no. Where something is to `show`, `d` shows it."""
+    """Return whether a person says yes; no answer is a no. With `show`, `d` shows its text."""
     end_progress()
     choices = "Y/n" if default else "y/N"
     above, line_end, question = question.rpartition("\n")
@@ -162,7 +162,7 @@ def agree(question: str, *, default: bool = True, show: Callable[[], str] | None
 
 
 def choose(question: str, letters: tuple[str, ...]) -> str | None:
-    """Which of the letters a person types; "" for Enter alone, None where nobody is there. Asks until it is one."""
+    """Ask until a person types one of the letters; return "" for Enter alone, None if nobody is there."""
     whole = {"yes": "y", "no": "n"}
     while line := read_line(question):
         said = line.strip().lower()
@@ -174,7 +174,7 @@ def choose(question: str, letters: tuple[str, ...]) -> str | None:
 
 
 def page(text: str) -> None:
-    """Show a text that a person asked for: in their pager (PAGER, or `less`) if it is longer than the terminal.
+    """Show a text that a person requested: in their pager (PAGER, or `less`) if it is longer than the terminal.
 
     Ctrl-C belongs to the pager: `less` stays, others end.
     """
@@ -196,7 +196,7 @@ def page(text: str) -> None:
 
 
 def terminal_rows() -> int:
-    """The lines of the terminal."""
+    """Return the number of lines of the terminal."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).lines or 24
     except (OSError, ValueError):
@@ -204,7 +204,7 @@ def terminal_rows() -> int:
 
 
 def ask(question: str, hint: str = "Nothing was changed.") -> str:
-    """What a person answers. Raises RefusedError when there is nobody."""
+    """Return a person's answer. Raises RefusedError if nobody is there."""
     line = read_line(question)
     if not line:
         raise no_answer(hint)
@@ -212,13 +212,13 @@ def ask(question: str, hint: str = "Nothing was changed.") -> str:
 
 
 def no_answer(hint: str) -> RefusedError:
-    """The error where nobody answers a question."""
+    """Return the error for a question without an answer."""
     write("\n")
     return RefusedError("not-agreed", "There was no answer.", hint=hint)
 
 
 def read_line(question: str) -> str:
-    """The line that a person types; empty where nobody is there. Ctrl-C leaves the question."""
+    """Return the line that a person types; "" if nobody is there. Ctrl-C leaves the question."""
     end_progress()
     try:
         write(question)
@@ -229,5 +229,5 @@ def read_line(question: str) -> str:
 
 
 def leave(told: str = "Nothing was changed.") -> KeyboardInterrupt:
-    """The interrupt of a person who leaves a question: that is no error to them, and this is what they are told."""
+    """Return the interrupt of a person who leaves a question, which is not an error, with the message to show."""
     return KeyboardInterrupt(told)

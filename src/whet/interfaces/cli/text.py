@@ -1,7 +1,7 @@
 """Text as a terminal shows it: made harmless, measured in columns, shortened and wrapped.
 
-What a skill says is written by strangers. `clean` and `clean_block` let none of it move the cursor, set a title, change
-colours or reorder what is read: such characters are shown as escapes.
+Strangers write the texts of skills. `clean` and `clean_block` show characters as escapes that would move the cursor,
+set a title, change colours or reorder text.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ ELLIPSIS = "…"
 _HASH = compile_late(r"[0-9a-f]{12,}")
 _WORD = compile_late(r"(?:`[^`\n]*`|\S)+")
 _UNSAFE = compile_late(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line end, which the callers deal with
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters except tab and line end, which the callers handle
     "\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or reordering
     "\ud800-\udfff\U000e0000-\U000e007f]"  # undecodable, or hidden text
 )
 
 
 def clean(text: str) -> str:
-    """The text as one harmless line."""
+    """Return the text as one harmless line."""
     if is_printable(text):
         return text
     return _UNSAFE.sub(_escape, " ".join(text.split()))
 
 
 def is_printable(text: str) -> bool:
-    """What `str.isprintable` says, several times faster for long ASCII."""
+    """Return the same as `str.isprintable`, several times faster for long ASCII."""
     if len(text) > _LONG and text.isascii():
         return not text.encode().translate(None, _PRINTABLE)
     return text.isprintable()
 
 
 def clean_block(text: str) -> str:
-    """The text as harmless lines."""
+    """Return the text as harmless lines."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return _UNSAFE.sub(_escape, text.replace("\r\n", "\n"))
 
 
 def clean_json(text: str) -> str:
-    """The JSON document, as harmless: what could do harm stands in its strings only, and there it is escaped."""
+    """Return a harmless JSON document: dangerous characters occur only in its strings, where they are escaped."""
     if is_printable(text):
         return text
     import json
@@ -56,12 +56,12 @@ def clean_json(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """How many columns the text takes: wide characters two, combining ones none."""
+    """Return the number of columns of a text: wide characters take two, combining ones none."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text, cut to `limit` columns with an ellipsis where it is longer."""
+    """Cut the text to `limit` columns, with an ellipsis."""
     if width(text) <= limit:
         return text
     used, kept = width(ELLIPSIS), 0
@@ -74,12 +74,12 @@ def shorten(text: str, limit: int) -> str:
 
 
 def pad(text: str, columns: int) -> str:
-    """The text, filled with spaces to `columns`."""
+    """Fill the text with spaces to `columns`."""
     return text + " " * (columns - width(text))
 
 
 def wrap(text: str, limit: int) -> list[str]:
-    """The words of the text in lines of at most `limit` columns; a longer word has a line of its own.
+    """Wrap the words of a text into lines of at most `limit` columns; a longer word has its own line.
 
     A command in backticks counts as a word, so that it can be copied whole.
     """
@@ -95,13 +95,13 @@ def wrap(text: str, limit: int) -> list[str]:
 
 
 _MARK = compile_late(r" {0,8}(?:[-*+] |\d+[.)] |> )?")
-"""The indent of a line of Markdown, with the mark of a list or a quotation."""
+"""The indent of a line of Markdown, with the marker of a list or a quotation."""
 _BEGINS = compile_late(r"\s*(?:$|[-*+] |\d+[.)] |> |#|\||```|~~~|---)")
-"""How a line begins that does not go on with the paragraph before it."""
+"""The beginning of a line that does not continue the previous paragraph."""
 
 
 def wrap_markdown(text: str, limit: int) -> str:
-    """The text with its long paragraphs wrapped, but for code and tables; what follows a list's mark stays below it."""
+    """Wrap long paragraphs of Markdown, except code and tables; text after a list's marker stays aligned with it."""
     lines: list[str] = []
     paragraph: list[str] = []
     fence = ""
@@ -115,7 +115,7 @@ def wrap_markdown(text: str, limit: int) -> str:
         if mark in ("```", "~~~") and fence in ("", mark):
             fence = "" if fence else mark
         open_ = paragraph and not paragraph[0].startswith("#")
-        code = line.startswith("    ") and not open_  # below an open paragraph or entry, it goes on with that
+        code = line.startswith("    ") and not open_  # below an open paragraph or item, it continues that
         if fence or not mark or mark in ("```", "~~~") or mark.startswith("|") or code:
             end()
             lines.append(line)
@@ -128,7 +128,7 @@ def wrap_markdown(text: str, limit: int) -> str:
 
 
 def _wrap_paragraph(paragraph: list[str], limit: int) -> list[str]:
-    """The lines as they are if all of them fit; otherwise their words, in lines that do."""
+    """Return the lines if all of them fit; otherwise wrap their words."""
     if all(width(line) <= limit for line in paragraph):
         return paragraph
     found = _MARK.match(paragraph[0])
@@ -140,13 +140,13 @@ def _wrap_paragraph(paragraph: list[str], limit: int) -> list[str]:
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 skill`, `2 skills`, `2 entries`."""
+    """Format a count with its noun: `1 skill`, `2 skills`, `2 entries`."""
     many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else many}"
 
 
 def join_numbers(numbers: Iterable[int]) -> str:
-    """The numbers with commas, and those that follow each other as a range: `1-3, 5`."""
+    """Join numbers with commas, consecutive ones as a range: `1-3, 5`."""
     ranges: list[list[int]] = []
     for number in sorted({*numbers}):
         if ranges and ranges[-1][-1] == number - 1:
@@ -157,20 +157,20 @@ def join_numbers(numbers: Iterable[int]) -> str:
 
 
 def name_several(names: Iterable[str], most: int) -> str:
-    """The names with commas, each once; of more than `most`, the first ones and how many more there are."""
+    """Join names with commas, each once; for more than `most`, the first ones and the number of others."""
     each = list(dict.fromkeys(names))
     return ", ".join(each) if len(each) <= most else f"{', '.join(each[: most - 1])} and {len(each) - most + 1} more"
 
 
 def join_unique(words: Iterable[str]) -> str:
-    """The words with commas, each once."""
+    """Join words with commas, each once."""
     return ", ".join(dict.fromkeys(words))
 
 
 def name_revision(revision: str, checkout: str = "") -> str:
-    """A revision, short, and what it is: a digest of the content where the source has no revisions of its own.
+    """Describe a revision, shortened: as a digest of the content if the source has no revisions.
 
-    A directory in a git repository has a branch and a commit instead, as `whet.sources.git.checkout` gives them.
+    A directory in a git repository has a branch and a commit instead, as `whet.sources.git.checkout` returns them.
     """
     if checkout:
         branch, _, commit = checkout.rpartition("@")
@@ -179,7 +179,7 @@ def name_revision(revision: str, checkout: str = "") -> str:
 
 
 def short_revision(revision: str) -> str:
-    """As much of a commit or a hash as people need to tell it from others; a version in full."""
+    """Shorten a commit or a hash to a recognizable length; a version stays in full."""
     bare = revision.removeprefix("sha256:")
     return bare[:10] if _HASH.fullmatch(bare) else bare
 

@@ -1,4 +1,4 @@
-"""Every command: how it is spelled, where it lives, what it does in a line, and what else people call it.
+"""All commands: names, modules, one-line summaries, and other spellings.
 
 "How to add a command" in `docs/architecture.md` has the steps. A command's file is imported only when one of its
 commands runs, and this table imports nothing, so that `whet` alone answers at once.
@@ -33,15 +33,15 @@ class Verb:
         """A file of `whet.interfaces.cli.commands`."""
         self.summary = summary
         self.group = group
-        """Of a command of one word: the heading it stands under, or the group it is listed with."""
+        """For a command of one word: its heading on the front screen, or its group."""
         self.old = old
-        """What it was called before, with the options that make it so; works until the next release, with a note."""
+        """Former names, with the options they imply; they work until the next release, with a note."""
         self.also = also
-        """What other tools call it and what people try first, in the same way; works without a note."""
+        """Names in other tools and first guesses, in the same way; they work without a note."""
         self.like = like
-        """Words that only suggest it, each with what is typed behind the command."""
+        """Words that only suggest the command, each with the words to type after it."""
         self.now = now
-        """Of a command that another one replaces: what to say instead. It works until the next release."""
+        """For a replaced command: what to type instead. It works until the next release."""
 
 
 FRONT = ("Look", "Write", "Install", "Run", "Go back", "Set up")
@@ -59,7 +59,7 @@ GROUPS = {
     "keys": "Sign your skills and choose which signatures to trust",
     "hub": "Run a registry of skills for a team, or use one",
 }
-"""The first word of commands of two words."""
+"""The first words of two-word commands."""
 LISTED = {
     "agents": "List every skill with the clients that load it",
     "redo": "Make an undone change again",
@@ -67,7 +67,7 @@ LISTED = {
     "enable": "The same as `whet skill enable`",
     "disable": "The same as `whet skill disable`",
 }
-"""Other spellings of commands that `whet help all` lists, and what they do."""
+"""Other spellings of commands that `whet help all` lists, with their summaries."""
 VERBS: dict[str, Verb] = {
     "list": Verb(
         "skills",
@@ -319,13 +319,13 @@ VERBS: dict[str, Verb] = {
     "rollback": Verb("history", "Go back to an earlier state of a skill", now="undo NAME --to N"),
 }
 COMMANDS = {name: verb for name, verb in VERBS.items() if not verb.now}
-"""Every command that is not replaced by another."""
+"""All commands that are not replaced."""
 ALL = "all"
 """`whet help all`."""
 COMPLETE = "__complete"
 """The hidden command that the completion scripts call."""
 _SPELLINGS: dict[str, tuple[str, list[str], bool]] = {name: (name, [], bool(verb.now)) for name, verb in VERBS.items()}
-"""What may be typed -> the command it is, the options that come with it, and whether it is an old spelling."""
+"""Typed words -> the command, the implied options, and whether it is an old spelling."""
 for _name, _verb in VERBS.items():
     for _spelling in (*_verb.old, *_verb.also):
         _words, _, _option = _spelling.partition(" --")
@@ -334,14 +334,13 @@ _VALUED = ("--root", "--project")
 _SWITCHES = ("--json", "-q", "--quiet", "-v", "--verbose", "-y", "--yes", "--no-input", "--version", "-h", "--help")
 _GLOBAL = (*_VALUED, *_SWITCHES)
 _SHORT = 3
-"""Letters of a word that is too short to be looked for inside others."""
+"""Words up to this length are not searched for inside others."""
 
 
 def read_command(arguments: list[str]) -> tuple[str, list[str], str]:
-    """The command or group that is meant, every other word, and the old spelling where one was used.
+    """Return the command or group, the other words, and the old spelling if one was used.
 
-    The global options may stand anywhere. Without a command, the first is empty. Raises UsageError with what may be
-    meant instead.
+    The global options may stand anywhere. Without a command, the first is empty. Raises UsageError with suggestions.
     """
     at = _next_word(arguments, 0)
     if at is None:
@@ -378,7 +377,7 @@ def _meant(spelling: str, words: list[str]) -> tuple[str, list[str], str]:
 
 
 def _next_word(arguments: list[str], at: int, skipped: tuple[str, ...] = ()) -> int | None:
-    """The place of the next word that is no option; of options, only `skipped` ones are passed over where given."""
+    """Return the index of the next word that is not an option; if `skipped` is given, only these options are skipped."""
     while at < len(arguments) and arguments[at] != "--":
         word = arguments[at]
         if not word.startswith("-"):
@@ -390,7 +389,7 @@ def _next_word(arguments: list[str], at: int, skipped: tuple[str, ...] = ()) -> 
 
 
 def unknown_command(word: str, group: str = "") -> UsageError:
-    """The error for a word that is no command, with those that are meant by it or are written like it."""
+    """Return the error for an unknown command, with suggestions."""
     from whet.errors import UsageError
 
     near = _nearest(word, _members(group)) if group else []
@@ -402,7 +401,7 @@ def unknown_command(word: str, group: str = "") -> UsageError:
 
 
 def _nearest(word: str, names: Iterable[str]) -> list[str]:
-    """At most three of the commands, and groups, that someone who typed the word may mean."""
+    """Return at most three commands or groups that a person who typed the word may mean."""
     from whet.skill.names import closest
 
     meant: dict[str, list[str]] = {}
@@ -431,13 +430,13 @@ def _nearest(word: str, names: Iterable[str]) -> list[str]:
 
 
 def _is_retired(word: str) -> bool:
-    """Is this an old word for a command that has another one now?"""
+    """Return whether this is an old name of a command that now has another one."""
     name, _, old = _SPELLINGS.get(word, ("", [], False))
     return old and (name == word or name.rpartition(" ")[2] != word)
 
 
 def parser_of(name: str) -> tuple[Parser, Command]:
-    """The parser of a command, by its name in the table, and the command."""
+    """Return the parser of a command, by its name in the table, and the command."""
     from whet.interfaces.cli.parser import Parser
 
     verb = VERBS[name]
@@ -450,14 +449,14 @@ def parser_of(name: str) -> tuple[Parser, Command]:
 
 
 def note_old(spelling: str) -> str:
-    """What is said to someone who used an old spelling."""
+    """Return the note for an old spelling."""
     name, options, _ = _SPELLINGS[spelling]
     now = VERBS[name].now or " ".join((name, *options))
     return f"`whet {spelling}` is now `whet {now}`. The old name works until the next release."
 
 
 def front_screen() -> str:
-    """`whet` alone: the commands of every day."""
+    """Return the front screen, for `whet` alone: the most common commands."""
     lines = ["Whet manages the skills of your AI agents: find, write, install, check and undo.", ""]
     lines += ["Usage: whet COMMAND [OPTIONS]", ""]
     for heading in FRONT:
@@ -471,7 +470,7 @@ def front_screen() -> str:
 
 
 def all_commands(columns: int = 100) -> str:
-    """`whet help all`: every command, by group, and what works with all of them."""
+    """Return the text of `whet help all`: every command, by group, and the global options."""
     from whet.interfaces.cli.parser import GLOBAL_OPTIONS, option_rows
 
     lines = ["Usage: whet COMMAND [OPTIONS]"]
@@ -484,7 +483,7 @@ def all_commands(columns: int = 100) -> str:
 
 
 def group_screen(group: str) -> str:
-    """`whet GROUP`: the commands of a group."""
+    """Return the text of `whet GROUP`: the commands of a group."""
     lines = [f"Usage: whet {group} COMMAND [OPTIONS]", "", f"{GROUPS[group]}.", "", "Commands:"]
     lines += [*_rows(_members(group)), "", f"`whet {group} COMMAND --help` explains one."]
     if group == "clients":
@@ -497,7 +496,7 @@ def _members(group: str) -> Iterable[str]:
 
 
 def _spelled(names: Iterable[str]) -> Iterator[str]:
-    """The commands, each with its other spellings that are listed."""
+    """Yield the commands, each with its other listed spellings."""
     return (word for name in names for word in (name, *(other for other in LISTED if _SPELLINGS[other][0] == name)))
 
 

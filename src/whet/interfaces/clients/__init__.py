@@ -1,4 +1,4 @@
-"""Existing clients: how each is connected to Whet, shown before it is done and taken back when asked."""
+"""Connections to existing clients, shown before they are made and undone on request."""
 
 from __future__ import annotations
 

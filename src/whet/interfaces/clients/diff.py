@@ -1,8 +1,8 @@
-"""A change to a configuration as a person reads it: a unified diff, in which secrets beside the change are not shown.
+"""A change to a configuration as a unified diff, with secrets hidden.
 
-What is hidden is found in what the file says, not in how it is written: everything in tables of environment variables
-and headers, all below keys and behind options whose names sound like secrets, texts that hold such a pair or a token,
-and the same values wherever else they are. In remarks, which say nothing, only what looks like a secret is hidden.
+Secrets are found in the parsed values, not in the text: everything in tables of environment variables and headers, all
+values of keys and options whose names sound like secrets, texts that contain such a pair or a token, and the same
+values elsewhere. In comments, only text that looks like a secret is hidden.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _COMMON = 6
-"""Shorter values are not looked for elsewhere: they are everywhere."""
+"""Shorter values are too common to be hidden elsewhere."""
 _LONGEST = 240
 _AROUND = 60
 
 
 def difference(path: str, format_: Format, before: str, after: str) -> str:
-    """The unified diff of a file, without secrets; "" for no difference."""
+    """Return the unified diff of a file, without secrets; "" if there is no difference."""
     from difflib import unified_diff
 
     from whet.guard.secrets.hide import hide_secrets
@@ -60,7 +60,7 @@ def _masked(text: str, format_: Format) -> str:
 
 
 def _leaves(value: Any, path: Path = (), *, hidden: bool = False) -> Iterator[tuple[Path, Any, bool]]:
-    """Every text and number in a value, and whether it is a secret by where it is or what it says."""
+    """Yield every text and number in a value, and whether it is a secret by its place or its text."""
     if isinstance(value, dict):
         for key, item in value.items():
             named = str(key).lower() in _TABLES or _NAME.search(str(key)) is not None
@@ -74,7 +74,7 @@ def _leaves(value: Any, path: Path = (), *, hidden: bool = False) -> Iterator[tu
 
 
 def _partner(lines: list[str], at: int) -> str:
-    """The line that a long one replaces or is replaced by, for a file that is all in one line."""
+    """Return the line that replaces a long one, or is replaced by it, for a file that is all in one line."""
     other = at + 1 if lines[at].startswith("-") else at - 1
     signs = {"-": "+", "+": "-"}
     if 0 <= other < len(lines) and lines[other][:1] == signs.get(lines[at][:1]):
@@ -83,7 +83,7 @@ def _partner(lines: list[str], at: int) -> str:
 
 
 def _cut(line: str, other: str) -> str:
-    """The part of a long line in which it differs from the other, with something around it."""
+    """Return the part of a long line that differs from the other, with some context."""
     start = next((at for at, pair in enumerate(zip(line[1:], other[1:], strict=False)) if pair[0] != pair[1]), 0)
     behind = zip(reversed(line[1:]), reversed(other[1:]), strict=False)
     end = len(line) - next((at for at, pair in enumerate(behind) if pair[0] != pair[1]), len(line) - 1)

@@ -27,37 +27,37 @@ _ODD = "the file is written in an unusual way"
 
 
 class Editor(NamedTuple):
-    """Editing one format: what it must know, and the edits. Paths are names of keys and numbers of items.
+    """Editing one format: its parser and its edits. Paths are names of keys and numbers of items.
 
-    Its own functions get the document that `parse` made, whose `value` is what the text says. They give a new text, or
-    raise UnsupportedLayout where it cannot be done.
+    Its functions get the document that `parse` returned, whose `value` is the parsed text. They return a new text, or
+    raise UnsupportedLayout if the edit is not possible.
     """
 
     parse: Callable[[str], Any]
     span: Callable[[Any, Path], tuple[int, int]]
-    """Where the value at a path that is there begins and ends."""
+    """Returns the start and the end of the value at an existing path."""
     replaced: Callable[[Any, Path, Any], str]
-    """Something else at a path that is there."""
+    """Replaces the value at an existing path."""
     inserted: Callable[[Any, Path, str, Any], str]
-    """A new key in the table at a path that is there."""
+    """Adds a key to the table at an existing path."""
     appended: Callable[[Any, Path, Any], str]
-    """A new item in the list at a path that is there."""
+    """Adds an item to the list at an existing path."""
     removed: Callable[[Any, Path], str]
     written: Callable[[Any], str]
-    """A whole document, to be shown."""
+    """Writes a whole document, for display."""
     emptied: Callable[[Any, Path], Iterable[Any]] = lambda *_: ()
-    """What else a value may be after a removal, where the format has no way to write an empty parent."""
+    """Returns other values that are valid after a removal, if the format cannot write an empty parent."""
     null_is_empty: bool = False
-    """Whether a null can be filled as if it were a table or a list."""
+    """Whether a null can be filled like a table or a list."""
     escapes: bool = False
-    """Whether text that has no UTF-8 form can be written all the same."""
+    """Whether text without a UTF-8 form can be written."""
 
     def read(self, text: str) -> Any:
-        """What the text says; an empty text is an empty table. Raises InvalidError with line and column."""
+        """Parse the text; an empty text is an empty table. Raises InvalidError with line and column."""
         return self.parse(text).value
 
     def put(self, text: str, path: Path, value: Any) -> str:
-        """The text with the value at the path; tables that are missing on the way are made."""
+        """Return the text with the value at the path; missing tables on the way are added."""
         if not self.escapes:
             check_texts([*path, value])
         document = self.parse(text)
@@ -75,7 +75,7 @@ class Editor(NamedTuple):
         return new
 
     def append(self, text: str, path: Path, value: Any) -> str:
-        """The text with an item behind the others of the list at the path; what is missing on the way is made."""
+        """Return the text with an item at the end of the list at the path; missing tables on the way are added."""
         if not self.escapes:
             check_texts([*path, value])
         document = self.parse(text)
@@ -90,7 +90,7 @@ class Editor(NamedTuple):
         return new
 
     def take(self, text: str, path: Path) -> str:
-        """The text without what stands at the path; the same text where nothing does. Empty parents stay."""
+        """Return the text without the value at the path, or unchanged if there is none. Empty parents stay."""
         document = self.parse(text)
         try:
             if missing_from(document.value, path) < len(path):
@@ -110,15 +110,15 @@ class Editor(NamedTuple):
         return new
 
     def masked(self, text: str, paths: Iterable[Path]) -> str:
-        """The text with dots for what stands at these paths, to be shown.
+        """Return the text with dots for the values at these paths, for display.
 
-        Where the text does not say where that is (an alias, a key that is there twice) all around it goes. Raises
-        UnsupportedLayout where that would be everything.
+        If the text has no exact place (an alias, a repeated key), everything around it is hidden. Raises
+        UnsupportedLayout if that would be the whole text.
         """
         document = self.parse(text)
         shown, at = "", 0
         for start, stop in sorted({self._seen(document, path) for path in paths}, key=lambda span: (span[0], -span[1])):
-            if start >= at:  # otherwise it is inside what is hidden already
+            if start >= at:  # otherwise it is inside a part that is already hidden
                 shown, at = f'{shown}{text[at:start]}"…"', stop
         return shown + text[at:]
 
@@ -132,7 +132,7 @@ class Editor(NamedTuple):
 
 
 def editor(format_: Format) -> Editor:
-    """How files of this format are edited."""
+    """Return the editor of a format."""
     found: Editor = import_module(f"whet.interfaces.clients.{format_}").EDITOR
     return found
 
@@ -168,7 +168,7 @@ def _cannot_put(editor: Editor, reason: UnsupportedLayout, path: Path, value: An
 
 
 def broken(text: str, at: int, reason: str) -> InvalidError:
-    """The text breaks the rules of its format at this offset."""
+    """Return the error for text that is invalid at this offset."""
     line, column = place(text, at)
     return InvalidError(
         "client-config-broken",
@@ -180,25 +180,25 @@ def broken(text: str, at: int, reason: str) -> InvalidError:
 
 
 def too_deep(text: str, at: int) -> InvalidError:
-    """The text nests deeper at this offset than any configuration does."""
+    """Return the error for text that is nested too deeply at this offset."""
     line, column = place(text, at)
     reason = f"The configuration nests deeper than {MAX_DEPTH} levels: line {line}, column {column}."
     return too_large(reason, line=line, column=column)
 
 
 def too_large(reason: str, **details: int) -> InvalidError:
-    """The text, or what it stands for, is larger than any configuration is."""
+    """Return the error for text, or a value, that is too large for a configuration."""
     hint = "Check whether this is the right file. Nothing was changed."
     return InvalidError("client-config-too-large", reason, hint=hint, **details)
 
 
 def named(path: Path) -> str:
-    """The path as a person would say it."""
+    """Format a path for a person."""
     return ".".join(map(str, path)) if path else "the document"
 
 
 def place(text: str, at: int) -> tuple[int, int]:
-    """Line and column of an offset, both from 1; a byte order mark takes no column."""
+    """Return line and column of an offset, both from 1; a byte order mark takes no column."""
     before = text[: max(at, 0)].removeprefix(BOM)
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
@@ -214,7 +214,7 @@ def checked_size(text: str) -> None:
 
 
 def is_deep(value: Any) -> bool:
-    """Whether a value has more levels than any configuration does."""
+    """Return whether a value has more levels than a configuration may have."""
     level = [value]
     for _ in range(MAX_DEPTH):
         inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
@@ -223,9 +223,9 @@ def is_deep(value: Any) -> bool:
 
 
 def missing_from(value: Any, path: Path, *, null_is_empty: bool = False) -> int:
-    """How many steps of the path are there. Raises UnsupportedLayout where the path cannot lead on.
+    """Return the number of steps of the path that exist. Raises UnsupportedLayout if the path cannot continue.
 
-    Steps are keys of tables and numbers of items. With `null_is_empty` a null is a table with nothing in it.
+    Steps are keys of tables and numbers of items. With `null_is_empty` a null is an empty table.
     """
     for done, step in enumerate(path):
         if isinstance(value, dict) or (value is None and null_is_empty):
@@ -246,7 +246,7 @@ def missing_from(value: Any, path: Path, *, null_is_empty: bool = False) -> int:
 
 
 def nested(path: Path, value: Any) -> Any:
-    """The value inside the tables that lead to it."""
+    """Return the value inside the tables that lead to it."""
     for step in reversed(path):
         value = {step: value}
     return value

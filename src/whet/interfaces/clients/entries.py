@@ -1,10 +1,10 @@
-"""What Whet wants to stand in a client's configuration: put in, found and taken out again.
+"""Whet's entries in a client's configuration: added, found and removed.
 
-Pure: text in, text out, with what was added, so that it can be found later. The editing, which leaves every other byte
-alone, is done by `editor`; what is Whet's own is known by what it says, so that a moved program is an update and an
-entry of somebody else is left alone. What was there before Whet changed it comes back.
+Pure: text in, text out, with the added entries, so that they can be found later. The editing, which leaves every other
+byte alone, is done by `editor`; Whet's entries are recognized by their content, so that a moved program is an update
+and an entry of somebody else is left alone. A changed value is restored.
 
-A program in the entry of a server or the command line of a hook counts as Whet by its own name, so that a moved one is
+The program in the entry of a server or the command line of a hook counts as Whet by its name, so that a moved one is
 still Whet, and nothing of somebody else is.
 """
 
@@ -41,10 +41,10 @@ class Call(NamedTuple):
 
 
 def parse_hook(command: Any) -> Call | None:
-    """The call of Whet that this command line is, and is nothing else; None for any other.
+    """Return the call of Whet if this command line is nothing else; otherwise None.
 
     That is `whet hook EVENT --client CLIENT` exactly, with a path before it or as `python -m whet`, in the quotes of
-    POSIX or of Windows. With anything around it, it is somebody's own.
+    POSIX or of Windows. A command line with anything around it is somebody's own.
     """
     for posix in (True, False) if isinstance(command, str) else ():
         match _words(command, posix=posix):
@@ -54,7 +54,7 @@ def parse_hook(command: Any) -> Call | None:
 
 
 def has_hook(command: Any, event: str, client: str) -> bool:
-    """Does this command line call the hook at all, also from inside something else?"""
+    """Return whether this command line calls the hook, even inside something else."""
     if not isinstance(command, str):
         return False
     if (call := parse_hook(command)) is not None:
@@ -64,7 +64,7 @@ def has_hook(command: Any, event: str, client: str) -> bool:
 
 
 def server_arguments(value: Any) -> list[str] | None:
-    """What follows `whet mcp` in the command line of a server's entry; None for an entry that is not Whet's."""
+    """Return the words after `whet mcp` in a server's entry; None for an entry that is not Whet's."""
     words = server_words(value)
     for at, word in enumerate(words[:-1]):
         if _base(word) in (NAME, f"{NAME}.exe") and words[at + 1] == "mcp":
@@ -73,13 +73,13 @@ def server_arguments(value: Any) -> list[str] | None:
 
 
 def server_writes(value: Any) -> Literal["propose", "allow", "read-only"]:
-    """What Whet's server in this entry lets models do to skills."""
+    """Return what Whet's server in this entry allows models to do to skills."""
     given = server_arguments(value) or []
     return "allow" if WRITES in given else "read-only" if READ_ONLY in given else "propose"
 
 
 def server_words(value: Any) -> list[str]:
-    """The command line of a server's entry; empty for one that is no command."""
+    """Return the command line of a server's entry; empty if it is not a command."""
     if not isinstance(value, dict):
         return []
     command, arguments = value.get("command", value.get("cmd")), value.get("args", [])
@@ -91,7 +91,7 @@ def server_words(value: Any) -> list[str]:
 
 
 def _words(command: str, *, posix: bool) -> list[str]:
-    """Split a command line into words; shell operators are words of their own, and a broken line has no words."""
+    """Split a command line into words; shell operators are separate words, and a broken line has no words."""
     from shlex import shlex
 
     lexer = shlex(command, posix=posix, punctuation_chars=True)
@@ -118,43 +118,43 @@ def _base(word: str) -> str:
 
 
 class Entry(NamedTuple):
-    """Something that starts Whet in a client's file: as it shall be, as it was found, or as it was added."""
+    """An entry that starts Whet in a client's file: wanted, found or added."""
 
     kind: Literal["server", "hook", "key"]
     path: Path
-    """Of the entry itself; for a hook, of the list that it is an item of."""
+    """The path of the entry; for a hook, that of its list."""
     value: Any
-    """What stands there; of a hook that was found or added the part with the command, whatever group it is in."""
+    """The value at the path; for a hook that was found or added, the part with the command, in any group."""
     call: tuple[str, str] = ("", "")
-    """The event and the client of a hook that shall be there."""
+    """The event and the client of a wanted hook."""
     made: tuple[Path, ...] = ()
-    """Tables and lists that were added for it, the outermost first; of a key, itself where it was not there at all."""
+    """Tables and lists that were added for it, the outermost first; for a key, itself if it was missing."""
     before: Any = None
-    """What was there before and was changed; None where there was nothing."""
+    """The value before the change; None if there was none."""
 
     def to_json(self) -> Json:
-        """The entry as a record keeps it."""
+        """Return the entry as stored in a record."""
         made = [list(path) for path in self.made]
         return {"kind": self.kind, "path": list(self.path), "value": self.value, "made": made, "before": self.before}
 
     @classmethod
     def from_json(cls, data: Json) -> Entry:
-        """The entry as a record kept it."""
+        """Read the entry from a record."""
         made = tuple(tuple(path) for path in data["made"])
         return cls(data["kind"], tuple(data["path"]), data["value"], made=made, before=data["before"])
 
 
 class AddedEntries(NamedTuple):
-    """A text with everything in it, and all that is Whet's in it."""
+    """A text with all entries, and the entries of Whet in it."""
 
     text: str
     added: tuple[Entry, ...]
 
 
 def server_entry(client: Connection, program: Program, *, writes: bool | None, document: Any) -> Entry:
-    """The MCP server, declared the way this file does it; arguments that somebody gave Whet's server stay.
+    """Return the MCP server in the form of this file; extra arguments of an existing server stay.
 
-    `writes=None` leaves it as it is whether models may write; where nothing is, they propose.
+    `writes=None` does not change whether models may write; by default, they propose.
     """
     server = client.server
     if client.native is not None:
@@ -175,7 +175,7 @@ def server_entry(client: Connection, program: Program, *, writes: bool | None, d
 
 
 def hook_entries(client: Connection, hooks: Hooks, program: Program, platform: str, *, enforce: bool) -> list[Entry]:
-    """The hooks of the client, and the keys its file must have; those that refuse tool calls only for `enforce`."""
+    """Return the hooks of the client, and required keys of its file; those that refuse tool calls only with `enforce`."""
     entries = [Entry("key", (name,), value) for name, value in hooks.always]
     for hook in (hook for hook in hooks.each if enforce or not hook.enforces):
         words = {
@@ -191,7 +191,7 @@ def hook_entries(client: Connection, hooks: Hooks, program: Program, platform: s
 
 
 def read(text: str, format_: Format, path: str) -> Json:
-    """What the file says. Raises InvalidError for one that the client could not read either."""
+    """Parse the file. Raises InvalidError if the client could not read it either."""
     try:
         value = editor(format_).read(text)
     except WhetError as error:
@@ -211,7 +211,7 @@ def read(text: str, format_: Format, path: str) -> Json:
 def add_entries(
     text: str, format_: Format, path: str, entries: Iterable[Entry], known: Sequence[Entry] = ()
 ) -> AddedEntries:
-    """Put everything in that is not there yet. Raises ConflictError for a server of this name that is not Whet's."""
+    """Add all missing entries. Raises ConflictError for a server of this name that is not Whet's."""
     added: list[Entry] = []
     for wanted in entries:
         document = read(text, format_, path)
@@ -232,10 +232,9 @@ def add_entries(
 
 
 def remove_entries(text: str, format_: Format, path: str, added: Iterable[Entry]) -> str:
-    """Take out what was added, or bring back what it was before, where it is still as Whet left it.
+    """Remove the added entries, or restore their former values, if they are unchanged since.
 
-    A table or list that was made for it goes too when it is empty then, and a key of the file when no hooks are left
-    that need it.
+    A table or list that was made for them is removed if it is then empty, and a key of the file if no hook needs it.
     """
     empty: list[Path] = []
     added = tuple(added)
@@ -264,7 +263,7 @@ def remove_entries(text: str, format_: Format, path: str, added: Iterable[Entry]
 
 
 def find_entries(document: Any, entries: Iterable[Entry], *, exact: bool = False) -> list[Entry]:
-    """Which of the entries, whichever Whet they call, are in the document; `exact`: and nothing else was changed."""
+    """Return those of the entries that are in the document, for any Whet; `exact`: only if nothing else was changed."""
     found = []
     for wanted in entries:
         value = value_at(document, wanted.path)
@@ -298,7 +297,7 @@ def _add_server(
     changed = {key: item for key, item in wanted.value.items() if key not in value or value[key] != item}
     for key, item in changed.items():
         text = _edit(format_, path, "put", text, (*wanted.path, key), item)
-    # What somebody else put into the entry since is not Whet's; with it, undoing leaves the entry.
+    # Additions of somebody else are not Whet's; with them, undoing leaves the entry.
     earlier = earlier or Entry("server", wanted.path, value, before=value)
     return text, earlier._replace(value={**earlier.value, **changed})
 
@@ -306,7 +305,7 @@ def _add_server(
 def _add_hook(
     text: str, format_: Format, path: str, document: Any, wanted: Entry, earlier: Entry | None
 ) -> tuple[str, Entry | None]:
-    """The hook in the list; None where somebody calls it in a way of their own."""
+    """Return the text with the hook in the list; None for the entry if somebody calls the hook in their own way."""
     items = list(_hook_items(value_at(document, wanted.path)))
     hook = _hook_item(wanted.value)
     for at, entry in items:
@@ -327,7 +326,7 @@ def _is_ours(entry: Json, wanted: Entry) -> bool:
 
 
 def _locate(document: Any, entry: Entry) -> Path:
-    """Where that which was added stands, as it was; empty for nowhere."""
+    """Return the path of an added entry if it is unchanged; otherwise ()."""
     value = value_at(document, entry.path)
     if entry.kind == "hook":
         return next(((*entry.path, *at) for at, item in _hook_items(value) if item == entry.value), ())
@@ -335,7 +334,7 @@ def _locate(document: Any, entry: Entry) -> Path:
 
 
 def _hook_items(items: Any) -> Iterator[tuple[Path, Json]]:
-    """The entries with commands in a list of hooks, which are its items or in groups, and where they are in it."""
+    """Yield the entries with commands in a list of hooks, in groups or not, each with its path in the list."""
     for at, item in enumerate(items if isinstance(items, list) else ()):
         group = item.get("hooks") if isinstance(item, dict) else None
         if isinstance(group, list):
@@ -345,12 +344,12 @@ def _hook_items(items: Any) -> Iterator[tuple[Path, Json]]:
 
 
 def _hook_item(item: Any) -> Json:
-    """The entry with the command in an item that Whet writes."""
+    """Return the entry with the command in an item that Whet writes."""
     return next(_hook_items([item]))[1]
 
 
 def _fill(value: Any, words: Json) -> Any:
-    """A copy of the value with what its placeholders stand for; what stands for nothing is left out."""
+    """Return a copy of the value with its placeholders replaced; placeholders without a value are left out."""
     if isinstance(value, dict):
         filled = {key: _fill(item, words) for key, item in value.items()}
         return {key: item for key, item in filled.items() if item is not None}
@@ -360,7 +359,7 @@ def _fill(value: Any, words: Json) -> Any:
 
 
 def _missing_tables(document: Any, path: Path) -> tuple[Path, ...]:
-    """What of the tables on a path, to which something was added, is not in the document."""
+    """Return the tables on a path that are missing in the document."""
     there = missing_from(document, path, null_is_empty=True)
     return tuple(path[:length] for length in range(there + 1, len(path) + 1))
 
@@ -374,6 +373,6 @@ def _edit(format_: Format, path: str, how: str, text: str, *arguments: Any) -> s
 
 
 def _with_path(error: WhetError, path: str) -> WhetError:
-    """The same failure with the file it is about; the editing modules only see its text."""
+    """Return the same error with its file; the editing modules see only the text."""
     message = error.message if path in error.message else f"{path}: {error.message}"
     return type(error)(error.code, message, hint=error.hint, **{**error.details, "path": path})

@@ -1,10 +1,10 @@
-"""Editing JSON, with the comments and trailing commas that editors and agents allow in theirs.
+"""Editing JSON with comments and trailing commas, as editors and agents allow.
 
-Nothing is re-written: the place of a change is found in the text, and only there it is changed. Comments and trailing
-commas are blanked out in a copy of the same length, so that Python's own parser does the reading, the errors have the
-right line and column, and a file of several megabytes on one line takes no longer than it must.
+The text is changed only at the place of the edit. Comments and trailing commas are blanked out in a copy of the same
+length, so that Python's own parser does the reading, the errors have the right line and column, and a file of several
+megabytes on one line takes no longer than it must.
 
-A key that an object has twice is read as clients read it (the last one counts), but such an object is not edited.
+A repeated key is read as clients read it (the last one counts), but such an object is not edited.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Container(NamedTuple):
     frame: Frame
     keys: tuple[str, ...]
     starts: tuple[int, ...]
-    """Where the value of each member begins; behind the key."""
+    """Start of the value of each member, after the key."""
 
 
 class _Document(NamedTuple):
@@ -52,10 +52,10 @@ class _Document(NamedTuple):
     clean: str
     """Plain JSON of the same length."""
     root: int
-    """Where the value begins; the end of the text where there is none."""
+    """Start of the value; the end of the text if there is none."""
     value: Any
     seen: dict[int, _Container]
-    """The containers that were looked into, by where they begin."""
+    """The containers that were parsed, by their start."""
 
     @property
     def empty(self) -> bool:
@@ -97,7 +97,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _blanked_comment(found: re.Match[str]) -> str:
-    """White space in the place of a comment; one that does not end stays, for the parser to stumble over."""
+    """Return white space in place of a comment; an unclosed one stays, so that the parser fails on it."""
     comment = found.group()
     if found.group(1) or (comment.startswith("/*") and (len(comment) < 4 or not comment.endswith("*/"))):
         return comment
@@ -109,7 +109,7 @@ def _blanked_comma(found: re.Match[str]) -> str:
 
 
 def _deep(clean: str, text: str) -> InvalidError:
-    """The failure, at the bracket that is one too many."""
+    """Return the error at the first bracket that is too deep."""
     depth = at = 0
     for found in _STRING_OR_BRACKET.finditer(clean):
         depth += (found.lastindex == 1) - (found.lastindex == 2)
@@ -120,9 +120,9 @@ def _deep(clean: str, text: str) -> InvalidError:
 
 
 def _find(document: _Document, path: Path) -> tuple[_Container, int]:
-    """The container of what stands at a path, and which member it is.
+    """Return the container of the value at a path, and its index.
 
-    Raises UnsupportedLayout for an object with a key twice.
+    Raises UnsupportedLayout for an object with a repeated key.
     """
     above, last = path[:-1], path[-1]
     container = _container(document, _start(document, above))
@@ -130,7 +130,7 @@ def _find(document: _Document, path: Path) -> tuple[_Container, int]:
 
 
 def _start(document: _Document, path: Path) -> int:
-    """Where the value at a path begins."""
+    """Return the start of the value at a path."""
     start = document.root
     for step in path:
         container = _container(document, start)
@@ -139,7 +139,7 @@ def _start(document: _Document, path: Path) -> int:
 
 
 def _container(document: _Document, start: int) -> _Container:
-    """The brackets that open at this offset."""
+    """Return the container that opens at this offset."""
     if start in document.seen:
         return document.seen[start]
     clean = document.clean
@@ -177,7 +177,7 @@ def _appended(document: _Document, path: Path, value: Any) -> str:
 
 
 def _inserted(document: _Document, parent: Path, key: str | None, value: Any) -> str:
-    """A member behind the last one of the container at a path: with a key, or an item."""
+    """Return the text with a new last member in the container at a path: with a key, or an item."""
     text = document.text
     if document.empty:
         newline = newline_of(text)
@@ -222,7 +222,7 @@ def _written(value: Any, indent: str | None, style: Style, colon: str) -> str:
 
 
 def _dump(value: Any, **layout: Any) -> str:
-    """The value as JSON; escaped only where the text could not be written as UTF-8 otherwise."""
+    """Return the value as JSON; escaped only if the text could not be written as UTF-8 otherwise."""
     made = json.dumps(value, ensure_ascii=False, allow_nan=False, **layout)
     try:
         made.encode()

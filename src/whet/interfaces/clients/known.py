@@ -1,4 +1,4 @@
-"""The clients Whet can be connected to: one table, to be extended when a client appears or changes its ways.
+"""The clients Whet can be connected to: one table, to extend when a client appears or changes.
 
 A row says where a client keeps its configuration, how it declares an MCP server that it starts itself, how it declares
 hooks, and what a person has to do there afterwards. Nothing here reads a file; `entries` makes entries of a row and
@@ -19,16 +19,16 @@ from whet.interfaces.hooks.clients import native
 from whet.library.clients import client_named
 
 NAME = "whet"
-"""What the MCP server is called in every client."""
+"""The name of the MCP server in every client."""
 Event = Literal["start", "prompt", "before", "tool", "compact", "stop", "end"]
 Format = Literal["jsonc", "toml", "yaml"]
 
 
 class Spot(NamedTuple):
-    """A path that counts where its variable is set and its platform is this one; else the next spot is asked."""
+    """A path that counts if its variable is set and its platform is this one; otherwise the next spot is tried."""
 
     path: str
-    """Below the directory of the variable, else below the home."""
+    """The path below the directory of the variable, else below the home."""
     variable: str = ""
     platform: str = ""
 
@@ -39,89 +39,89 @@ class File(NamedTuple):
     format: Format
     spots: tuple[Spot, ...]
     other_names: tuple[str, ...] = ()
-    """Names in the same directory under which the client looks for it too; an existing one is used."""
+    """Other names of the file in the same directory; an existing one is used."""
     strict: bool = False
-    """The client reads plain JSON there: no comments, no trailing commas."""
+    """Whether the client reads plain JSON there: no comments, no trailing commas."""
 
 
 class Server(NamedTuple):
-    """How an MCP server is declared: this value, under Whet's name in the table at `path`."""
+    """The declaration of an MCP server: this value, under Whet's name in the table at `path`."""
 
     path: tuple[str, ...]
     value: dict[str, Any]
 
 
 class Hook(NamedTuple):
-    """One event of ours; `hooks.clients` has the client's name for it."""
+    """One event of Whet; `hooks.clients` has the client's name for it."""
 
     event: Event
     matcher: str = ""
     seconds: int = 10
     background: bool = False
-    """The client does not wait for it, where it knows such hooks."""
+    """Whether the client does not wait for it, if it supports such hooks."""
     enforces: bool = False
-    """Only for who wants `allowed-tools` to be enforced."""
+    """Only for users who want `allowed-tools` to be enforced."""
 
 
 class Hooks(NamedTuple):
-    """How hooks are declared: a list for each event, below the table `hooks` of `file`."""
+    """The declaration of hooks: a list for each event, below the table `hooks` of `file`."""
 
     file: File
     value: dict[str, Any]
     each: tuple[Hook, ...]
     per_second: int = 1
-    """What the client's time limits count, in a second."""
+    """Units of the client's time limits in a second."""
     always: tuple[tuple[str, Any], ...] = ()
-    """Keys the file must have, and what they are when missing."""
+    """Keys the file must have, and their values if they are missing."""
     background: str = ""
-    """The key that marks a hook nobody waits for."""
+    """The key that marks a hook that the client does not wait for."""
 
 
 class Obstacle(NamedTuple):
-    """A setting of the client that keeps hooks from running, or gets in their way."""
+    """A setting of the client that prevents hooks from running, or interferes with them."""
 
     file: File
     path: tuple[str, ...]
     value: bool | None
-    """None: whatever it is."""
+    """None: any value."""
     note: str
 
 
 class Connection(NamedTuple):
-    """How one client is connected."""
+    """The connection of one client."""
 
     name: str
     """The client (`whet.library.clients.Client.name`)."""
     signs: tuple[Spot, ...]
-    """Any of these is there: the client is installed, or was."""
+    """Any of these paths exists if the client is installed, or was."""
     file: File
     server: Server
     project: str
     """The project's own configuration file, with the same server entry; "" for a client without one."""
     restart: str
-    """What makes a running client read its configuration; "" for one that does so by itself."""
+    """How to make a running client read its configuration; "" if it does so automatically."""
     seen: str
     """How a person sees that it worked."""
     docs: str
     native: tuple[tuple[str, ...], Server] | None = None
-    """A newer way to declare the server, used where the file has a table at this path."""
+    """A newer way to declare the server, used if the file has a table at this path."""
     hooks: Hooks | None = None
     obstacles: tuple[Obstacle, ...] = ()
     after_hooks: str = ""
-    """What has to be done for the hooks to run."""
+    """Steps that are necessary for the hooks to run."""
     hook_trust: tuple[str, ...] = ()
-    """Where its file says which hooks the user trusts, by `FILE:event:0:0`; () for a client that runs them unasked."""
+    """Path of the trusted hooks in its file, by `FILE:event:0:0`; () for a client that runs them unasked."""
     limits: tuple[str, ...] = ()
-    """What its hooks cannot do."""
+    """Limitations of its hooks."""
 
     @property
     def title(self) -> str:
-        """What people call the client."""
+        """The human-readable name of the client."""
         return client_named(self.name).title
 
     @property
     def enforced_by(self) -> tuple[str, ...]:
-        """What the client calls the hooks that can refuse a tool call; none where it has none."""
+        """The client's names of hooks that can refuse a tool call; empty if it has none."""
         hooks = self.hooks.each if self.hooks else ()
         return tuple(native(self.name, hook.event) for hook in hooks if hook.enforces)
 
@@ -130,7 +130,7 @@ _STDIO = {"type": "stdio", "command": "{command}", "args": "{arguments}"}
 _PLAIN = {"command": "{command}", "args": "{arguments}"}
 _COMMAND = {"type": "command", "command": "{call}", "timeout": "{timeout}"}
 _GROUP = {"matcher": "{matcher}", "hooks": [_COMMAND]}
-"""Hooks in groups, with a matcher for each: Claude Code's way, which others took over."""
+"""Hooks in groups, with a matcher for each: the format of Claude Code, which others adopted."""
 _OFF = "Its hooks are off: {}. They run once you change that."
 _NO_CONTEXT = "{} accepts no context from a prompt hook; skills that fit are offered with the next tool call."
 
@@ -286,7 +286,7 @@ CONNECTIONS: tuple[Connection, ...] = (
         restart="Start Copilot CLI again",
         seen="`/mcp show` lists whet",
         docs="https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
-        # VS Code runs what is in ~/.copilot/hooks too; these settings are of Copilot CLI alone
+        # VS Code also runs the hooks in ~/.copilot/hooks; these settings are only for Copilot CLI
         hooks=Hooks(
             _COPILOT_SETTINGS,
             _COMMAND,
@@ -498,6 +498,6 @@ CONNECTIONS: tuple[Connection, ...] = (
 
 
 def connection_named(name: str) -> Connection:
-    """How the client of this name, however it is spelled, is connected. Raises NotFoundError."""
+    """Return the connection of a client, in any spelling of its name. Raises NotFoundError."""
     rows = {row.name: row for row in CONNECTIONS}
     return rows[client_named(name, rows, "There is no client {!r} to connect.").name]

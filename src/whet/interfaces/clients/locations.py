@@ -1,4 +1,4 @@
-"""Where things are on this machine: a client's files and what is in them, and the program that is Whet."""
+"""Paths on this machine: a client's files and their contents, and Whet's own program."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from whet.library.roots import Place
 
 _PASSING = ("archive-v0", "builds-v0", "pipx/.cache", "pipx/cache", "_npx")
-"""Parts of paths below which tools put programs that they throw away after a while."""
+"""Parts of paths of temporary programs."""
 
 
 class Program(NamedTuple):
-    """How Whet is started: the words of its command line, before any argument."""
+    """The words of Whet's command line, before any argument."""
 
     words: tuple[str, ...]
     serves: bool = True
-    """Has it what `whet mcp` needs?"""
+    """Whether it has everything that `whet mcp` needs."""
     clone: str = ""
     """The directory of Whet's source that it runs from; "" if it is installed."""
 
     def call(self, *arguments: str, platform: str) -> str:
-        """The command line as a shell reads it."""
+        """Return the command line for a shell."""
         if platform == "win32":
-            # Forward slashes in double quotes mean the same to cmd, to Git Bash and to Python's shlex.
+            # Forward slashes in double quotes mean the same to cmd, Git Bash and Python's shlex.
             words = (word.replace("\\", "/") for word in self.words)
             return " ".join((*(f'"{word}"' for word in words), *arguments))
         from shlex import quote
@@ -39,22 +39,22 @@ class Program(NamedTuple):
 
     @property
     def passing(self) -> bool:
-        """Does it lie where a tool keeps what it runs only once?"""
+        """Whether its path is that of a temporary program."""
         path = self.words[0].replace("\\", "/")
         return any(f"/{part}/" in path for part in _PASSING)
 
 
 BY_NAME = Program(("whet",))
-"""Whet as it is called in files that travel to other machines."""
+"""Whet's command in files that are shared with other machines."""
 
 
 def running_program(argument: str = "", interpreter: str = "") -> Program:
-    """The Whet that runs now: its command, or Python with the module where there is no command beside it."""
+    """Return the running Whet: its command, or Python with the module if there is no command next to it."""
     return Program(_running_words(argument or sys.argv[0], interpreter or sys.executable), can_serve())
 
 
 def can_serve() -> bool:
-    """Is what `whet mcp` needs installed?"""
+    """Return whether the requirements of `whet mcp` are installed."""
     from importlib.util import find_spec
 
     return find_spec("mcp") is not None
@@ -74,13 +74,13 @@ def _running_words(argument: str, interpreter: str) -> tuple[str, ...]:
 
 
 def file_path(file: File, place: Place) -> str:
-    """The file's path here, whether it exists or not; an existing one of its other names wins over a missing one."""
+    """Return the file's path here, whether it exists or not; an existing file of another name wins over a missing one."""
     path = next(found for spot in file.spots if (found := resolve_spot(spot, place)))
     return _existing(path, file.other_names)
 
 
 def project_path(client: Connection, place: Place) -> str:
-    """The client's configuration in the project of this place; "" where the client has none."""
+    """Return the client's configuration in the project of this place; "" if the client has none."""
     from whet.library.repository import find_repository
 
     if not client.project:
@@ -90,7 +90,7 @@ def project_path(client: Connection, place: Place) -> str:
 
 
 def resolve_spot(spot: Spot, place: Place) -> str:
-    """The path of a spot on this machine; "" where it does not count here."""
+    """Return the path of a spot on this machine; "" if it does not count here."""
     if spot.platform and spot.platform != place.platform:
         return ""
     base = place.env.get(spot.variable, "") if spot.variable else place.home
@@ -110,7 +110,9 @@ def _existing(path: str, other_names: tuple[str, ...]) -> str:
 
 
 def read_file(path: str) -> bytes | None:
-    """The content of a configuration file, also through a link; None for no file. Raises ConflictError, FailedError."""
+    """Return the content of a configuration file, even through a link; None if missing. Raises ConflictError,
+    FailedError.
+    """
     with os_failures(path, doing="read", other="read-failed"):
         try:
             status = os.stat(path)
@@ -128,7 +130,7 @@ def read_file(path: str) -> bytes | None:
 
 
 def text_of(data: bytes | None, path: str) -> str:
-    """The content as text, line ends and a byte order mark as they are. Raises InvalidError."""
+    """Return the content as text, with its line ends and byte order mark. Raises InvalidError."""
     try:
         return (data or b"").decode("utf-8")
     except UnicodeDecodeError as error:
@@ -143,7 +145,7 @@ def text_of(data: bytes | None, path: str) -> str:
 
 
 def digest(data: bytes | None) -> str:
-    """The digest of a file's content; "" for no file."""
+    """Return the digest of a file's content; "" for a missing file."""
     if data is None:
         return ""
     from hashlib import sha256

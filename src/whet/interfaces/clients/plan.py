@@ -1,12 +1,12 @@
-"""What connecting a client or undoing that would do, every file before and after, read once; and doing it.
+"""Plans to connect a client or to undo that, with every file before and after, read once; and applying them.
 
-Undoing brings back the bytes from before where a file is still as Whet left it; where somebody changed it since, only
-Whet's entries are taken out.
+Undoing restores the former bytes of a file that is still as Whet left it; if it has changed since, only Whet's entries
+are removed.
 
-Carrying it out begins with the intent and the backups; then one file after the other is written, each in one step.
-Killed at any point, what is there can be taken back, and running the same again completes it: the server is written
-last, and a client without it is not connected. What is taken out stays in the record until it is out. A file that is
-no longer as it was when the plan was shown is not written.
+Applying begins with the intent and the backups; then one file after the other is written, each in one step. If it is
+killed at any point, the changes can be undone, and running it again completes them: the server is written last, and a
+client without it is not connected. An entry stays in the record until it is removed. A file that is no longer as it was
+when the plan was shown is not written.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class Change(NamedTuple):
     path: str
     format: Format
     before: bytes | None
-    """Its content now; None for no file."""
+    """Its current content; None if it is missing."""
     after: bytes | None
     added: tuple[Entry, ...] = ()
-    """What of it is Whet's afterwards."""
+    """Whet's entries in it after the change."""
 
     @property
     def action(self) -> Action:
-        """What happens to the file."""
+        """The action on the file."""
         if self.before == self.after:
             return "none"
         if self.before is None:
@@ -73,7 +73,7 @@ class Change(NamedTuple):
 
     @property
     def diff(self) -> str:
-        """What changes in it, without what is secret."""
+        """The difference, without secrets."""
         old, new = (data.decode("utf-8", "replace") if data else "" for data in (self.before, self.after))
         return difference(self.path, self.format, old, new)
 
@@ -83,28 +83,28 @@ class Change(NamedTuple):
 
 
 class State(NamedTuple):
-    """How a client stands to Whet."""
+    """The state of a client's connection."""
 
     connected: bool
-    """Its configuration declares the MCP server."""
+    """Whether its configuration declares the MCP server."""
     hooks: bool
     enforced: bool = False
-    """Tool calls are held to the `allowed-tools` of loaded skills."""
+    """Whether tool calls are limited to the `allowed-tools` of loaded skills."""
 
 
 class LeftOut(NamedTuple):
-    """Something that Whet does for other clients, or a file, that this connection leaves as it is."""
+    """A feature or a file that this connection does not change, with the reason."""
 
     what: str
     why: str
 
     def to_json(self) -> Json:
-        """What it is, and why, as JSON."""
+        """Return it as JSON."""
         return fields_json(self)
 
 
 class Plan(NamedTuple):
-    """All of it, for one client."""
+    """The plan for one client."""
 
     client: Connection
     here: bool
@@ -115,18 +115,18 @@ class Plan(NamedTuple):
     notes: tuple[str, ...]
     next: str
     connection: str
-    """What the connection is known by."""
+    """The id of the connection."""
     previous: Record | None
     left_out: tuple[LeftOut, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Is there nothing to do?"""
+        """Whether there is nothing to do."""
         return all(change.action == "none" for change in self.changes)
 
 
 class Connecting(NamedTuple):
-    """A plan, and what was done of it."""
+    """A plan, and its result."""
 
     plan: Plan
     applied: bool
@@ -134,11 +134,11 @@ class Connecting(NamedTuple):
 
     @property
     def state(self) -> State:
-        """How the client stands to Whet now."""
+        """The current state of the client."""
         return self.plan.after if self.applied or self.plan.is_empty else self.plan.before
 
     def to_json(self) -> Json:
-        """The answer of the command."""
+        """Return the answer of the command."""
         return {
             "success": True,
             "client": self.plan.client.name,
@@ -155,7 +155,7 @@ class Connecting(NamedTuple):
 
 
 class ExistingEntry(NamedTuple):
-    """Something that starts Whet, and the file of the client it was found in."""
+    """An entry that starts Whet, and the client's file that it was found in."""
 
     path: str
     format: Format
@@ -173,12 +173,13 @@ def plan_connection(
     writes: bool | None = None,
     enforce: bool | None = None,
 ) -> Plan:
-    """What would be changed to connect the client; nothing where it is connected already.
+    """Plan to connect the client; the plan is empty if it is already connected.
 
-    `here` means the project's configuration: the server only, called by name, because the file travels. `hooks=None`
-    leaves hooks as they are; a client that is not connected gets them, unless they were not wanted last. `enforce` adds
-    the hook that refuses what loaded skills do not allow, None leaves it. Raises ConflictError for a server called
-    whet that is not Whet's, InvalidError for a file that is broken, UsageError for a client without such a hook.
+    `here` means the project's configuration: the server only, called by name, because the file is shared. `hooks=None`
+    leaves hooks as they are; a client that is not connected gets them, unless they were declined last time. `enforce`
+    adds the hook that refuses tool calls that loaded skills do not allow, None does not change it. Raises ConflictError
+    for a server called whet that is not Whet's, InvalidError for a file that is broken, UsageError for a client without
+    such a hook.
     """
     if enforce and not client.enforced_by:
         message = f"{client.title} has no hook with which Whet can refuse a tool call."
@@ -232,9 +233,9 @@ def plan_connection(
 
 
 def plan_undo(client: Connection, place: Place, connections: Connections, *, here: bool = False) -> Plan:
-    """What would be changed to take the connection back. Raises NotFoundError where there is none.
+    """Plan to undo the connection. Raises NotFoundError if there is none.
 
-    Of one whose record cannot be read, what is plainly Whet's goes, and the record.
+    If its record cannot be read, entries that are clearly Whet's are removed, and the record.
     """
     main = _main_path(client, place, here=here)
     connection = connection_id(client.name, main)
@@ -276,7 +277,7 @@ def existing_entries(
     exact: bool = False,
     planned: Mapping[str, bytes | None] = {},
 ) -> list[ExistingEntry]:
-    """What starts Whet in a client's files, as they are or as planned; `exact`: only as Whet writes it.
+    """Return the entries that start Whet in a client's files, now or as planned; `exact`: only as Whet writes them.
 
     Raises WhetError for a file that cannot be read.
     """
@@ -301,13 +302,13 @@ def _state(client: Connection, found: list[ExistingEntry]) -> State:
 
 
 def _describe_remaining(found: Iterable[ExistingEntry]) -> list[str]:
-    """What a person has to do about what Whet does not take out."""
+    """Return sentences about the entries that Whet does not remove."""
     entries = dict.fromkeys(f"{one.path}: {'.'.join(map(str, one.entry.path))}" for one in found)
     return [f"{it} stays: it has changed since, or was there before. Remove it by hand." for it in entries]
 
 
 def _known_files(client: Connection, place: Place, previous: Record | None, *, here: bool) -> tuple[FileRecord, ...]:
-    """The files that were changed; where no record tells, those with what is plainly Whet's."""
+    """Return the files that were changed; without a record, those with entries that are clearly Whet's."""
     if previous is not None:
         return previous.files
     files: dict[str, FileRecord] = {}
@@ -333,7 +334,7 @@ def _plan_additions(
     wanted_paths = {entry.path for entry in entries}
     if unwanted := [entry for entry in known if entry.path not in wanted_paths]:
         text = remove_entries(text, format_, path, unwanted)
-    # Without a record, what is plainly Whet's was there before all the same.
+    # Without a record, entries that are clearly Whet's still count as earlier ones.
     wired = add_entries(text, format_, path, entries, known if recorded else ())
     return Change(path, format_, data, wired.text.encode("utf-8"), wired.added)
 
@@ -377,7 +378,7 @@ def _notes(
 
 
 def _left_out(client: Connection, changes: Iterable[Change], *, here: bool, hooks: bool) -> Iterator[LeftOut]:
-    """What the client does not have, what was not asked for, and the files that stay as they are."""
+    """Yield missing features of the client, features not requested, and unchanged files."""
     if client.hooks is None:
         why = f"{client.title} has no hooks that Whet can use; skills are offered through the MCP server only."
         yield LeftOut("hooks", why)
@@ -398,7 +399,7 @@ def _left_out(client: Connection, changes: Iterable[Change], *, here: bool, hook
 
 
 def _next(client: Connection, *, hooks: bool) -> str:
-    """What the person does in the client now."""
+    """Return the next step for the person in the client."""
     after = f" {client.after_hooks}" if hooks and client.after_hooks else ""
     return f"{_reloading(client)}; {client.seen}.{after}"
 
@@ -433,7 +434,7 @@ _PATIENCE = 10.0
 
 
 def apply(plan: Plan, connections: Connections) -> tuple[str, ...]:
-    """Do what the plan says and return the backups. Raises ConflictError where a file changed meanwhile."""
+    """Apply the plan and return the backups. Raises ConflictError if a file has changed since."""
     with FileLock(lock_path(connections.state.directory, "connections", plan.client.name), timeout=_PATIENCE):
         for change in plan.changes:
             _check(change)
@@ -457,7 +458,7 @@ def apply(plan: Plan, connections: Connections) -> tuple[str, ...]:
                 _write(change, private=not plan.here)
                 written += change.action != "none"
         except BaseException:
-            if not written:  # nothing came of it: what was remembered before is still true
+            if not written:  # nothing was written: the earlier record is still true
                 connections.settle(plan.connection, plan.previous)
             raise
         _remove_directories(going)
@@ -478,7 +479,7 @@ def _remove_directories(files: Iterable[FileRecord]) -> None:
 
 
 def handlers(state: StateDatabase) -> dict[str, Handler]:
-    """How a connection, or an undo of one, that was killed is finished."""
+    """Return the handler that finishes a connection, or an undo, that was killed."""
     connections = Connections(state)
 
     def lock(intent: Intent) -> Iterator[FileLock]:
@@ -486,7 +487,9 @@ def handlers(state: StateDatabase) -> dict[str, Handler]:
 
     def finish(intent: Intent) -> str:
         id_, begun = intent.payload["id"], Record.from_json(intent.payload["record"])
-        if "writes" not in intent.payload:  # of a version before: the record names whatever may have been done
+        if (
+            "writes" not in intent.payload
+        ):  # written by an earlier version: the record names everything that may have been done
             connections.settle(id_, begun)
             return ""
         writes = [Write(*write) for write in intent.payload["writes"]]
@@ -495,7 +498,7 @@ def handlers(state: StateDatabase) -> dict[str, Handler]:
                 clean_leftovers(os.path.dirname(os.path.realpath(write.path)))
         made = all(digest(read_file(write.path)) == write.after for write in writes)
         if not made and not all(os.path.lexists(write.next) for write in writes if write.next):
-            connections.settle(id_, connections.stored(id_))  # it was killed before it wrote to any of the files
+            connections.settle(id_, connections.stored(id_))  # it was killed before it wrote any of the files
             return ""
         for write, file in ((write, read_file(write.path)) for write in writes if not made):
             if digest(file) == write.before != write.after:
@@ -511,7 +514,7 @@ def handlers(state: StateDatabase) -> dict[str, Handler]:
 
 
 def _recorded(plan: Plan, connections: Connections) -> Record:
-    """The record of the connection as the plan leaves it; a file that the plan knows nothing of stays in it."""
+    """Return the record of the connection after the plan; files that are not in the plan stay in it."""
     previous = plan.previous.files if plan.previous else ()
     known = {file.path: file for file in previous}
     backups = connections.backup_paths(plan.connection, plan.previous)
@@ -527,7 +530,7 @@ def _file_recorded(change: Change, known: FileRecord | None, backups: Iterator[s
     if known is not None and (current in known.after or current == known.before):
         after = tuple(dict.fromkeys((*(state for state in known.after if state == current), next_)))
         return known._replace(after=after, added=change.added)
-    # Whet's entries from earlier are in what is there now: undoing cannot lead back to it, it takes them out.
+    # The current file has Whet's earlier entries: undoing cannot restore it and removes them instead.
     before = current if known is None and change.action != "none" else None
     backup = "" if change.before is None else next(backups)
     made = _missing_directories(change.path)
@@ -535,7 +538,7 @@ def _file_recorded(change: Change, known: FileRecord | None, backups: Iterator[s
 
 
 def _back_up(plan: Plan, record: Record, connections: Connections) -> None:
-    """Write the backups that are not there yet, also those that a killed process did not get to."""
+    """Write the missing backups, including those that a killed process did not write."""
     contents = {change.path: change.before for change in plan.changes}
     for file in record.files:
         content = contents.get(file.path)
@@ -557,7 +560,7 @@ def _write(change: Change, *, private: bool) -> None:
 
 
 def _check(change: Change) -> None:
-    """Refuse what was changed since the plan was made, and what its owner made read-only."""
+    """Raise for a file that has changed since the plan was made, or that is read-only."""
     if read_file(change.path) != change.before:
         raise ConflictError(
             "client-config-changed",

@@ -1,4 +1,4 @@
-"""What Whet remembers of a connection, to take it back: a record in `state.db`, and the files as they were.
+"""The record of a connection in `state.db`, and backups of the files, so that it can be undone.
 
     $WHET_HOME/connections/CLIENT-KEY.N.backup      a file as it was before; KEY stands for the configuration file
     $WHET_HOME/connections/CLIENT-KEY.N.next        a file as it will be, until it is
@@ -41,11 +41,11 @@ class FileRecord(NamedTuple):
     path: str
     format: Format
     before: str | None
-    """Its digest before Whet first changed it; "" for no file, None where that is no longer what undoing leads to."""
+    """Its digest before Whet first changed it; "" if it was missing, None if undoing no longer restores it."""
     after: tuple[str, ...]
-    """Its digests as Whet left it, or would have."""
+    """Its digests as Whet left it, or would have left it."""
     backup: str
-    """Where its content from before lies; "" where there was none."""
+    """The path of its former content; "" if there was none."""
     added: tuple[Entry, ...]
     directories: tuple[str, ...] = ()
     """Directories that were made for it, the outermost first."""
@@ -60,15 +60,15 @@ class Record(NamedTuple):
     files: tuple[FileRecord, ...]
 
     def to_json(self) -> Json:
-        """The record as it is stored."""
+        """Return the record as it is stored."""
         files = [{**file._asdict(), "added": [entry.to_json() for entry in file.added]} for file in self.files]
         value = {"client": self.client, "here": self.here, "hooks": self.hooks, "files": files}
-        plain: Json = json.loads(json.dumps(value, default=str))  # YAML has dates, which JSON has not
+        plain: Json = json.loads(json.dumps(value, default=str))  # YAML has dates, JSON does not
         return plain
 
     @classmethod
     def from_json(cls, value: Json) -> Record:
-        """The record that is stored. Raises ValueError, KeyError or TypeError for what is none."""
+        """Read a stored record. Raises ValueError, KeyError or TypeError for an invalid one."""
         return cls(value["client"], value["here"], value["hooks"], tuple(map(_file, value["files"])))
 
 
@@ -78,18 +78,18 @@ def _file(data: Json) -> FileRecord:
 
 
 class Write(NamedTuple):
-    """One file that is about to be written or removed."""
+    """A file to write or remove."""
 
     path: str
     before: str
-    """Its digest, as it is; "" for no file."""
+    """Its current digest; "" if it is missing."""
     after: str
     next: str
-    """Where its new content lies; "" where it is to go, or to stay as it is."""
+    """The path of its new content; "" if it is removed or unchanged."""
 
 
 def connection_id(client: str, path: str) -> str:
-    """What the connection of this client with this configuration file is known by."""
+    """Return the id of the connection of this client with this configuration file."""
     from hashlib import sha256
 
     return f"{client}-{sha256(path.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
@@ -104,12 +104,12 @@ class Connections:
         self._intents = Intents(state, system_clock)
 
     def ids(self) -> list[str]:
-        """All connections, finished or not, in order."""
+        """Return all connections, finished or not, sorted."""
         begun = (intent.payload["id"] for intent in self._intents.open(CONNECT))
         return sorted({*begun, *(id_ for (id_,) in self.state.read("SELECT id FROM connections"))})
 
     def read(self, id_: str) -> Record | None:
-        """The record of a connection, as it was begun last. Raises FailedError for one that cannot be read."""
+        """Return the record of a connection, as it was last begun. Raises FailedError if it cannot be read."""
         begun = [one.payload["record"] for one in self._intents.open(CONNECT) if one.payload["id"] == id_]
         try:
             for (text,) in () if begun else self.state.read("SELECT record FROM connections WHERE id = ?", (id_,)):
@@ -124,17 +124,17 @@ class Connections:
             ) from error
 
     def stored(self, id_: str) -> Record | None:
-        """The record of a connection as it was before anything was begun."""
+        """Return the record of a connection as it was before anything was begun."""
         rows = self.state.read("SELECT record FROM connections WHERE id = ?", (id_,))
         return Record.from_json(json.loads(rows[0][0])) if rows else None
 
     def begin(self, id_: str, record: Record, final: Record | None, writes: Sequence[Write]) -> None:
-        """Write down what a connection is about to be, and how it gets there."""
+        """Record the intended state of a connection, and the writes that lead to it."""
         payload = {"id": id_, "record": record.to_json(), "final": final.to_json() if final else None}
         self._intents.begin(CONNECT, {**payload, "writes": [list(write) for write in writes]})
 
     def settle(self, id_: str, record: Record | None) -> None:
-        """Keep this record with the backups it names, and no other of its backups; for None, nothing at all."""
+        """Keep this record and its backups, and delete its other backups; None deletes everything."""
         if record is None:
             self._remove_backups(id_, frozenset())
         with self.state.write() as connection:
@@ -163,7 +163,7 @@ class Connections:
                 return []
 
     def backup_paths(self, id_: str, record: Record | None) -> Iterator[str]:
-        """Where new backups go beside those of the record."""
+        """Yield free paths for new backups."""
         taken = {os.path.basename(file.backup) for file in record.files} if record else set()
         names = (f"{id_}.{number}.backup" for number in count())
         paths = (os.path.join(self.directory, name) for name in names if name not in taken)
@@ -176,7 +176,7 @@ class Connections:
 
 
 def is_installed(client: Connection, place: Place, record: Record | None) -> bool:
-    """Is there a sign of the client on this machine, besides what Whet made when it connected it?"""
+    """Return whether there is a sign of the client on this machine, besides the files that Whet made."""
     made: dict[str, tuple[str, ...]] = {}
     for file in record.files if record else ():
         made.update(dict.fromkeys(file.directories, ()))
@@ -187,7 +187,7 @@ def is_installed(client: Connection, place: Place, record: Record | None) -> boo
 
 
 def _is_made(path: str, made: dict[str, tuple[str, ...]]) -> bool:
-    """Is this nothing but what Whet made, as it made it?"""
+    """Return whether this path contains only files that Whet made, unchanged."""
     if path not in made:
         return False
     if os.path.isdir(path):

@@ -1,4 +1,4 @@
-"""How things stand: every client with whether it is here and connected, and what is wrong with connections."""
+"""The state of every client: whether it is installed and connected, and problems of its connection."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 
 
 class ClientStatus(NamedTuple):
-    """How a client stands to Whet."""
+    """The state of a client's connection."""
 
     client: str
     title: str
     installed: bool
     connected: bool
     writes: str | None
-    """What its model may do to skills: `propose` or `allow`; None where it is not connected."""
+    """The rights of its model to change skills: `propose` or `allow`; None if it is not connected."""
     hooks: bool | None
     """None for a client without hooks."""
     path: str
     note: str
-    """What is wrong with its configuration; "" for nothing."""
+    """A problem of its configuration; "" if there is none."""
 
 
 def overview(place: Place, connections: Connections, *, here: bool = False) -> list[ClientStatus]:
-    """Every client Whet knows, and how it stands to it; `here`: every one that a project can configure."""
+    """Return the state of every known client; `here`: of those that a project can configure."""
     return [_describe(client, place, connections, here=here) for client in CONNECTIONS if client.project or not here]
 
 
 def examine_connections(place: Place, connections: Connections) -> tuple[Note, ...]:
-    """What is wrong or surprising about the connections that were made."""
+    """Return the problems of the connections."""
     entries = []
     try:
         ids = connections.ids()
-    except FailedError:  # the state database itself cannot be read, which the doctor tells
+    except FailedError:  # the state database itself cannot be read, which the doctor reports
         return ()
     for id_ in ids:
         try:
@@ -78,7 +78,7 @@ def _describe(client: Connection, place: Place, connections: Connections, *, her
 
 
 def _examined(record: Record, place: Place) -> Note | None:
-    """The one thing that is wrong with a connection; None where it is fine."""
+    """Return the problem of a connection; None if there is none."""
     main = record.files[0]
     named = f"{record.client}{' --here' if record.here else ''}"
     hint = f"`whet connect {named}` renews it."
@@ -112,7 +112,7 @@ def _examined(record: Record, place: Place) -> Note | None:
 
 
 def _untrusted(record: Record, settings: object) -> list[str]:
-    """The hooks that a client does not run before the user trusts them. One that has changed since is not noticed."""
+    """Return the hooks that a client does not run before the user trusts them. Later changes are not noticed."""
     trust = connection_named(record.client).hook_trust
     if not trust:
         return []

@@ -1,1 +1,1 @@
-"""The commands, in files by noun; `whet.interfaces.cli.verbs` says how to add one."""
+"""The commands, in files by subject; `whet.interfaces.cli.verbs` says how to add one."""

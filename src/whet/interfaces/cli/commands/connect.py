@@ -45,7 +45,7 @@ _CONTRARY = (
     ("--no-hooks", "--enforce"),
     ("--enforce", "--no-enforce"),
 )
-"""Options that say opposite things, or of which one means nothing beside the other."""
+"""Options that contradict each other or have no effect together."""
 _HOOKS = (
     "The hooks suggest skills that fit each message, count which skills are used, and record where the transcript is, "
     "so that Whet can learn from difficult sessions. They store nothing that you or the model write."
@@ -127,7 +127,7 @@ def run_connect(context: Context, options: Namespace) -> Answer:
 
 
 def _hints(client: Connection, context: Context, options: Namespace) -> list[str]:
-    """What is left to do about links after a client was connected or disconnected."""
+    """Return the number of skills that `whet sync` linked or copied for a client."""
     if options.undo and (count := _count_synced(context, client.name)):
         links = "The link" if count == 1 else f"The {count:,} links"
         what = f"{links} that `whet sync` made for {client.title} {'stays' if count == 1 else 'stay'}"
@@ -139,19 +139,19 @@ def _hints(client: Connection, context: Context, options: Namespace) -> list[str
 
 
 def _count_synced(context: Context, client: str) -> int:
-    """How many skills `whet sync` linked or copied for a client."""
+    """Print the change, the result, and the next step."""
     from whet.sources.sync.record import read_record
 
     try:
         made = read_record(context.library.workspace.state).made.values()
     except WhetError:
-        return 0  # `whet doctor` tells
+        return 0  # `whet doctor` reports it
     return sum(one.client == client and not one.away for one in made)
 
 
 def render_connect(done: Connecting | list[Connecting], screen: Screen, options: Namespace) -> None:
-    """The changes, what was done, and what to do next."""
-    asked = can_ask(options) and not options.dry_run  # then the changes were shown with the question
+    """Return whether the client does not read the directory of your own skills."""
+    asked = can_ask(options) and not options.dry_run  # otherwise it was shown with the question
     several = done if isinstance(done, list) else [done]
     waits = [_render_connection(one, screen, options, asked=asked and not one.plan.is_empty) for one in several]
     if any(waits):
@@ -161,7 +161,7 @@ def render_connect(done: Connecting | list[Connecting], screen: Screen, options:
 
 
 def _render_connection(done: Connecting, screen: Screen, options: Namespace, *, asked: bool) -> bool:
-    """Show one client's change; whether it still waits to be made."""
+    """Refuse to connect a server that cannot start: install the missing extra if a person agrees, or raise."""
     plan, title = done.plan, done.plan.client.title
     if not asked:
         _render_changes(plan, screen, whole=options.verbose)
@@ -180,7 +180,7 @@ def _render_connection(done: Connecting, screen: Screen, options: Namespace, *, 
 
 
 def _needs_sync(context: Context, client: str) -> bool:
-    """Does the client not look where your own skills are?"""
+    """Raise UsageError if the options need more than the list of clients."""
     from whet.library.clients import clients_without
 
     workspace = context.library.workspace
@@ -206,7 +206,7 @@ def _plan_connection(client: Connection, place: Place, connections: Connections,
 
 
 def _require_server(options: Namespace) -> None:
-    """Connect nothing to a server that cannot start: install what is missing if a person agrees, or raise."""
+    """Let a person choose a client, installed ones first. Raises RefusedError if they cancel."""
     from whet.extras import find_installation, shell_words
     from whet.interfaces.clients.locations import can_serve
 
@@ -234,7 +234,7 @@ def _require_server(options: Namespace) -> None:
 
 
 def _check_list(clients: Sequence[ClientStatus], options: Namespace) -> None:
-    """Raise UsageError if the options ask for more than the list of clients."""
+    """Show the change with the question, and ask. Raises RefusedError if the answer is no."""
     flags = ("--hooks", "--no-hooks", "--enforce", "--no-enforce", "--writes", "--undo", "--dry-run", "--yes")
     if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
         connected = next((one.client for one in clients if one.connected), "")
@@ -244,7 +244,7 @@ def _check_list(clients: Sequence[ClientStatus], options: Namespace) -> None:
 
 
 def _choose_clients(clients: Sequence[ClientStatus], options: Namespace, context: Context) -> None:
-    """Let a person choose clients, those that are installed first. Raises RefusedError when they leave."""
+    """Return notes about the change, and about what it leaves out."""
     from whet.interfaces.cli.output import screen_for
     from whet.interfaces.cli.picker import Choice, pick_several
     from whet.interfaces.clients.known import connection_named
@@ -263,7 +263,7 @@ def _is_given(options: Namespace, flag: str) -> bool:
 
 
 def _ask_agreement(plans: Sequence[Plan], context: Context, options: Namespace) -> None:
-    """Show the changes where the question is, and ask. Raises RefusedError for a no."""
+    """Print a line for each changed file, with the effect of the hooks; or the changes themselves."""
     from whet.interfaces.cli.output import screen_for
 
     plans = [plan for plan in plans if not plan.is_empty]
@@ -286,14 +286,14 @@ def _ask_agreement(plans: Sequence[Plan], context: Context, options: Namespace) 
 
 
 def _remarks(plan: Plan) -> list[str]:
-    """What a person should know of the change, and what it leaves out."""
-    done = plan.is_empty  # then every file has what it needs, which is said once
+    """Describe the entries of Whet that a file has after the change."""
+    done = plan.is_empty  # then every file is complete, which is said once
     left = [one for one in plan.left_out if not (done and any(one.what == change.path for change in plan.changes))]
     return [*plan.notes, *(f"Left out: {one.what}. {one.why}" for one in left)]
 
 
 def _render_changes(plan: Plan, screen: Screen, *, whole: bool) -> None:
-    """A line for each file that changes, with what the hooks do; or what changes in it."""
+    """Serve until the client disconnects or the process is stopped."""
     changes = [change for change in plan.changes if change.action != "none"]
     for at, change in enumerate(changes):
         if not whole:
@@ -307,7 +307,7 @@ def _render_changes(plan: Plan, screen: Screen, *, whole: bool) -> None:
 
 
 def _describe(change: Change) -> str:
-    """What of Whet's a file has afterwards."""
+    """The output of a hook, and its failure."""
     hooks = sum(entry.kind == "hook" for entry in change.added)
     what = ["the MCP server"] if any(entry.kind == "server" for entry in change.added) else []
     what += [plural(hooks, "hook")] if hooks else []
@@ -362,7 +362,7 @@ def configure_mcp(parser: Parser) -> None:
 
 
 def run_mcp(context: Context, options: Namespace) -> Answer:
-    """Serve until the client goes or the process is stopped."""
+    """Whether hooks are disabled."""
     if options.print_token:
         return Answer(_read_token(context.library), lambda token, screen, _: screen.line(token), key="token")
     if options.allow_writes and options.read_only:
@@ -410,11 +410,11 @@ def _read_token(library: Library) -> str:
 
 
 class HookAnswer(NamedTuple):
-    """What a hook answers, and what failed."""
+    """Run the hook and report failures."""
 
     output: str
     off: bool = False
-    """Whether hooks are switched off."""
+    """Print the output as the client would get it."""
     failure: Failure | None = None
 
 

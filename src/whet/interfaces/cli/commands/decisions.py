@@ -56,7 +56,7 @@ def configure_trust(parser: Parser) -> None:
 
 
 def run_trust(context: Context, options: Namespace) -> Answer:
-    """Trust the repository, or tell what is trusted."""
+    """Trust the repository, or list what is trusted."""
     library = context.library
     if options.list:
         return Answer(library.settings.trusted(), render_trusted)
@@ -73,7 +73,7 @@ def run_trust(context: Context, options: Namespace) -> Answer:
 
 
 def _is_project(library: Library, path: str) -> bool:
-    """Is this a project that has skills for those who work in it, rather than a directory that holds skills?"""
+    """Return whether this is a project with skills for those who work in it, not a directory of skills."""
     try:
         library.guard.review(path)
     except NotFoundError as error:
@@ -102,7 +102,7 @@ def render_review(review: ProjectReview, screen: Screen, _options: Namespace) ->
 
 
 def render_trust(trust: Trust, screen: Screen, _options: Namespace) -> None:
-    """What was decided, and what stays hidden."""
+    """Print the decision, and the skills that stay hidden."""
     verb = "is now trusted" if trust.changed else "was already trusted"
     more = ", …" if len(trust.skills) > 10 else ""
     names = f" ({', '.join(trust.skills[:10])}{more})" if trust.skills else ""
@@ -143,7 +143,7 @@ def _configure_surface(parser: Parser) -> None:
 def _choose(
     context: Context, options: Namespace, verb: str, find: Callable[[Library], list[Card]], missing: str
 ) -> SkillSettings:
-    """Let a person choose a skill where none is named; the settings that decide about it."""
+    """Let a person choose a skill if none is named; return the settings that decide about it."""
     if options.name is None:
         from whet.interfaces.cli.picker import choose_skills
 
@@ -266,7 +266,7 @@ def render_settings(found: SettingValues, screen: Screen, _options: Namespace) -
 
 
 def _format_setting(value: object) -> str:
-    """The value as a person reads it; TOML where that is as short."""
+    """Format a value for a person, as TOML if that is as short."""
     if isinstance(value, tuple):
         return ", ".join(": ".join(map(_format_setting, one)) if isinstance(one, tuple) else str(one) for one in value)
     return str(value).lower() if isinstance(value, bool) else str(value)

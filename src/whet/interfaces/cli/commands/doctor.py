@@ -1,4 +1,4 @@
-"""`doctor`, `needs`, `validate`: what is wrong or missing."""
+"""`doctor`, `needs`, `validate`: problems and missing setup."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Diagnosis(NamedTuple):
-    """What is wrong, and what was repaired before."""
+    """Problems, and the repairs made before."""
 
     report: tuple[Note, ...]
     repaired: Repaired | None = None
@@ -52,7 +52,7 @@ class Diagnosis(NamedTuple):
 
 
 class Proofs(NamedTuple):
-    """Whether everything is as it was installed and written."""
+    """Proofs that everything is as it was installed and written."""
 
     installed: Verification
     history: Proof
@@ -60,18 +60,18 @@ class Proofs(NamedTuple):
 
     @property
     def valid(self) -> bool:
-        """Does all of it hold?"""
+        """Whether all proofs hold."""
         return self.installed.valid and self.history.valid and self.record.valid
 
 
 class Fixed(NamedTuple):
-    """What is wrong with skills after they were fixed, and the changes to those of the library."""
+    """Findings about skills after fixes, and the changes to skills of the library."""
 
     validation: Validation
     changes: tuple[Changes, ...]
 
     def to_json(self) -> Json:
-        """The results as JSON, with the numbers of the changes in the history and of the proposals that wait."""
+        """Return the results as JSON, with the numbers of changes in the history and of waiting proposals."""
         entries = [entry for changes in self.changes for entry in changes.entries]
         proposals = [changes.proposal for changes in self.changes if changes.proposal is not None]
         return self.validation.to_json() | {"entries": entries, "proposals": proposals}
@@ -93,7 +93,7 @@ def configure_doctor(parser: Parser) -> None:
 
 
 def examine_machine(library: Library) -> tuple[Note, ...]:
-    """What to say about the connections to clients and the sandbox."""
+    """Return notes about the connections to clients and the sandbox."""
     from whet.guard.sandbox.levels import level
     from whet.interfaces.clients.records import Connections
     from whet.interfaces.clients.status import examine_connections
@@ -104,14 +104,14 @@ def examine_machine(library: Library) -> tuple[Note, ...]:
 
 
 def run_doctor(context: Context, options: Namespace) -> Answer:
-    """Repair if asked to, then ask for the report."""
+    """Repair if requested, then report."""
     from whet.guard.sandbox.levels import level
     from whet.library.doctor import examine_sandbox, worst_first
 
     repairs = options.repair or options.fix
     try:
         library = context.library
-    except WhetError as error:  # no home, no working directory: that is what is wrong
+    except WhetError as error:  # no home or no working directory: that is the problem to report
         report = (Note.from_error(error, "error"), examine_sandbox(level))
         return Answer(Diagnosis(report), render_doctor, 4 if repairs else 1 if options.check else 0)
     with progress(context, options):
@@ -134,7 +134,7 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
 
 
 def _follow_hints(library: Library, found: Sequence[Note]) -> tuple[str, ...]:
-    """Do what hints of the report name as the remedy and what can be undone: a sentence about each repair."""
+    """Apply reversible remedies that hints of the report name; return a sentence about each repair."""
     from whet.authoring.journal import short_run
 
     done: list[str] = []
@@ -194,7 +194,7 @@ def render_doctor(diagnosis: Diagnosis, screen: Screen, options: Namespace) -> N
 
 def _render_note(note: Note, screen: Screen) -> None:
     if screen.tty and not screen.verbose and note.severity == "info":
-        remedy = f" {note.hint}" if note.hint.startswith("`whet ") else ""  # one command, which needs no place
+        remedy = f" {note.hint}" if note.hint.startswith("`whet ") else ""  # one command, which needs no path
         screen.paragraph(f"{f'{note.skill}: ' if note.skill else ''}{note.message}{remedy} [{note.code}]", 2)
         return
     code = screen.paint(note.code, SEVERITY_STYLES[note.severity])
@@ -225,7 +225,7 @@ def run_needs(context: Context, options: Namespace) -> Answer:
 
 
 def render_needs(needs: Needs, screen: Screen, _options: Namespace) -> None:
-    """A table for a terminal, lines for a program."""
+    """Print a table for a terminal, lines for a program."""
     rows = [(need.kind, need.name, ", ".join(need.skills), need.help) for need in needs]
     if not rows:
         screen.say("Nothing is missing.")
@@ -236,7 +236,7 @@ def render_needs(needs: Needs, screen: Screen, _options: Namespace) -> None:
 
 
 def _install_needs(context: Context, options: Namespace) -> Answer:
-    """The plan; what it does only after a person has seen it and agreed."""
+    """Plan the installation of missing programs, and run it only after a person agreed."""
     library = context.library
     cards = [library.card(name) for name in options.names] or list(library.skills(caller=context.caller))
     plan = library.sources.plan_needs(cards)
@@ -285,7 +285,7 @@ def configure_validate(parser: Parser) -> None:
 
 
 def run_validate(context: Context, options: Namespace) -> Answer:
-    """Check every skill; all paths are looked up before any file is changed."""
+    """Validate every skill; all paths are looked up before any file is changed."""
     from whet.library.standalone import Validation, check, skills_below
 
     host = _read_host(options)
@@ -300,7 +300,7 @@ def run_validate(context: Context, options: Namespace) -> Answer:
     paths = list(dict.fromkeys(paths))
     changes: list[Changes] = []
     if options.fix:
-        run = f"r{os.urandom(8).hex()}"  # one `whet undo` undoes all of it
+        run = f"r{os.urandom(8).hex()}"  # one `whet undo` undoes all fixes
         results = [_repair(context.library, path, options.profile, host, run, changes) for path in paths]
     else:
         results = [check(path, options.profile, host) for path in paths]
@@ -332,14 +332,14 @@ def _repair(
 
     result = repair(path, profile, host, state=state, write=write)
     for done in changes[before:]:
-        with suppress(WhetError):  # several skills of that name, or one of a project that is not trusted
+        with suppress(WhetError):  # several skills of that name, or a skill of an untrusted project
             found = library.card(done.one().skill)
             result = result._replace(skill=found.full_name if found.place == place else "")
     return result
 
 
 def _check_for_clients(result: Checked, names: list[str]) -> Checked:
-    """The result, with what these clients would do with the skill; one that is dropped is not valid."""
+    """Return the result with the behaviour of these clients; a skill that one of them drops is not valid."""
     from whet.library.client_lists import check_for
     from whet.library.clients import client_named
     from whet.library.standalone import content, is_archive
@@ -355,7 +355,7 @@ def _check_for_clients(result: Checked, names: list[str]) -> Checked:
 
 
 def _read_host(options: Namespace) -> Host | None:
-    """What the options say of the agent that a package is to run in."""
+    """Return the agent that the options describe for the profile `package`."""
     from whet import __version__
     from whet.library.standalone import Host
 
@@ -370,7 +370,7 @@ def _read_host(options: Namespace) -> Host | None:
 
 
 def render_validate(found: Validation, screen: Screen, options: Namespace) -> None:
-    """A verdict on each skill and its findings; in a pipe each finding is a line that editors can jump to."""
+    """Print a verdict on each skill and its findings; in a pipe, each finding is a line that editors can jump to."""
     findings = [finding for result in found.results for finding in result.findings]
     for result in found.results:
         draft = result.valid and any(finding.code == "leftover-marker" for finding in result.findings)
@@ -414,13 +414,13 @@ def render_fixed(fixed: Fixed, screen: Screen, options: Namespace) -> None:
 
 
 def _tell_fixed(finding: Note, result: Checked, screen: Screen) -> str:
-    """What was done about a finding; the finding itself where that says nothing."""
+    """Describe the fix of a finding, with the place of the skill."""
     line = f", line {finding.line}" if finding.line else ""
     return f"Fixed {result.skill or screen.place(result.path)}{line}: {_describe_fix(finding)} [{finding.code}]"
 
 
 def _describe_fix(finding: Note) -> str:
-    """What was done about a finding; the finding itself where that says nothing."""
+    """Describe the fix of a finding; return the finding's message if it has no description of the fix."""
     verb, _, rest = finding.fix.partition(" ")
     return f"{_DONE.get(verb, verb)} {rest}" if rest else finding.message
 
@@ -435,7 +435,7 @@ _DONE = {
     "Sets": "Set",
     "Writes": "Wrote",
 }
-"""What a fix does, and what it did."""
+"""Verbs of fixes, in the present and in the past."""
 
 
 def _render_finding(finding: Note, result: Checked, screen: Screen) -> None:

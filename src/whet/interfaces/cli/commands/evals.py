@@ -1,4 +1,4 @@
-"""`eval`, `improve`, `test`: what a skill is worth, and a better version where one is proved."""
+"""`eval`, `improve`, `test`: measure a skill, and improve it if a version is proved better."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _configure_skill(parser: Parser) -> None:
 
 
 def fraction(text: str) -> float:
-    """A number from 0 to 1, as the value of an option."""
+    """Parse a number from 0 to 1, as the value of an option."""
     try:
         value = float(text)
     except ValueError:
@@ -101,7 +101,7 @@ def _run_skill(context: Context, options: Namespace) -> Answer:
 
 
 def render_evaluation(found: Evaluation, screen: Screen, _options: Namespace) -> None:
-    """The pass rates, and what they say."""
+    """Print the pass rates, and their meaning."""
     _render_report(found.report, screen)
     old = found.against == "old"
     sides: tuple[Side, Side] = ("with_skill", "old_skill" if old else "without_skill")
@@ -127,7 +127,7 @@ def _render_report(report: Sequence[Note], screen: Screen) -> None:
 
 
 def render_description(found: Description, screen: Screen, _options: Namespace) -> None:
-    """The best description, and how it does."""
+    """Print the best description, and its scores."""
     counts = f"{plural(len(found.tried), 'candidate')} tried on {plural(found.held_out, 'held-out message')}"
     before, after = found.before.held_out, found.after.held_out
     if not found.improved:
@@ -147,7 +147,7 @@ def _format_rate(value: float | None) -> str:
 
 _TRIGGERS = "triggers"
 _MOST_MESSAGES = 5
-"""Messages of a kind that are shown for one skill."""
+"""Number of messages of one kind that are shown for one skill."""
 _NO_SKILL = "no skill"
 
 
@@ -187,7 +187,7 @@ def configure_eval(parser: Parser) -> None:
 
 
 def run_eval(context: Context, options: Namespace) -> Answer:
-    """Ask, and compare with what is asked for."""
+    """Run the evals, and compare with the requested minima."""
     _check_options(options, triggers=options.kind == _TRIGGERS)
     if options.kind != _TRIGGERS:
         return _run_skill(context, options)
@@ -206,13 +206,13 @@ def run_eval(context: Context, options: Namespace) -> Answer:
 
 
 def render_unusable(error: InvalidError, screen: Screen, _options: Namespace) -> None:
-    """Why no row of a file can be used."""
+    """Print why no row of a file can be used."""
     render_report([Note(**note) for note in error.details["report"]], screen, place=True, hint=True)
     render_failure(Note.from_error(error, "error"), screen)
 
 
 def render_triggers(evals: TriggerEvals, screen: Screen, options: Namespace) -> None:
-    """A table and the messages behind it; lines for a program."""
+    """Print a table and the messages behind it; lines for a program."""
     render_report(evals.notes, screen, place=True, hint=True)
     _render_numbers(evals.report, screen)
     _render_summary(evals.report, screen, options)
@@ -251,7 +251,7 @@ def _render_summary(report: Report, screen: Screen, options: Namespace) -> None:
 
 
 def _skills_without_suggestion(report: Report) -> list[str]:
-    """The skills that something went wrong for and that have no suggestion."""
+    """Return the skills with mistakes and without a suggestion."""
     helped = {item.skill for item in report.suggestions}
     wrong = (one.skill for one in report.skills if not one.explicit and (one.missed or one.false_triggers))
     return [clean(name) for name in wrong if name not in helped]
@@ -264,19 +264,19 @@ def _format_numbers(found: Tally | Overall) -> tuple[str, ...]:
 
 
 class Mistake(NamedTuple):
-    """A message that went wrong."""
+    """A message with a wrong result."""
 
     kind: str
     """`missed`, `offered`, `false` or `stolen`."""
     message: str
     other: str
-    """Who won, or ranks first, instead."""
+    """The skill that won, or ranks first, instead."""
     confidence: float | None = None
     tier: str = ""
 
 
 def _mistakes(tally: Tally) -> Iterator[Mistake]:
-    """The messages that went wrong for one skill, or for none."""
+    """Yield the messages with wrong results for one skill, or for no skill."""
     stolen = {message for theft in tally.stolen for message in theft.messages}
     groups = {"missed": tally.missed, "offered": tally.only_offered, "false": tally.false_triggers}
     for kind, rows in groups.items():
@@ -289,7 +289,7 @@ def _mistakes(tally: Tally) -> Iterator[Mistake]:
 
 
 def _render_mistakes(tally: Tally, screen: Screen) -> None:
-    """The messages that went wrong for one skill."""
+    """Print the messages with wrong results for one skill."""
     wrong, name = [*_mistakes(tally)], tally.skill or _NO_SKILL
     if not screen.tty:
         for one in wrong:
@@ -309,7 +309,7 @@ def _render_mistakes(tally: Tally, screen: Screen) -> None:
 
 
 def _mistake_notes(one: Mistake) -> Iterator[str]:
-    """How sure it was of a message, and who was before."""
+    """Yield the confidence for a message, and the skill that came first."""
     other = clean(one.other)
     if one.confidence is not None:
         yield f"{one.confidence:.0%}"
@@ -334,7 +334,7 @@ def _format_suggestion(item: Suggestion) -> str:
 
 
 def _format_proof(gain: float | None) -> str:
-    """What came of trying a suggestion."""
+    """Describe the result of trying a suggestion."""
     if gain is None:
         return "not tried"
     if gain == int(gain):
@@ -377,7 +377,7 @@ def run_improve(context: Context, options: Namespace) -> Answer:
 
 
 def render_improve(found: Improvement, screen: Screen, _options: Namespace) -> None:
-    """A row for each round, what changes, and what became of it."""
+    """Print a row for each round, the change, and its outcome."""
     _render_report(found.report, screen)
     rows = [
         (
@@ -405,7 +405,7 @@ def render_improve(found: Improvement, screen: Screen, _options: Namespace) -> N
 
 
 def _render_end(found: Improvement, screen: Screen) -> None:
-    """What became of it, and what to do next."""
+    """Print the outcome, and the next step."""
     render_failure(found.problem, screen)
     if found.problem:
         return
@@ -421,14 +421,14 @@ def _render_end(found: Improvement, screen: Screen) -> None:
 
 
 def _explain_round(row: Round) -> str:
-    """What speaks against a candidate, or what its edits are for."""
+    """Return the reasons against a candidate, or the purpose of its edits."""
     if row.reasons:
         return " ".join(reason.message for reason in row.reasons)
     return " ".join(edit.to_json()["why"] for edit in row.edited.done)
 
 
 _OUTPUT_LINES = 20
-"""Lines of what a failed test printed."""
+"""Lines of a failed test's output."""
 
 
 def configure_test(parser: Parser) -> None:
@@ -449,7 +449,7 @@ def run_test(context: Context, options: Namespace) -> Answer:
 
 
 def render_test(found: OwnTests, screen: Screen, _options: Namespace) -> None:
-    """A row for each test, then what the failed ones printed."""
+    """Print a row for each test, then the output of failed ones."""
     tests = found.tests
     if tests is None:
         for path in found.found:

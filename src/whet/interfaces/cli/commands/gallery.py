@@ -37,7 +37,7 @@ def configure_list(parser: Parser) -> None:
 
 
 def render_gallery(skills: Sequence[GallerySkill], screen: Screen, _options: Namespace) -> None:
-    """A line for each skill."""
+    """Print a line for each skill."""
     rows = [(skill.name, skill.state, skill.description) for skill in skills]
     screen.table(("NAME", "STATE", "DESCRIPTION"), rows)
     screen.say(f"{sum(skill.added for skill in skills)} of {plural(len(skills), 'skill')} added.")
@@ -49,7 +49,7 @@ def configure_show(parser: Parser) -> None:
 
 
 def render_page(page: GalleryPage, screen: Screen, _options: Namespace) -> None:
-    """What it is, whether it is added, its files, and its instructions as they ship."""
+    """Print a skill's description, its state, its files, and its instructions as they ship."""
     skill, decision = page.skill, page.inspected.judgement.decision
     state = screen.paint(skill.state, _STYLES.get(skill.state, "dim"))
     screen.line(f"{screen.paint(clean(skill.name), 'bold', 'cyan')} {clean(skill.version)}  {state}")
@@ -73,10 +73,10 @@ def configure_add(parser: Parser) -> None:
 
 
 def run_add(context: Context, options: Namespace) -> Answer:
-    """Install from the gallery."""
+    """Install skills from the gallery."""
     if not options.names and not can_ask(options):
         raise misuse("gallery add", "NAME is missing.")
-    chosen = getattr(options, "skill", [])  # by a person, where no name was given
+    chosen = getattr(options, "skill", [])  # chosen by a person if no name was given
     options.sources, options.skill = ["gallery:whet"], options.names or chosen
     options.all, options.frozen, options.force, options.min_age = False, False, False, None
     return run_install(context, options)

@@ -1,4 +1,4 @@
-"""`scan`, `audit`, `policy`, `rules`, `permits`: what is dangerous, and what is let in."""
+"""`scan`, `audit`, `policy`, `rules`, `permits`: dangers, and what the policy allows."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _VERDICT_ORDER: dict[Label, int] = {"dangerous": 0, "caution": 1, "safe": 2}
 
 
 class Scanned(NamedTuple):
-    """The findings of a scan, how the baseline changed them, and what was written."""
+    """The findings of a scan, the use of a baseline, and the files that were written."""
 
     report: ScanReport
     baseline: BaselineUse | None
     baseline_written: WrittenBaseline | None
     output: str
-    """The file that has the answer; "" for none."""
+    """The file that has the answer; "" if there is none."""
 
     def to_json(self) -> Json:
-        """The report as JSON, with what is said besides where there is something to say."""
+        """Return the report as JSON, with the other fields that are not empty."""
         also = self._asdict()
         return {**also.pop("report").to_json(), **{key: as_json(value) for key, value in also.items() if value}}
 
@@ -90,7 +90,7 @@ def configure_scan(parser: Parser) -> None:
 
 
 def run_scan(context: Context, options: Namespace) -> Answer:
-    """Scan every package and write the files that are asked for."""
+    """Scan every package and write the requested files."""
     from whet.guard.report.results import reaches
     from whet.notes import Progress
 
@@ -143,7 +143,7 @@ def _read_baseline(path: str | None) -> tuple[Entry, ...]:
 
 
 def _use_baseline(path: str, known: Sequence[Entry], report: ScanReport) -> BaselineUse:
-    """What became of the entries of a baseline."""
+    """Return how the entries of a baseline were used."""
     from whet.guard.baseline import expired
     from whet.store.clock import iso, system_clock
 
@@ -168,7 +168,7 @@ def _write_baseline(path: str, report: ScanReport, reason: str) -> WrittenBaseli
 
 
 def _file_text(scanned: Scanned, options: Namespace) -> str:
-    """The answer as a file holds it."""
+    """Return the answer as text for a file."""
     if options.format == "markdown":
         from whet.guard.report.markdown import markdown
 
@@ -197,7 +197,7 @@ def _write_file(path: str, text: str) -> None:
 
 
 def render_scan(scanned: Scanned, screen: Screen, options: Namespace) -> None:
-    """The answer in its format; with --output only the sentences about it."""
+    """Print the answer in its format; with --output only the messages about it."""
     if options.output:
         screen.say(f"Written to {clean(options.output)}.")
     elif options.format == "text":
@@ -212,7 +212,7 @@ def render_scan(scanned: Scanned, screen: Screen, options: Namespace) -> None:
 
 
 def _name_directories(report: ScanReport, paths: Sequence[str]) -> Iterator[str]:
-    """Which of the paths are not skills, and what was scanned instead."""
+    """Yield sentences about paths that are not skills, and what was scanned instead."""
     results = [os.path.realpath(result.path) for result in report.results]
     for path in paths:
         top = os.path.realpath(os.path.expanduser(path))
@@ -306,7 +306,7 @@ def run_log(context: Context, options: Namespace) -> Answer:
 
 
 def _audit(context: Context, fail_on: str = "") -> Answer:
-    """Scan every skill of the library. Fails where the policy blocks one, or a verdict is at or above `fail_on`."""
+    """Scan every skill of the library. It fails if the policy blocks one, or a verdict is at or above `fail_on`."""
     from whet.guard.report.results import reaches
 
     report = context.library.guard.audit()
@@ -315,7 +315,7 @@ def _audit(context: Context, fail_on: str = "") -> Answer:
 
 
 def render_audit(report: AuditReport, screen: Screen, _options: Namespace) -> None:
-    """A table of skills, then what is not let in and why."""
+    """Print a table of skills, then those that are not allowed, with reasons."""
 
     def place(result: AuditResult) -> tuple[int, str, str]:
         card = result.skill.card
@@ -411,7 +411,7 @@ def run_policy(context: Context, options: Namespace) -> Answer:
 
 
 def _check_policy(options: Namespace) -> None:
-    """Raise UsageError when the action does not go with what is given besides."""
+    """Raise UsageError if the action does not go with the other arguments."""
     action, message = options.action, ""
     cell = bool(options.trust or options.verdict)
     if action == "show" and options.name is not None:
@@ -451,7 +451,7 @@ def render_policy(policy: PolicyView, screen: Screen, _options: Namespace) -> No
 
 
 def render_machine(view: MachineView, screen: Screen, _options: Namespace) -> None:
-    """Where the machine's policy lies, and what each line of it does."""
+    """Print the path of the machine's policy, and the effect of each line."""
     policy = view.policy
     if not view.active:
         screen.say(f"This machine has no policy; an administrator can write one to {policy.path}.")
@@ -466,7 +466,7 @@ def render_machine(view: MachineView, screen: Screen, _options: Namespace) -> No
 
 
 def render_explanation(found: Explanation, screen: Screen, options: Namespace) -> None:
-    """A decision in a sentence."""
+    """Print a decision in a sentence."""
     decision, skill = found.decision, found.skill
     painted = screen.paint(decision.action, DECISIONS[decision.action])
     if screen.tty:
@@ -514,7 +514,7 @@ def _unknown_rule(name: str, known: list[str]) -> NotFoundError:
 
 
 def render_rules(rules: Rules, screen: Screen, _options: Namespace) -> None:
-    """A table for a terminal, lines for a program."""
+    """Print a table for a terminal, lines for a program."""
     screen.grid(("ID", "SEVERITY", "TITLE"), [(rule.id, rule.severity, rule.sentence) for rule in rules])
     screen.say(f"{plural(len(rules), 'rule')}; `whet guard rules ID` explains one.")
 
@@ -563,7 +563,7 @@ def run_permits(context: Context, options: Namespace) -> Answer:
 
 
 def _read_input(text: str) -> Any:
-    """The input, from the option or from standard input. A key that is there twice could mean two things."""
+    """Read the tool input from the option or from standard input. A repeated key is an error: it is ambiguous."""
     import json
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

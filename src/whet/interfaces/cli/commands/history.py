@@ -70,14 +70,14 @@ def run_history(context: Context, options: Namespace) -> Answer:
 
 
 def render_export(export: Export, screen: Screen, _options: Namespace) -> None:
-    """An export is JSON in any case."""
+    """Print an export, which is always JSON."""
     import json
 
     screen.line(clean_json(json.dumps(export.to_json(), indent=2 if screen.tty else None)))
 
 
 def render_history(history: SkillHistory, screen: Screen, _options: Namespace) -> None:
-    """A table for a terminal, lines for a program."""
+    """Print a table for a terminal, lines for a program."""
     named, versions = history.name is not None, dict(history.versions)
     rows = [
         (
@@ -159,7 +159,7 @@ def configure_undo(parser: Parser) -> None:
 
 
 def _choose_change(context: Context) -> str | None:
-    """The run that a person chooses to undo, from a list like that of `whet history`."""
+    """Return the run that a person chooses to undo, from a list like that of `whet history`."""
     from whet.interfaces.cli.output import screen_for
     from whet.interfaces.cli.picker import Choice, pick_one
 
@@ -228,7 +228,7 @@ def run_undo(context: Context, options: Namespace) -> Answer:
 
 
 def _go_back(context: Context, options: Namespace, name: str) -> Answer:
-    """To an earlier state of a skill."""
+    """Return a skill to an earlier state."""
     by = Provenance("user", reason=options.reason)
     dry_run = getattr(options, "dry_run", False)
     return Answer(context.library.history.rollback(name, options.to, by, dry_run=dry_run), render_return)
@@ -247,7 +247,7 @@ def run_verify_history(context: Context, _options: Namespace) -> Answer:
 
 
 def render_verify_history(proof: Proof, screen: Screen, _options: Namespace) -> None:
-    """The digest, or every problem in a line."""
+    """Print the digest, or every problem in a line."""
     count = "1 entry" if proof.entries == 1 else f"{proof.entries:,} entries"
     hint = "`whet doctor --repair` restores what it can; your skills are not affected."
     empty = "" if proof.entries else "The history has no entries yet."

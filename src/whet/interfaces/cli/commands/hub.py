@@ -1,4 +1,4 @@
-"""`whet hub ...`: make, serve and look after a registry of skills."""
+"""`whet hub ...`: create, serve and maintain a registry of skills."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TokenCreated(NamedTuple):
 
     account: str
     token: str
-    """Shown once."""
+    """Shown only once."""
     scopes: tuple[str, ...]
     days: int
 
@@ -41,13 +41,13 @@ class TokenCreated(NamedTuple):
 
 
 class MemberSet(NamedTuple):
-    """The role that an account has now."""
+    """The current role of an account."""
 
     account: str
     owner: str
-    """"" for the hub itself."""
+    """The owner; "" for the hub itself."""
     role: str
-    """"" for none."""
+    """The role; "" for none."""
 
     def to_json(self) -> Json:
         """The answer as JSON."""
@@ -55,11 +55,11 @@ class MemberSet(NamedTuple):
 
 
 class HubProof(NamedTuple):
-    """A hub whose log and archives were read again."""
+    """The result of reading a hub's log and archives again."""
 
     directory: str
     entries: int
-    """Of the log."""
+    """Number of log entries."""
     archives: int
     checkpoint: str
 
@@ -127,7 +127,7 @@ def run_serve(_context: Context, options: Namespace) -> Answer:
 
 
 def _pages() -> Sequence[Route]:
-    """The pages for people; none where what they need is not installed."""
+    """Return the human-readable pages; empty if their dependencies are not installed."""
     try:
         from whet.web.hub.app import ROUTES
     except ImportError:

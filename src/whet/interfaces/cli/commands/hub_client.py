@@ -1,4 +1,4 @@
-"""`whet hub login`, `yank`, `deprecate` and so on: what people do with a hub that somebody runs."""
+"""`whet hub login`, `yank`, `deprecate` and so on: using a hub that somebody runs."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _LONGEST_TOKEN = 4096
 
 
 class HubDone(NamedTuple):
-    """Something that was done on a hub."""
+    """An action on a hub."""
 
     hub: str
     skill: str
     version: str
     done: str
-    """In a sentence."""
+    """The action in a sentence."""
 
     def to_json(self) -> Json:
         """The answer as JSON."""

@@ -92,7 +92,7 @@ def run_install(context: Context, options: Namespace) -> Answer:
     if options.sources and (options.frozen or options.force):
         raise misuse("install", f"`--{'frozen' if options.frozen else 'force'}` takes no SOURCE.")
     options.yes = options.yes or options.frozen
-    if options.frozen and not options.root:  # a pipeline means the project's skills, where they have a lock
+    if options.frozen and not options.root:  # a pipeline means the project's skills, if they have a lock
         options.here = options.here or context.library.sources.has_lock(here=True)
     empty = "The lock is empty. `whet install SOURCE` installs a skill."
     answer = run_plan(context, options, plan, "Install" if options.sources else "Restore", empty)
@@ -101,7 +101,7 @@ def run_install(context: Context, options: Namespace) -> Answer:
 
 
 def _suggest_own(error: NotFoundError, library: Library, words: Sequence[str]) -> None:
-    """Say which of the person's own skills a name that no source has may mean."""
+    """Add to the hint which of the user's own skills a name that no source has may refer to."""
     from whet.skill.names import closest
 
     own = [card.name for card in library.catalogue.cards]
@@ -120,13 +120,13 @@ def configure_ci(parser: Parser) -> None:
 
 
 def run_ci(context: Context, options: Namespace) -> Answer:
-    """Install exactly what the lock says."""
+    """Install exactly the contents of the lock."""
     vars(options).update(sources=[], skill=[], all=False, force=False, frozen=True, yes=True, reason="")
     return run_install(context, options)
 
 
 def _compare(plan: Plan) -> Plan:
-    """The plan of a frozen install that restores nothing: what is missing is a conflict too."""
+    """Return the plan of a frozen install that restores nothing: a missing skill is a conflict too."""
     hint = "`whet ci` restores what is missing."
     steps = (
         step._replace(state="conflict", code="frozen-missing", reason="It is missing.", hint=hint)
@@ -138,7 +138,7 @@ def _compare(plan: Plan) -> Plan:
 
 
 def _read_side(word: str) -> str:
-    """Whose lines are kept, by any of the names that people use; a conflict calls your lines `yours`."""
+    """Return `ours` or `theirs` for any of the names that people use; a conflict calls your lines `yours`."""
     ours, theirs = ("mine", "yours", "local"), ("source", "upstream", "remote")
     return "ours" if word in ours else "theirs" if word in theirs else word
 
@@ -177,7 +177,7 @@ def configure_adopt(parser: Parser) -> None:
 
 
 def run_adopt(context: Context, options: Namespace) -> Answer:
-    """Adopt skills; where there is nothing to adopt, say what the project has."""
+    """Adopt skills; if there is nothing to adopt, say what the project has."""
 
     def plan(sources: SkillSources) -> Plan:
         return sources.plan_adopt(*options.names, source=options.source, here=options.here)
@@ -191,7 +191,7 @@ def run_adopt(context: Context, options: Namespace) -> Answer:
 
 
 def _count_unmanaged(library: Library) -> int:
-    """How many skills of the project no lock names."""
+    """Return the number of the project's skills that no lock names."""
     catalogue, installed = library.catalogue, library.sources.installed_directories()
     cards = (card for card in (*catalogue.cards, *catalogue.waiting) if card.scope == "project")
     return sum(card.kind == "skill" and os.path.realpath(card.directory) not in installed for card in cards)
@@ -220,7 +220,7 @@ def run_update(context: Context, options: Namespace) -> Answer:
 
 
 def _update_automatically(context: Context) -> AutoUpdate:
-    """Update as the setting says, one at a time. A failure is noted, too: nobody may be there to see it."""
+    """Update as the setting says, one process at a time. A failure is logged: nobody may be there to see it."""
     from whet.interfaces.hooks.background import UPDATING, give_up_in_time
     from whet.learning.hook_log import append
     from whet.store.locks import FileLock, lock_path
@@ -253,7 +253,7 @@ _UNCHECKED = {"gone": "gone from the source", "unavailable": "unavailable", "no-
 
 
 def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> None:
-    """A table of what is not current; a sentence about the rest."""
+    """Print a table of skills that are not current, and a sentence about the rest."""
     rows = [_outdated_row(skill) for skill in answer.skills if skill.status != "current" or skill.notes]
     if rows:
         screen.table(("NAME", "STATUS", "NOW", "LATEST", "NOTE"), rows)
@@ -284,7 +284,7 @@ def _outdated_row(skill: CheckedSkill) -> tuple[str, ...]:
 
 
 _VERIFY_STYLES: dict[str, Style] = {"ok": "green", "edited": "yellow"}
-"""Everything else is red."""
+"""All other states are red."""
 
 
 def configure_verify(parser: Parser) -> None:
@@ -299,7 +299,7 @@ def run_verify(context: Context, options: Namespace) -> Answer:
 
 
 def render_verify(answer: Verification, screen: Screen, options: Namespace) -> None:
-    """A line for each skill, and the files that differ."""
+    """Print a line for each skill, and the files that differ."""
     for skill in answer.skills:
         screen.line(f"{clean(skill.name)}: {screen.paint(skill.status, _VERIFY_STYLES.get(skill.status, 'red'))}")
         for file in skill.files:
@@ -328,7 +328,7 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
 
 
 def _describe_origin(origin: Origin, screen: Screen) -> Iterator[tuple[str, str]]:
-    """What is known of the origin: a label and a text each. A terminal gets hashes in full with -v."""
+    """Yield the facts about the origin, as label and text. A terminal gets full hashes only with -v."""
 
     def short(digest: str) -> str:
         return digest if screen.verbose or not screen.tty else short_revision(digest)
@@ -371,7 +371,7 @@ def _describe_origin(origin: Origin, screen: Screen) -> Iterator[tuple[str, str]
 
 
 _FACTS = 12
-"""The column of what is known of an origin."""
+"""Width of the labels of facts about an origin."""
 
 
 COMMANDS = {

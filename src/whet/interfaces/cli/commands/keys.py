@@ -21,7 +21,7 @@ _DEFAULT = "default"
 
 
 class KeyList(NamedTuple):
-    """Your keys, and those of others that count."""
+    """Your keys, and trusted keys of others."""
 
     own: tuple[OwnKey, ...]
     trusted: tuple[TrustedKey, ...]

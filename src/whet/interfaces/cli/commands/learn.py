@@ -1,4 +1,4 @@
-"""`learn`, `distill`, `transcript`, `curate`: sessions become skills, and skills nobody uses are put away."""
+"""`learn`, `distill`, `transcript`, `curate`: sessions become skills, and unused skills are archived."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHUNK = 1 << 20
 
 
 def read_stdin_session(context: Context) -> Transcript:
-    """The session that standard input is."""
+    """Read the session from standard input."""
     from whet.learning.transcripts.reader import read_piped
 
     pieces = iter(lambda: sys.stdin.buffer.read(_CHUNK) if sys.stdin else b"", b"")
@@ -84,7 +84,7 @@ def run_learn(context: Context, options: Namespace) -> Answer:
 
 
 def _learn_waiting(context: Context) -> int:
-    """Learn as hooks have it done, each session in the library of its project."""
+    """Learn from waiting sessions, as hooks do, each in the library of its project."""
     from contextlib import ExitStack
 
     from whet.interfaces.hooks.background import give_up_in_time, learn_waiting
@@ -104,7 +104,7 @@ def render_waiting(sessions: int, screen: Screen, _options: Namespace) -> None:
 
 
 def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
-    """A line for each session, and what to do next."""
+    """Print a line for each session, and the next step."""
     rows = [
         (
             report.session or "",
@@ -200,7 +200,7 @@ def run_distill(context: Context, options: Namespace) -> Answer:
 
 
 def _read_answers(options: Namespace) -> dict[str, object]:
-    """The answers that the options are. Raises UsageError for one that is empty."""
+    """Return the answers in the options. Raises UsageError for an empty one."""
     answers = {
         "goal": options.goal,
         "name": options.name,
@@ -221,7 +221,7 @@ def _read_answers(options: Namespace) -> dict[str, object]:
 
 
 def _read_session(context: Context, options: Namespace) -> Transcript:
-    """The session that is named, or chosen."""
+    """Return the session that is named, or chosen."""
     if options.file == STDIN:
         return read_stdin_session(context)
     if options.file is not None:
@@ -234,7 +234,7 @@ def _read_session(context: Context, options: Namespace) -> Transcript:
 
 
 def _begin(context: Context, options: Namespace) -> tuple[Distillation, tuple[Note, ...]]:
-    """The first round for the session that is named, and what was left out of its transcript."""
+    """Begin the distillation of the named session; also return the notes on its transcript."""
     transcript = _read_session(context, options)
     model = "" if options.no_model else options.model
     _announce_model(context, options, model)
@@ -242,7 +242,7 @@ def _begin(context: Context, options: Namespace) -> tuple[Distillation, tuple[No
 
 
 def _announce_model(context: Context, options: Namespace, model: str | None) -> None:
-    """Whoever waits at a terminal sees for whom."""
+    """Tell a person at a terminal which model is being asked."""
     name = context.library.workspace.config().settings.model if model is None else model
     if name and sys.stderr is not None and sys.stderr.isatty() and not (options.quiet or options.json):
         sys.stderr.write(f"Asking {clean(name)}…\n")
@@ -250,7 +250,7 @@ def _announce_model(context: Context, options: Namespace, model: str | None) -> 
 
 
 def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None:
-    """The path of the skill; of a dry run its text."""
+    """Print the path of the skill; in a dry run, its text."""
     name, version = made.skill, made.version
     if made.changes is None:
         screen.line(made.text.rstrip("\n"))
@@ -277,9 +277,9 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
 
 
 _EVENT_LENGTH = 200
-"""Characters of an event that a line shows; --json has all."""
+"""Characters of an event in a line; --json has all."""
 _CALL_ARGUMENTS = ("command", "path", "query", "url", "skill")
-"""Which argument of a call is shown; of a tool that has none of them, all."""
+"""The argument of a call that is shown; all arguments of a tool that has none of these."""
 
 
 def configure_transcript(parser: Parser) -> None:
@@ -300,7 +300,7 @@ def run_transcript(context: Context, options: Namespace) -> Answer:
 
 
 def render_transcript(read: SessionRead, screen: Screen, _options: Namespace) -> None:
-    """A line for each event, or for each fact."""
+    """Print a line for each event, or for each fact."""
     transcript, events = read.transcript, read.transcript.events
     if read.evidence:
         screen.grid(("EVIDENCE", "WHAT", "DETAIL"), [*_evidence_rows(read.evidence)])

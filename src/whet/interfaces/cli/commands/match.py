@@ -1,4 +1,4 @@
-"""`find`, `detect`, `feedback`, `duplicates`: which skill a message is for, and which skills are alike."""
+"""`find`, `detect`, `feedback`, `duplicates`: which skill a message is for, and which skills are similar."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _DECISION = "DECISION  "
 _DECISION_STYLES: dict[str, Style] = {"must": "green", "may": "yellow", "none": "dim"}
 _FAINT = 0.05
-"""What fits by less is not shown to a person."""
+"""Matches with a lower fit are not shown to a person."""
 
 
 def configure_find(parser: Parser) -> None:
@@ -87,7 +87,7 @@ def run_find(context: Context, options: Namespace) -> Answer:
             here = library.find(message, most, caller=context.caller, context=beside)
             try:
                 there = library.sources.search(message, most)
-            except FailedError as error:  # what is here is an answer, too
+            except FailedError as error:  # the local results are an answer too
                 there = SearchResult(message, (), (Note.from_error(error, "warning"),), 0)
             return Answer(Everywhere(here, there), render_everywhere)
         if not options.decide:
@@ -99,7 +99,7 @@ def run_find(context: Context, options: Namespace) -> Answer:
 
 
 def _hint_gallery(answer: Answer, message: str, context: Context) -> Answer:
-    """The answer; where none of your skills fits well, with the skill of the gallery that does."""
+    """Return the answer; if none of your skills fits well, with a hint about a fitting skill of the gallery."""
     from whet.library.roots import gallery_directory
     from whet.routing.scoring import MAY, MUST
 
@@ -115,20 +115,20 @@ def _hint_gallery(answer: Answer, message: str, context: Context) -> Answer:
 
 
 class Everywhere(NamedTuple):
-    """What fits a message in the library, and at the named sources."""
+    """The skills that fit a message in the library, and at the named sources."""
 
     here: Matches
     there: SearchResult
 
     def to_json(self) -> Json:
-        """The answer of `find`, and that of `sources search` under `sources`."""
+        """Return the answer of `find`, with that of `sources search` under `sources`."""
         sources = self.there.to_json()
         sources.pop("success", None)
         return {**self.here.to_json(), "sources": sources}
 
 
 def render_everywhere(found: Everywhere, screen: Screen, options: Namespace) -> None:
-    """The skills that are here, then those that can be installed."""
+    """Print the skills in the library, then those that can be installed."""
     from whet.interfaces.cli.commands.sources import render_search
 
     render_find(found.here, screen, options)
@@ -138,7 +138,7 @@ def render_everywhere(found: Everywhere, screen: Screen, options: Namespace) -> 
 
 
 def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
-    """What fits, with the reasons; a person is not shown what hardly does."""
+    """Print the matches with reasons; a person does not see those that hardly fit."""
     from whet.routing.scoring import MAY
 
     shown = [match for match in matches if match.fit >= _FAINT]
@@ -167,7 +167,7 @@ def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
 
 
 def _tell_limits(match: Match) -> Iterator[str]:
-    """Why no model is offered a skill that fits."""
+    """Yield the reasons why no model is offered a skill that fits."""
     if match.card.draft:
         yield "draft"
     if match.explicit:
@@ -175,12 +175,12 @@ def _tell_limits(match: Match) -> Iterator[str]:
 
 
 def _tell_also(match: Match) -> tuple[str, ...]:
-    """The skills that say nearly the same as one that fits."""
+    """Return a note on the skills that are nearly the same as a match."""
     return (f"also: {', '.join(card.full_name for card in match.also)}",) if match.also else ()
 
 
 def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen, decisions: Sequence[str] = ()) -> None:
-    """The rows under their headings, each after its decision if there is one; reasons go on below each other."""
+    """Print the rows under their headings, each after its decision if there is one; reasons are wrapped."""
     names = [clean(name) for name, *_ in rows]
     column = max(map(width, ("SKILL", *names)))
     indent = column + 7
@@ -202,11 +202,11 @@ def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen, decisi
 
 
 _FAINTEST = 0.01
-"""What comes no closer than this is not told of."""
+"""Matches with a lower score are not mentioned."""
 
 
 def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
-    """Who asks, with the files that are in play, relative to the project."""
+    """Return the caller with the files in play, relative to the project."""
     if not paths:
         return context.caller
     workspace = context.library.workspace
@@ -238,7 +238,7 @@ def render_detect(found: Detection, screen: Screen, _options: Namespace) -> None
 
 
 def _render_about(about: Assessment, screen: Screen) -> None:
-    """Why one skill comes up, or why it does not."""
+    """Print why one skill comes up, or why it does not."""
     name = clean(about.card.full_name)
     sentences = [*about.reasons, *(f"against it: {sentence}" for sentence in about.against), *_explain_place(about)]
     if not screen.tty:
@@ -251,7 +251,7 @@ def _render_about(about: Assessment, screen: Screen) -> None:
 
 
 def _explain_place(about: Assessment) -> Iterator[str]:
-    """Where a skill stands, and what stands in its way."""
+    """Yield the rank of a skill, and the reasons against it."""
     from whet.routing.scoring import MAY, MUST
 
     yield "nothing in the message points to it" if about.rank is None else f"rank {about.rank}"
@@ -267,7 +267,7 @@ def _explain_place(about: Assessment) -> Iterator[str]:
 
 _FEEDBACK_ACTIONS = ("fits", "does_not_fit", "forget", "list")
 _NO_SKILL = "(none)"
-"""In place of a name, for a message that no skill should trigger for."""
+"""Stands for the name if no skill should trigger for a message."""
 
 
 def configure_feedback(parser: Parser) -> None:
@@ -306,7 +306,7 @@ def run_feedback(context: Context, options: Namespace) -> Answer:
 
 
 def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> None:
-    """Raise UsageError when the options do not go with each other or with the arguments."""
+    """Raise UsageError if the options do not go with each other or with the arguments."""
     given = [action for action in _FEEDBACK_ACTIONS if getattr(options, action)]
     message = ""
     if len(given) > 1 or not (given or options.none):
@@ -347,7 +347,7 @@ def render_noted(noted: Noted, screen: Screen, _options: Namespace) -> None:
 
 
 def _count_examples(known: Noted | Forgotten) -> str:
-    """What is known of a skill, or of messages for none."""
+    """Describe the feedback on a skill, or on messages for no skill."""
     if known.name is None:
         return f"{plural(known.counterexamples, 'message')} for no skill"
     counterexamples = plural(known.counterexamples, "counterexample")
@@ -368,7 +368,7 @@ def configure_duplicates(parser: Parser) -> None:
 
 
 def likeness(text: str) -> float:
-    """A number above zero and up to one, as the value of an option."""
+    """Parse a number above zero and up to one, as the value of an option."""
     try:
         value = float(text)
     except ValueError:
@@ -384,7 +384,7 @@ def run_duplicates(context: Context, options: Namespace) -> Answer:
 
 
 def render_duplicates(found: Duplicates, screen: Screen, options: Namespace) -> None:
-    """A line for each pair; what to do about them."""
+    """Print a line for each pair, and a hint on how to merge them."""
     from whet.routing.duplicates import THRESHOLD
 
     rows = [(f"{pair.score:.2f}", pair.one, pair.other, ", ".join(pair.shared)) for pair in found.pairs]
@@ -401,7 +401,7 @@ def render_duplicates(found: Duplicates, screen: Screen, options: Namespace) -> 
 
 
 def _count_pairs(count: int, near: int, name: str | None) -> str:
-    """How much was found; what is below the usual threshold is alike and no more."""
+    """Describe the number of pairs; those below the usual threshold are only similar."""
     if name is not None:
         return f"{plural(count, 'skill')} like {clean(name)}"
     alike = count - near

@@ -1,4 +1,4 @@
-"""`index`, `render`, `commands`, `bundle`: what a model sees."""
+"""`index`, `render`, `commands`, `bundle`: the texts that a model sees."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def configure_index(parser: Parser) -> None:
 
 
 def run_index(context: Context, options: Namespace) -> Answer:
-    """Ask as the model would, here at the command line."""
+    """Return the index that a model would get at the command line."""
     index = context.library.index(
         options.budget,
         tokens=options.tokens,
@@ -67,7 +67,7 @@ def run_index(context: Context, options: Namespace) -> Answer:
 
 
 def render_index(index: Index, screen: Screen, options: Namespace) -> None:
-    """The text and nothing else, also on a terminal; what it costs and lacks is talk."""
+    """Print only the text, even on a terminal; cost and omissions are messages."""
     total = len(index.included) + len(index.omitted)
     if index.text:
         screen.line(clean_block(index.text).removesuffix("\n"))
@@ -95,7 +95,7 @@ def render_index(index: Index, screen: Screen, options: Namespace) -> None:
 
 
 _NEEDS_QUOTES = re.compile(r"""[\s"']|\\(?!\w)""")
-"""What would split a word, or be taken out of it, where arguments are split into words again."""
+"""Characters that would split a word, or be removed from it, when arguments are split again."""
 
 
 def configure_render(parser: Parser) -> None:
@@ -117,7 +117,7 @@ def run_render(context: Context, options: Namespace) -> Answer:
 
 
 def join_arguments(words: Sequence[str]) -> str:
-    """The words as one string that is split into the same words again; a single one is taken as it is."""
+    """Join words into one string that splits into the same words; a single word stays as it is."""
     return words[0] if len(words) == 1 else " ".join(map(_quote, words))
 
 
@@ -129,7 +129,7 @@ def _quote(word: str) -> str:
 
 
 def render_render(found: Invocation, screen: Screen, _options: Namespace) -> None:
-    """The message and nothing else; what it costs and lacks is talk."""
+    """Print only the message; cost and omissions are messages on standard error."""
     screen.line(clean_block(found.message))
     screen.say(f"{'; '.join(_message_cost(found))}.")
     _render_missing("Not loaded", found.missing, screen)
@@ -143,7 +143,7 @@ def _render_missing(word: str, missing: Sequence[Unavailable], screen: Screen) -
 
 
 def _message_cost(found: Invocation) -> Iterator[str]:
-    """What the message costs, what was cut for it, and what one skill would cost otherwise."""
+    """Yield the cost of the message, what was cut for it, and the cost of one skill at other strategies."""
     tokens = plural(found.tokens, "token")
     yield f"About {tokens}" if found.tokenizer == "estimate" else tokens
     strategies = {skill.name: skill.strategy for skill in found.skills}
@@ -171,7 +171,7 @@ def run_commands(context: Context, options: Namespace) -> Answer:
 
 
 def render_commands(commands: Commands, screen: Screen, options: Namespace) -> None:
-    """A table for a terminal, lines for a program; collisions are talk."""
+    """Print a table for a terminal, lines for a program; collisions are messages."""
     if screen.tty:
         rows = [(_format_call(one, screen.columns // 3), one.description) for one in commands]
         screen.grid(("COMMAND", "DESCRIPTION"), rows)
@@ -183,7 +183,7 @@ def render_commands(commands: Commands, screen: Screen, options: Namespace) -> N
 
 
 def _format_call(command: SlashCommand, most: int) -> str:
-    """The command as it is typed; its arguments are shortened, its name is not."""
+    """Format the command as it is typed; its arguments are shortened, its name is not."""
     name = f"/{clean(command.name)}"
     return f"{name} {shorten(clean(command.hint), most - width(name) - 1)}".rstrip()
 
@@ -224,7 +224,7 @@ def run_bundle(context: Context, options: Namespace) -> Answer:
 
 
 def _check_bundle(options: Namespace) -> None:
-    """Raise UsageError when the action does not go with what is given besides."""
+    """Raise UsageError if the action does not go with the other arguments."""
     action, message = options.action, ""
     if action == "list" and options.name is not None:
         message = f"{options.name!r} is an unexpected argument."
@@ -253,7 +253,7 @@ def render_bundles(bundles: Bundles, screen: Screen, _options: Namespace) -> Non
 
 
 def render_saved_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None:
-    """The path of its file."""
+    """Print the path of the bundle's file."""
     screen.line(screen.place(view.bundle.path))
     screen.say(f"{view.bundle.name} names {plural(len(view.bundle.skills), 'skill')}.")
     render_report(view.notes or (), screen, place=True)

@@ -1,4 +1,4 @@
-"""`pending`, `approve`, `reject`: the changes that wait for a decision."""
+"""`pending`, `approve`, `reject`: changes that wait for a decision."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def configure_pending(parser: Parser) -> None:
 
 
 def run_pending(context: Context, options: Namespace) -> Answer:
-    """Ask for all of them, or for one."""
+    """Return all proposals, or one."""
     proposals = context.library.proposals
     if options.id is None:
         return Answer(proposals.pending(), render_pending)
@@ -42,7 +42,7 @@ def run_pending(context: Context, options: Namespace) -> Answer:
 
 
 def _number(context: Context, options: Namespace, verb: str) -> int:
-    """The proposal that is named, or that a person chooses. Raises UsageError and RefusedError."""
+    """Return the proposal that is named, or that a person chooses. Raises UsageError and RefusedError."""
     if options.id is not None:
         return read_number(options.id, "a proposal", verb)
     proposals = context.library.proposals
@@ -83,7 +83,7 @@ def render_pending(pending: PendingProposals, screen: Screen, _options: Namespac
 
 
 def render_proposal(shown: ShownProposal, screen: Screen, _options: Namespace) -> None:
-    """One proposal with its difference."""
+    """Print one proposal with its difference."""
     proposal = shown.proposal
     facts = {
         "proposal": str(proposal.id),

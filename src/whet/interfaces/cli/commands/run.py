@@ -1,4 +1,4 @@
-"""`run`: a skill at work in a separate agent, and the harness's report of what it did."""
+"""`run`: a skill in a separate agent, and the harness's report."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def configure_run(parser: Parser) -> None:
 
 
 def dollars(text: str) -> float:
-    """An amount of money above zero, as the value of an option."""
+    """Parse an amount of money above zero, as the value of an option."""
     try:
         value = float(text)
     except ValueError:
@@ -74,7 +74,7 @@ def dollars(text: str) -> float:
 
 
 def run_run(context: Context, options: Namespace) -> Answer:
-    """Start a run, or look at one."""
+    """Start a run, or show one."""
     given = [name for name in _OTHERS if getattr(options, name)]
     if len(given) + bool(options.name) != 1:
         raise misuse("run", "Name a skill, or use one of --resume, --list, --show and --discard.")
@@ -134,7 +134,7 @@ def _agree(result: RunResult) -> bool:
 
 
 def _observe(record: Record) -> None:
-    """Show what happens, while it happens."""
+    """Show events while they happen."""
     from whet.runtime.journal import Decided, Done, Start
 
     text = ""
@@ -153,7 +153,7 @@ def _observe(record: Record) -> None:
 
 
 def _format_call(tool: str, given: Mapping[str, object]) -> str:
-    """A call in one line: the tool, and what it is about."""
+    """Format a call in one line: the tool, and its main argument."""
     about: object = next(
         (given[key] for key in ("command", "file_path", "url", "skill", "pattern", "path") if key in given), ""
     )
@@ -167,7 +167,7 @@ def _format_code(code: int | None, problem: str) -> str:
 
 
 def render_run(found: RunResult, screen: Screen, _options: Namespace) -> None:
-    """The report, then the model's words, then the difference."""
+    """Print the report, then the model's message, then the difference."""
     report = found.report
     if found.removed:
         screen.say(f"Removed {plural(len(found.removed), 'old run')}; `run_days` says how long they are kept.")
@@ -228,13 +228,13 @@ def _about(given: Mapping[str, object]) -> str:
 
 
 def render_runs(found: RunList, screen: Screen, _options: Namespace) -> None:
-    """A line for each run."""
+    """Print a line for each run."""
     rows = [(run.id, run.started[:16].replace("T", " "), run.status, run.skill, run.project) for run in found.runs]
     screen.grid(("ID", "STARTED", "STATUS", "SKILL", "PROJECT"), rows, "There are no runs yet.")
 
 
 def render_discarded(run: RunView, screen: Screen, _options: Namespace) -> None:
-    """That it is gone."""
+    """Print that the run was deleted."""
     screen.say(f"Deleted the run {run.id} of {clean(run.skill)}.")
 
 

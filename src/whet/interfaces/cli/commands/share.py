@@ -49,7 +49,7 @@ def configure_sync(parser: Parser) -> None:
 
 
 def run_sync(context: Context, options: Namespace) -> Answer:
-    """Plan and do it, or take it back."""
+    """Plan and apply syncing, or undo it."""
     sources = context.library.sources
     if options.list:
         return Answer(sources.synced(*options.clients), render_synced, key="made")
@@ -78,7 +78,7 @@ def _reported(report: SyncReport) -> Answer:
 
 
 def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
-    """A line for everything that was made; sentences about what was left alone."""
+    """Print a line for each change, and sentences about what was left unchanged."""
     changes = [done for done in report.steps if _is_change(done)]
     for done in changes:
         screen.line(f"{done.step.client:<13}{_sync_word(done):<10}{screen.place(done.step.path)}")
@@ -109,7 +109,7 @@ def render_synced(made: Sequence[Synced], screen: Screen, _options: Namespace) -
 
 
 def _is_change(done: Done) -> bool:
-    """Was something done, or would be?"""
+    """Return whether something was done, or would be."""
     return done.outcome == "done" or (done.outcome == "planned" and done.step.state in ("make", *_SYNC_PLANNED))
 
 
@@ -186,7 +186,7 @@ def run_publish(context: Context, options: Namespace) -> Answer:
 def render_publish(published: Published, screen: Screen, options: Namespace) -> None:
     for release in published.releases:
         named = f"{release.name} {release.version}".rstrip()
-        place = f"  {release.at}" if published.kind == "git" else ""  # elsewhere it is a name that nobody types
+        place = f"  {release.at}" if published.kind == "git" else ""  # for other kinds it is a name that nobody types
         screen.line(f"{release.change:<10}{clean(named)}{clean(place)}")
     for path in published.removed:
         screen.line(f"{'removed':<10}{clean(path)}")
@@ -280,7 +280,7 @@ def render_unpack(unpacked: Unpacked, screen: Screen, _options: Namespace) -> No
 
 
 class Digest(NamedTuple):
-    """What names the content of the skill at a path."""
+    """The digest of the skill at a path."""
 
     digest: str
     path: str

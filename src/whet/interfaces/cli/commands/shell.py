@@ -1,4 +1,4 @@
-"""`whet completion SHELL`: the script that makes a shell ask Whet what could come next."""
+"""`whet completion SHELL`: the script that lets a shell ask Whet for completions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 class Completion(NamedTuple):
-    """The script that makes a shell ask Whet."""
+    """The completion script of a shell."""
 
     shell: str
     script: str
@@ -98,13 +98,13 @@ _KINDS: dict[str, tuple[str, ...]] = {
     "sources add": (),
     "sources remove": ("taps",),
 }
-"""What a NAME or an ID is that of, by command and first argument, where it is not the name of a skill."""
+"""Kinds of names that complete a NAME or an ID, by command and first argument, if it is not the name of a skill."""
 _LAST = 20
-"""Entries of the history that are offered."""
+"""Number of history entries that are offered."""
 
 
 def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """The words that can stand where the last one of `words` stands and begin like it."""
+    """Return the words that can complete the last one of `words`."""
     before, current = list(words[:-1]), words[-1] if words else ""
     try:
         name, rest, _ = read_command(before)
@@ -117,7 +117,7 @@ def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
 
 
 def _words_of(group: str, before: list[str], current: str) -> list[str]:
-    """The commands of a group, or all that are one word, and the groups."""
+    """Return the commands of a group, or all one-word commands and the groups."""
     if before and before[-1] in ("--root", "--project"):
         return []
     if current.startswith("-"):
@@ -158,7 +158,7 @@ def _arguments_of(name: str, rest: list[str], current: str, env: Mapping[str, st
 
 
 def _words_given(words: list[str], options: Sequence[Option]) -> list[str]:
-    """The words that are neither options nor their values."""
+    """Return the words that are neither options nor their values."""
     valued = {flag for option in options if option.metavar for flag in option.flags}
     found, skip = [], False
     for word in words:
@@ -169,7 +169,7 @@ def _words_given(words: list[str], options: Sequence[Option]) -> list[str]:
 
 
 def _names_of(kinds: Iterable[str], words: list[str], parser: Parser, env: Mapping[str, str]) -> list[str]:
-    """The names there are of these kinds; with a library that cannot be read there are none."""
+    """Return the names of these kinds; empty if the library cannot be read."""
     try:
         known, _ = parser.read_options(words)
         with closing(Context(Namespace(root=known.root, project=known.project), env)) as context:

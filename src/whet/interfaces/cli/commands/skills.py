@@ -1,4 +1,4 @@
-"""`list`, `show`, `roots`: the skills there are."""
+"""`list`, `show`, `roots`: the skills in the library."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 _AT_ONCE = 1000
-"""Lines that are looked at together for anything that a terminal must not get."""
+"""Number of lines that are cleaned for a terminal at once."""
 LISTED = {"always": "always listed", "name": "listed by name only", "manual": "not listed for models"}
-"""How a skill is listed for a model, in words."""
+"""Listing modes of a skill, in words."""
 _NAME_SHARE = 0.4
-"""Of the terminal's width; names longer than that do not push the descriptions of the others to the right."""
+"""Share of the terminal's width; longer names do not shift the descriptions of the others."""
 
 
 def configure_list(parser: Parser) -> None:
@@ -83,11 +83,11 @@ def run_list(context: Context, options: Namespace) -> Answer:
 
 
 _SMALL_WINDOW = 100_000
-"""Tokens that the context window of every model in use has."""
+"""Tokens in the context window of any model in use."""
 
 
 def render_client_list(found: ClientList, screen: Screen, options: Namespace) -> None:
-    """The skills as the client shows them; with --all those it leaves out as well."""
+    """Print the skills as the client shows them; with --all, also those it leaves out."""
     screen.grid(("NAME", "DESCRIPTION"), [(skill.name, skill.description) for skill in found.skills])
     count = plural(len(found.skills), "skill")
     if found.version:
@@ -109,11 +109,11 @@ def render_client_list(found: ClientList, screen: Screen, options: Namespace) ->
 
 
 _NAMED_CLIENTS = 2
-"""Clients that are named for each skill; if more load it, or do not, they are counted."""
+"""Number of clients that are named for each skill; more than these are counted."""
 
 
 def _summarize(verdicts: tuple[tuple[str, str], ...]) -> str:
-    """Which clients load a skill, in as few words as possible."""
+    """Describe the clients that load a skill, in as few words as possible."""
     loads = [name for name, verdict in verdicts if verdict.startswith("yes")]
     others = [name for name, verdict in verdicts if not verdict.startswith("yes")]
     if not verdicts or not loads:
@@ -124,7 +124,7 @@ def _summarize(verdicts: tuple[tuple[str, str], ...]) -> str:
 
 
 def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
-    """A table for a terminal, lines for a program."""
+    """Print a table for a terminal, lines for a program."""
     if screen.tty and screen.verbose:
         _render_entries(skills, screen)
     elif screen.tty:
@@ -157,7 +157,7 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
 
 
 def _is_unlinked(card: Card, skills: Skills) -> bool:
-    """Is it in your own directory, where a client used here does not look, and would `whet sync` link it?"""
+    """Return whether a skill is in your own directory, is not found by a client used here, and can be synced."""
     own = card.scope == "user" and card.root.client == "agents"
     if not own or card.hidden or card.draft or card.path not in skills.verdicts:
         return False
@@ -167,12 +167,12 @@ def _is_unlinked(card: Card, skills: Skills) -> bool:
 
 
 def _described(card: Card) -> str:
-    """What a skill says it is for, after the verdict of one that the guard keeps back."""
+    """Return a skill's description, after the verdict if the guard blocks it."""
     return f"[{card.verdict}] {card.description}" if card.verdict else card.description
 
 
 def _format_line(card: Card, whole: Skills | None) -> str:
-    """Name and description; of the `whole` library also where it is, which clients load it and why it is hidden."""
+    """Return name and description; with the `whole` library, also origin, clients and the reason why it is hidden."""
     cells = [card.full_name, card.description if whole else _described(card)]
     if whole is not None:
         loads = [name for name, verdict in whole.verdicts.get(card.path, ()) if verdict.startswith("yes")]
@@ -181,7 +181,7 @@ def _format_line(card: Card, whole: Skills | None) -> str:
 
 
 def _render_entries(skills: Skills, screen: Screen) -> None:
-    """Everything about each skill, one after the other."""
+    """Print everything about each skill."""
     for number_, card in enumerate(skills):
         if number_:
             screen.line()
@@ -195,7 +195,7 @@ def _render_entries(skills: Skills, screen: Screen) -> None:
 
 
 def _origin(card: Card) -> str:
-    """Whose directory the skill lies in: a client's, a plugin's, or that of a scope."""
+    """Return the owner of the skill's directory: a client, a plugin, or a scope."""
     root = card.root
     if root.namespace:
         return f"plugin {root.namespace}"
@@ -203,9 +203,9 @@ def _origin(card: Card) -> str:
 
 
 def _render_table(skills: Skills, screen: Screen, *, grouped: bool, headed: bool) -> None:
-    """Under where the skills are and their categories; with a query, in the order they come.
+    """Print the skills by root and category; with a query, in the given order.
 
-    A directory has a heading if it is `headed`, or one of several.
+    A root has a heading if it is `headed`, or one of several.
     """
     places: dict[tuple[int, str, str], dict[str, list[Card]]] = {}
     for card in skills:
@@ -242,7 +242,7 @@ def _render_table(skills: Skills, screen: Screen, *, grouped: bool, headed: bool
 
 
 def _name_place(root: Root) -> tuple[int, str, str]:
-    """Where a root comes in the list, what it is called there, and its path."""
+    """Return the position of a root in the list, its title, and its path."""
     match root.scope:
         case "plugin":
             return 4, f"Plugin {root.namespace}", ""
@@ -273,7 +273,7 @@ def _format_row(card: Card, column: int, indent: int, screen: Screen, told: str)
 
 
 def _omissions(aside: Aside) -> Iterator[str]:
-    """What is not in the list, and what to do about it."""
+    """Yield sentences about skills that are not in the list, and how to see them."""
     if aside.hidden:
         yield f"{aside.hidden:,} hidden (`whet list --all`)"
     if aside.left_out:
@@ -302,7 +302,7 @@ def configure_show(parser: Parser) -> None:
 
 
 def run_show(context: Context, options: Namespace) -> Answer:
-    """Ask for tier 2, or for tier 3."""
+    """Show a skill (tier 2), or one of its files (tier 3)."""
     if options.name is None:
         from whet.interfaces.cli.picker import choose_skills
 
@@ -333,7 +333,7 @@ def run_show(context: Context, options: Namespace) -> Answer:
         if entry:
             from whet.sources.refs.parse import show_source
 
-            # what other tools write down in a skill is no edit: that is looked at only where the digests differ
+            # notes of other tools in a skill are not edits: that is checked only if the digests differ
             differs = view.digest != entry.digest and context.library.sources.installation(view.card)
             view = view._replace(
                 source=show_source(entry.source, workspace.place),
@@ -348,12 +348,12 @@ def run_show(context: Context, options: Namespace) -> Answer:
 
 
 def _may_be_source(text: str) -> bool:
-    """Can this be something that skills are installed from? A plain name is a skill's."""
+    """Return whether this may be a source of skills; a plain name is a skill's."""
     return "/" in text or ":" in text or text.startswith((os.curdir, "~")) or os.path.lexists(text)
 
 
 def inspect_source(context: Context, options: Namespace) -> Answer:
-    """What a source has, or some of its skills in full."""
+    """Show the skills of a source, or some of them in full."""
     from whet.interfaces.cli.arguments import chosen_skills
     from whet.interfaces.cli.terminal import progress
 
@@ -375,7 +375,7 @@ def render_source_file(text: str, screen: Screen, _options: Namespace) -> None:
 
 
 def render_inspection(found: Inspection, screen: Screen, _options: Namespace) -> None:
-    """The list, or the skills that were looked into."""
+    """Print the list, or the skills that were inspected."""
     from whet.interfaces.cli.rendering import describe_source
 
     for skill in found.inspected:
@@ -414,7 +414,7 @@ def render_file(view: FileView | SkillView, screen: Screen, _options: Namespace)
 
 
 def render_show(view: SkillView, screen: Screen, _options: Namespace) -> None:
-    """The text, and everything around it."""
+    """Print the instructions, and everything about the skill."""
     from whet.interfaces.cli.rendering import render_text
 
     screen.line(screen.paint(clean(view.name), "bold", "cyan"))

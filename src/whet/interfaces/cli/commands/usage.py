@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _COUNTS = ("views", "uses", "patches", "helped", "failed", "corrected")
 _DEAD = 10
-"""Dead skills that are shown."""
+"""Number of dead skills that are shown."""
 _OUTCOMES = ("helped", "failed", "corrected")
 
 
@@ -36,7 +36,7 @@ def configure_usage(parser: Parser) -> None:
 
 
 def run_usage(context: Context, options: Namespace) -> Answer:
-    """Ask for the counts, or record an outcome."""
+    """Show the counts, or record an outcome."""
     from whet.learning.usage import SkillUsage
 
     usage = context.library.learning.usage
@@ -58,7 +58,7 @@ def run_usage(context: Context, options: Namespace) -> Answer:
 
 
 def _find_counted(context: Context, name: str) -> tuple[str, tuple[str, ...]]:
-    """A skill's name, and what it is counted as; it may be gone. Raises NotFoundError for one that never was."""
+    """Return a skill's name, and its keys in the counts; it may be gone. Raises NotFoundError for an unknown one."""
     from whet.learning.usage import counted_as
     from whet.skill.names import key
 
@@ -75,7 +75,7 @@ def _find_counted(context: Context, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def render_usage(usage: UsageTotals, screen: Screen, _options: Namespace) -> None:
-    """A table for a terminal, lines for a program."""
+    """Print a table for a terminal, lines for a program."""
     rows = [(total.skill, *_count_cells(total), format_time(screen, total.last)) for total in usage.skills]
     screen.grid(("SKILL", *map(str.upper, _COUNTS), "LAST"), rows, "Nothing is recorded yet.")
     render_report(usage.report, screen)
@@ -93,7 +93,7 @@ def render_usage(usage: UsageTotals, screen: Screen, _options: Namespace) -> Non
 
 
 def render_skill_usage(usage: SkillUsage, screen: Screen, _options: Namespace) -> None:
-    """The same for one skill, by version."""
+    """Print the counts of one skill, by version."""
     rows = [
         (total.version, *_count_cells(total), format_time(screen, total.last), total.digest) for total in usage.versions
     ]

@@ -109,7 +109,7 @@ def run_new(context: Context, options: Namespace) -> Answer:
 
 
 def _ask_what(options: Namespace) -> None:
-    """Ask for the name and the description of a new skill. Raises UsageError where nobody can be asked."""
+    """Ask for the name and the description of a new skill. Raises UsageError if nobody can be asked."""
     from whet.interfaces.cli.terminal import ask
     from whet.skill.names import is_ascii_name, slug
 
@@ -131,7 +131,7 @@ def _ask_what(options: Namespace) -> None:
 
 
 def _document(options: Namespace, body: str) -> Tree:
-    """The files of a skill with a text, and its name as skills are named."""
+    """Return the files of a skill with this body, under a valid name."""
     from whet.authoring import drafts
 
     options.name = drafts.check_name(options.name)
@@ -141,7 +141,7 @@ def _document(options: Namespace, body: str) -> Tree:
 
 @contextmanager
 def _asking_for_description(options: Namespace) -> Iterator[None]:
-    """Name the option, where the description is missing."""
+    """Name the option in the hint if the description is missing."""
     try:
         yield
     except UsageError as error:
@@ -151,7 +151,7 @@ def _asking_for_description(options: Namespace) -> Iterator[None]:
 
 
 def _hint_trust(answer: Answer, library: Library) -> Answer:
-    """The answer about a new skill of the project, with a hint where the project is not trusted."""
+    """Return the answer about a new project skill, with a hint if the project is not trusted."""
     roots = library.workspace.config().roots
     if any(root.scope == "project" and not root.trusted for root in roots):
         hint = "You do not trust this project yet, so Whet does not offer its skills. `whet guard trust` trusts it."
@@ -160,7 +160,7 @@ def _hint_trust(answer: Answer, library: Library) -> Answer:
 
 
 def _hint_disabled(answer: Answer, library: Library, name: str) -> Answer:
-    """The answer about a new skill, with a hint where it is disabled, as one of that name was."""
+    """Return the answer about a new skill, with a hint if a skill of that name is disabled."""
     with suppress(NotFoundError, RefusedError):  # in a project that is not trusted
         card = library.card(name)
         if library.workspace.config().disabled.source(card, ""):
@@ -176,14 +176,14 @@ def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
     if options.body is not None or options.body_file is not None:
         screen.say(f"Created {begun.name}.")
         return
-    # A skill of a project that is not trusted cannot be edited by its name.
+    # A skill of an untrusted project cannot be edited by its name.
     edit = "" if options.dir or options.here else f" with `whet edit {options.name}`"
     screen.say(f"{begun.name} is a draft: fill in each TODO{edit}.")
     screen.hint(f"`whet skill validate {skill}` shows what is left to do.")
 
 
 def run_create(context: Context, options: Namespace) -> Answer:
-    """`new`, except that a skill of that name is improved where there is something to improve it with."""
+    """Run `new`, but improve an existing skill of that name if there is new content."""
     if options.name is None:
         _ask_what(options)
     body = read_text(options.body, options.body_file, "new", "body")
@@ -195,7 +195,7 @@ def run_create(context: Context, options: Namespace) -> Answer:
 
 
 def _create(context: Context, options: Namespace, body: str | None, *, improve: bool) -> Answer:
-    """Write a skill with its text; where there is one of that name, `improve` it or refuse."""
+    """Write a skill with its text; if one of that name exists, `improve` it or refuse."""
     fields = {"description": options.description, "body": body, "category": options.category}
     how = {"triggers": not options.no_triggers, "improve": improve, "here": options.here}
     with _asking_for_description(options):
@@ -280,17 +280,17 @@ def run_rename(context: Context, options: Namespace) -> Answer:
 
 
 _LOCKED = "uninstalled"
-"""How a skill goes that the lock names."""
+"""The way of removal for a skill in the lock."""
 
 
 class Removed(NamedTuple):
-    """What became of the skills that were to be removed, by where they came from."""
+    """The results of removing skills, by their origin."""
 
     parts: tuple[Answer, ...]
     removed: tuple[RemovedSkill, ...]
 
     def to_json(self) -> Json:
-        """The answer of each part, and what was done to every skill."""
+        """Return the answer of each part, and the way every skill was removed."""
         told: Json = {}
         success = True
         for part in self.parts:
@@ -300,7 +300,7 @@ class Removed(NamedTuple):
 
 
 class RemovedSkill(NamedTuple):
-    """One of them."""
+    """A removed skill."""
 
     name: str
     how: str
@@ -324,7 +324,7 @@ def configure_remove(parser: Parser) -> None:
 
 
 def run_remove(context: Context, options: Namespace) -> Answer:
-    """Remove skills, wherever they came from: one question, and one change that is undone as a whole."""
+    """Remove skills of any origin, with one question and as one change that is undone as a whole."""
     from whet.sources.install.apply import check_complete
 
     if not options.names:
@@ -352,7 +352,7 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     if options.stage and _LOCKED in found:
         raise misuse("remove", "`--stage` works only for skills of your own.")
     asked = asks(options)
-    plain = {name: card.name if card else name for name, card in cards.items()}  # the lock knows no scopes
+    plain = {name: card.name if card else name for name, card in cards.items()}  # the lock has no scopes
     force, all_names = options.force or asked, list(plain.values())
     plans = [
         library.sources.plan_uninstall(*map(plain.__getitem__, names), here=here, force=force, along=all_names)
@@ -368,7 +368,7 @@ def run_remove(context: Context, options: Namespace) -> Answer:
         _confirm_removal(context, plans, own, archive=options.archive)
     run = f"r{os.urandom(8).hex()}"
     with nullcontext() if options.dry_run else _all_or_none(library, run):
-        # What Whet refuses to remove is among the skills of your own, so they come first.
+        # Only your own skills can be refused, so they come first.
         parts = _remove_own(library, options, own, run) if own else []
         planned = [apply_plan(library, options, plan, asked=asked, run=run) for plan in plans]
     done = not (options.dry_run or options.stage)
@@ -378,7 +378,7 @@ def run_remove(context: Context, options: Namespace) -> Answer:
 
 
 def _needed_by(library: Library, name: str, along: list[str]) -> tuple[str, ...]:
-    """The skills that need one of your own, without those that are removed along with it."""
+    """Return the skills that need one of your own, without those that are removed with it."""
     from whet.library.dependencies import dependants
 
     going = set(map(key, along))
@@ -395,7 +395,7 @@ def _check_unneeded(library: Library, name: str, along: list[str]) -> None:
 
 
 def _confirm_removal(context: Context, plans: list[Plan], own: list[str], *, archive: bool) -> None:
-    """Show what goes, and ask once. Raises RefusedError for a no."""
+    """Show the skills to remove, and ask once. Raises RefusedError if the answer is no."""
     screen, count = screen_for(sys.stderr, context.env), len(own)
     for plan in plans:
         for step in plan.ready:
@@ -413,7 +413,7 @@ def _confirm_removal(context: Context, plans: list[Plan], own: list[str], *, arc
 
 @contextmanager
 def _all_or_none(library: Library, run: str) -> Iterator[None]:
-    """Undo what was done of a run when the rest of it fails."""
+    """Undo the changes of a run if the rest of it fails."""
     try:
         yield
     except BaseException:
@@ -423,7 +423,7 @@ def _all_or_none(library: Library, run: str) -> Iterator[None]:
 
 
 def _find_card(library: Library, name: str, *, here: bool) -> Card | None:
-    """The skill of a name; None where its files may be gone while the lock still names it."""
+    """Return the skill of a name; None if the lock names it although its files are gone."""
     try:
         return library.card(name)
     except NotFoundError:
@@ -435,7 +435,7 @@ def _find_card(library: Library, name: str, *, here: bool) -> Card | None:
 def _way_out(
     context: Context, options: Namespace, name: str, card: Card | None, installed: frozenset[str]
 ) -> tuple[str, bool]:
-    """How a skill is removed, and whether it is the project's lock that names it."""
+    """Return how a skill is removed, and whether the project's lock names it."""
     sources = context.library.sources
     if card is None:
         return _LOCKED, options.here or not sources.is_locked(name)
@@ -447,7 +447,7 @@ def _way_out(
 
 
 def _remove_own(library: Library, options: Namespace, names: list[str], run: str) -> list[Answer]:
-    """Remove or archive skills that stay out of the lock."""
+    """Remove or archive skills that are not in the lock."""
     if options.dry_run:
         cards = [*map(library.card, names)]
         for card in cards if not options.archive else ():
@@ -470,7 +470,7 @@ def _render_planned(cards: Sequence[Card], screen: Screen, _options: Namespace, 
 
 
 def render_removed(removed: Removed, screen: Screen, options: Namespace) -> None:
-    """What was done to each, and the way back."""
+    """Print the removed skills, and how to restore them."""
     names = [clean(skill.name) for skill in removed.removed]
     if names and not options.archive and not any(part.code for part in removed.parts):
         undo = f"`whet undo {names[0]}` brings it back" if len(names) == 1 else "`whet undo` brings them back"
@@ -511,7 +511,7 @@ def run_remove_file(context: Context, options: Namespace) -> Answer:
 
 
 def render_archive(archived: Change, screen: Screen, _options: Namespace) -> None:
-    """What was put away, and the way back."""
+    """Print the archived skill, and how to restore it."""
     screen.say(f"Archived {archived.skill}; `whet undo {archived.skill}` brings it back.", *archived.notes)
 
 
@@ -556,13 +556,13 @@ def configure_restore_backup(parser: Parser) -> None:
 
 
 def restore_backup(context: Context, file: str) -> Answer:
-    """Put back what a backup holds."""
+    """Restore a backup."""
     restored = context.library.sources.restore_backup(file)
     return Answer(restored, render_restored, 1 if restored.notes else 0)
 
 
 def render_restored(done: Restored, screen: Screen, _options: Namespace) -> None:
-    """What is there again, and where the other state is."""
+    """Print what was restored, and where the old state is."""
     screen.say(f"Restored the state and {plural(len(done.skills), 'skill')}.")
     screen.say(*(f"{clean(name)} exists with different content and was left unchanged." for name in done.kept))
     screen.say(*(clean(note.message) for note in done.notes))
