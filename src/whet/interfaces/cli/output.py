@@ -40,9 +40,7 @@ class Screen:
 
     def __init__(self, *, tty: bool, colour: bool, columns: int, home: str = "") -> None:
         self.tty = tty
-        """Whether it is laid out for a terminal; otherwise nothing is shortened or wrapped, because a program may read
-        it.
-        """
+        """Whether it is laid out for a terminal; otherwise nothing is shortened or wrapped, for programs."""
         self.columns = columns
         self.verbose = False
         """Whether more output was requested."""

@@ -53,9 +53,10 @@ _PLAIN = {
     "\x00": "escape",
     "\t": "details",
 }
-"""Ctrl-A marks all, Ctrl-D leaves (as NUL where it was pressed before the list), Tab shows more.
+"""Ctrl-A marks all, Ctrl-D leaves (as NUL if it was pressed before the list), Tab shows more.
 
-Every letter belongs to the filter."""
+Every letter belongs to the filter.
+"""
 _WINDOWS = {0x21: "page-up", 0x22: "page-down", 0x23: "end", 0x24: "home", 0x26: "up", 0x28: "down"}
 """Keys without a letter, by their virtual code."""
 _ALT = 0x12

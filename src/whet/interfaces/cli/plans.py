@@ -262,7 +262,7 @@ def _describe_powers(plan: Plan, step: Step) -> Iterator[str]:
 
 
 def _revision(entry: Installed) -> str:
-    """Return the revision if the source has revisions, else the digest of the skill: the hash of an archive is neither."""
+    """Return the revision if the source has revisions, else the digest of the skill."""
     return entry.digest if entry.revision.startswith("sha256:") else entry.revision
 
 

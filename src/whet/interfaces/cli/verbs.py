@@ -377,7 +377,7 @@ def _meant(spelling: str, words: list[str]) -> tuple[str, list[str], str]:
 
 
 def _next_word(arguments: list[str], at: int, skipped: tuple[str, ...] = ()) -> int | None:
-    """Return the index of the next word that is not an option; if `skipped` is given, only these options are skipped."""
+    """Return the index of the next word that is not an option; with `skipped`, only these options are skipped."""
     while at < len(arguments) and arguments[at] != "--":
         word = arguments[at]
         if not word.startswith("-"):

@@ -175,7 +175,7 @@ def server_entry(client: Connection, program: Program, *, writes: bool | None, d
 
 
 def hook_entries(client: Connection, hooks: Hooks, program: Program, platform: str, *, enforce: bool) -> list[Entry]:
-    """Return the hooks of the client, and required keys of its file; those that refuse tool calls only with `enforce`."""
+    """Return the client's hooks, and required keys of its file; with `enforce`, also those that refuse tool calls."""
     entries = [Entry("key", (name,), value) for name, value in hooks.always]
     for hook in (hook for hook in hooks.each if enforce or not hook.enforces):
         words = {

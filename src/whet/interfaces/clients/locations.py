@@ -74,7 +74,7 @@ def _running_words(argument: str, interpreter: str) -> tuple[str, ...]:
 
 
 def file_path(file: File, place: Place) -> str:
-    """Return the file's path here, whether it exists or not; an existing file of another name wins over a missing one."""
+    """Return the file's path here, existing or not; an existing file of another name wins over a missing one."""
     path = next(found for spot in file.spots if (found := resolve_spot(spot, place)))
     return _existing(path, file.other_names)
 
@@ -110,9 +110,7 @@ def _existing(path: str, other_names: tuple[str, ...]) -> str:
 
 
 def read_file(path: str) -> bytes | None:
-    """Return the content of a configuration file, even through a link; None if missing. Raises ConflictError,
-    FailedError.
-    """
+    """Return the content of a configuration file; None if it is missing. Raises ConflictError, FailedError."""
     with os_failures(path, doing="read", other="read-failed"):
         try:
             status = os.stat(path)

@@ -78,7 +78,7 @@ class Change(NamedTuple):
         return difference(self.path, self.format, old, new)
 
     def to_json(self) -> Json:
-        """The change as JSON."""
+        """Return the change as JSON."""
         return {"path": self.path, "action": self.action, "diff": self.diff}
 
 

@@ -3,9 +3,9 @@
     $WHET_HOME/connections/CLIENT-KEY.N.backup      a file as it was before; KEY stands for the configuration file
     $WHET_HOME/connections/CLIENT-KEY.N.next        a file as it will be, until it is
 
-Configurations hold secrets: all of this is for the owner only, and no backup lies there that no record names. What a
-connection will be is an intent before anything is written, backups included, and a file stays in the record until it is
-as it was, so that whatever a killed process got done can be taken back; therefore `after` names every state Whet may
+Configurations hold secrets: only the owner can read these files, and every backup is named in a record. A new
+connection is an intent before anything is written, backups included, and a file stays in the record until it is
+restored, so that the work of a killed process can be undone; therefore `after` names every state Whet may
 have left.
 """
 

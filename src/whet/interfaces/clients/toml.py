@@ -45,7 +45,7 @@ class _Document(NamedTuple):
     text: str
     value: Any
     begin: int
-    """The offset behind a byte order mark."""
+    """The offset after a byte order mark."""
 
     @property
     def statements(self) -> list[Statement]:
@@ -141,7 +141,7 @@ def _removed(document: _Document, path: Path) -> str:
 
 
 def _emptied(value: Any, path: Path) -> list[Any]:
-    """The value without the parents that are empty after a removal, one more each time."""
+    """Return the value without the parents that are empty after a removal, one more each time."""
     without = []
     for length in range(len(path) - 1, 0, -1):
         if value_at(value, path[:length]):
@@ -152,7 +152,7 @@ def _emptied(value: Any, path: Path) -> list[Any]:
 
 
 def _line_of(document: _Document, path: Path) -> Statement | None:
-    """The key whose value, written on its line, the path leads to or into."""
+    """Return the key whose inline value contains the path."""
     if not path:
         return None
     found = (one for one in document.statements if not one.header and one.path == path[: len(one.path)])
@@ -160,7 +160,7 @@ def _line_of(document: _Document, path: Path) -> Statement | None:
 
 
 def _inline_value(text: str, owner: Statement, path: Path) -> tuple[int, int]:
-    """Where the value at a path stands on the line of a key."""
+    """Return start and end of the value at a path in the line of a key."""
     span = owner.value
     for step in path[len(owner.path) :]:
         found = inline(text, span[0])
@@ -184,7 +184,7 @@ def _inserted_inline(document: _Document, owner: Statement, path: Path, member: 
 
 
 def _with_block(document: _Document, block: str) -> str:
-    """A block at the end, behind an empty line; a file that ends without a line break still does."""
+    """Return the text with a block at the end, after an empty line; a missing final line break stays missing."""
     text = document.text
     newline = newline_of(text)
     block = block.replace("\n", newline)
@@ -194,7 +194,7 @@ def _with_block(document: _Document, block: str) -> str:
 
 
 def _with_line(document: _Document, parent: Path, line: str) -> str:
-    """A key behind the others of its table."""
+    """Return the text with a key after the others of its table."""
     text, newline = document.text, newline_of(document.text)
     own, inside = [], not parent
     for one in document.statements:
@@ -215,7 +215,7 @@ def _with_line(document: _Document, parent: Path, line: str) -> str:
 
 
 def _runs(found: list[Statement], path: Path) -> list[list[Statement]]:
-    """The statements that make up what stands at a path, those that follow each other together."""
+    """Return the statements of the value at a path, consecutive ones together."""
     runs: list[list[Statement]] = []
     together = False
     for one in found:
@@ -230,7 +230,7 @@ def _runs(found: list[Statement], path: Path) -> list[list[Statement]]:
 
 
 def _without_run(text: str, begin: int, run: list[Statement]) -> str:
-    """The text without a block and the empty line before it."""
+    """Return the text without a block and the empty line before it."""
     before, after = text[: run[0].start], text[run[-1].end :]
     if not after and not text.endswith("\n"):
         return _BREAK_AT_END.sub("", _BREAK_AT_END.sub("", before))
@@ -239,7 +239,7 @@ def _without_run(text: str, begin: int, run: list[Statement]) -> str:
 
 
 def _without_lines(text: str, document: _Document, run: list[Statement]) -> str:
-    """The text without some keys; one that was put above everything goes with the empty line behind it."""
+    """Return the text without some keys; a key above everything is removed with the empty line after it."""
     for one in reversed(run):
         before, after = text[: one.start], text[one.end :]
         if not after and not text.endswith("\n"):
@@ -253,7 +253,7 @@ def _without_lines(text: str, document: _Document, run: list[Statement]) -> str:
 
 
 def _blocks(names: tuple[str, ...], value: Any, *, item: bool = False) -> str | None:
-    """A table, or a list of tables, under headers of its own; None for a value that has its place on a line."""
+    """Return a table, or a list of tables, under its own headers; None for a value that belongs on a line."""
     if isinstance(value, list) and value and all(isinstance(table, dict) for table in value):
         return "\n\n".join(filter(None, (_blocks(names, table, item=True) for table in value)))
     if not isinstance(value, dict):
@@ -272,7 +272,7 @@ def _blocks(names: tuple[str, ...], value: Any, *, item: bool = False) -> str | 
 
 
 def _inline(value: Any) -> str:
-    """A value on one line."""
+    """Return a value on one line."""
     if isinstance(value, dict):
         members = ", ".join(f"{_name(key)} = {_inline(inner)}" for key, inner in value.items())
         return f"{{ {members} }}" if members else "{}"
@@ -297,7 +297,7 @@ def _written(value: Any) -> str:
     return "\n\n".join(_blocks((key,), inner) or f"{_name(key)} = {_inline(inner)}" for key, inner in value.items())
 
 
-# --- where everything stands ---------------------------------------------------------------------------------------
+# --- positions ------------------------------------------------------------------------------------------------------
 
 COMMENT = re.compile(r"#[^\r\n]*")
 _STRING = (
@@ -317,17 +317,17 @@ class Statement(NamedTuple):
     """A header or a key with its value."""
 
     path: Path
-    """Where it stands in the document, with the numbers of items of arrays of tables."""
+    """Its path in the document, with the numbers of items of arrays of tables."""
     table: Path
     """The path of the header it is under; its own for a header."""
     start: int
-    """The offset where its first line begins."""
+    """The offset of its first line."""
     key: int
-    """The offset behind the indentation."""
+    """The offset after the indentation."""
     value: tuple[int, int]
-    """Where the value begins and ends; empty for a header."""
+    """Start and end of the value; empty for a header."""
     end: int
-    """The offset behind its last line, line break included."""
+    """The offset after its last line, including the line break."""
 
     @property
     def header(self) -> bool:
@@ -342,12 +342,12 @@ class Inline(NamedTuple):
     keys: tuple[tuple[str, ...], ...]
     """The key of each member of a table."""
     values: tuple[tuple[int, int], ...]
-    """Where the value of each member begins and ends."""
+    """Start and end of the value of each member."""
 
 
-@lru_cache(maxsize=1)  # an edit, and whoever hides much of a document, asks again and again for the same one
+@lru_cache(maxsize=1)  # an edit, and hiding secrets, need the same document repeatedly
 def statements(text: str, start: int) -> list[Statement]:
-    """Every header and key of a valid document, in order, from this offset on."""
+    """Return every header and key of a valid document, in order, from this offset on."""
     found: list[Statement] = []
     sizes: dict[Path, int] = {}
     table: Path = ()
@@ -374,7 +374,7 @@ def statements(text: str, start: int) -> list[Statement]:
 
 
 def value_span(text: str, at: int, plain: re.Pattern[str] = _PLAIN_MEMBER) -> tuple[int, int]:
-    """Where the value that begins here ends."""
+    """Return start and end of the value that begins here."""
     if text[at] not in "[{":
         found = _STRING_VALUE.match(text, at) or plain.match(text, at)
         return at, found.end() if found else at
@@ -387,7 +387,7 @@ def value_span(text: str, at: int, plain: re.Pattern[str] = _PLAIN_MEMBER) -> tu
 
 
 def inline(text: str, at: int) -> Inline:
-    """The array or inline table that begins here."""
+    """Return the array or inline table that begins here."""
     if text[at] not in "[{":
         raise UnsupportedLayout("a value on the path is not a table or list")
     table = text[at] == "{"
@@ -408,7 +408,7 @@ def inline(text: str, at: int) -> Inline:
 
 
 def _table(names: tuple[str, ...], sizes: dict[Path, int], *, item: bool) -> Path:
-    """The path of a header; a name of an array of tables stands for its last item."""
+    """Return the path of a header; the name of an array of tables stands for its last item."""
     path: Path = ()
     for name in names[:-1]:
         path = (*path, name)
@@ -422,7 +422,7 @@ def _table(names: tuple[str, ...], sizes: dict[Path, int], *, item: bool) -> Pat
 
 
 def _dotted(text: str, at: int) -> tuple[tuple[str, ...], int]:
-    """The parts of a dotted key and the offset behind it."""
+    """Return the parts of a dotted key and the offset after it."""
     names = []
     while found := _PART.match(text, at):
         name = found.group(1)
@@ -435,7 +435,7 @@ def _dotted(text: str, at: int) -> tuple[tuple[str, ...], int]:
 
 
 def _skip_gap(text: str, at: int) -> int:
-    """The offset of the next member or the closing bracket."""
+    """Return the offset of the next member or the closing bracket."""
     while True:
         at = skip_space(text, at)
         if text[at] == ",":

@@ -15,7 +15,7 @@ from whet.skill.block import FORBIDDEN
 from whet.skill.text_edit import Path, value_at, with_value
 
 _FAULTS = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
-"""What the loader's constructors raise for a tagged or dated scalar that makes no sense."""
+"""Exceptions of the loader's constructors for an invalid tagged or dated scalar."""
 
 
 class _Document(NamedTuple):
@@ -26,7 +26,7 @@ class _Document(NamedTuple):
 
 
 def _parse(text: str) -> _Document:
-    """Read a text. Raises InvalidError with line and column."""
+    """Parse a text. Raises InvalidError with line and column."""
     import yaml
 
     editor.checked_size(text)
@@ -53,7 +53,7 @@ def _parse(text: str) -> _Document:
 
 
 def _load(text: str) -> Any:
-    """The value; a scalar that cannot be constructed is a failure with a place, not one of Python's."""
+    """Return the value; a scalar that cannot be constructed is an error with a position."""
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # whichever of the two is there
@@ -73,7 +73,7 @@ def _load(text: str) -> Any:
 
 
 def _emptied(value: Any, path: Path) -> list[Any]:
-    """A table that was made by filling a null is a null again."""
+    """Return the value with a null again for a table that was made by filling a null."""
     parent = path[:-1]
     return [] if not parent or value_at(value, parent) else [with_value(value, parent, None)]
 

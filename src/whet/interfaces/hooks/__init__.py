@@ -1,6 +1,6 @@
-"""Hooks: what an existing agent tells Whet while it works, and what it gets to know in return.
+"""Hooks: the events that an agent reports to Whet while it works, and the answers it gets.
 
-Here is only what the two ends of the socket agree on: nothing else may be imported along with the hook's entry point.
+This module has only what both ends of the socket share: the hook's entry point must import nothing else.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import os
 
 MAGIC = b"whet-hook"
 FIELDS = 7
-"""What stands before the payload of a request; `service` tells which."""
+"""Number of fields before the payload of a request; see `service`."""
 DIRECTORY = "run"
 LONGEST_PATH = 100
-"""Bytes that the path of a socket may have on every system."""
+"""Longest path of a socket in bytes, on every system."""
 MOST = 1024 * 1024
-"""Bytes of a payload that count; what a client sends beyond that is read and dropped."""
+"""Largest payload in bytes; the rest is read and dropped."""
 
 
 def check_own(directory: str) -> None:
-    """Raises OSError for what is not a directory of this person, or only a link to one."""
+    """Raise OSError unless this is a directory of this user, and not a link."""
     from stat import S_ISDIR
 
     found = os.lstat(directory)

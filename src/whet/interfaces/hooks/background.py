@@ -1,9 +1,9 @@
-"""Learning and updating by itself, once an event is answered, in a process of its own.
+"""Learning and updating automatically, after an event is answered, in a separate process.
 
-A server that answers hooks does not do it itself: a client ends its server together with the session, and whoever
-learns would hold up its answers. Nobody waits for it and nobody hears of it: what became of it is told when the next
-session begins, what failed by `whet doctor`. Only one learns at a time, each session in the library of its project and
-as that project's settings say; whoever is killed over one lets it wait again.
+A server that answers hooks does not do it itself: a client ends its server together with the session, and learning
+would delay its answers. Nobody waits for it: results are reported when the next session begins, failures by `whet
+doctor`. Only one process learns at a time, each session in the library of its project and with that project's settings;
+if it is killed, the session waits again.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
 
 WHEN = frozenset({"start", "end"})
-"""The events after which it is looked whether a session waits: one has ended, or others have become quiet meanwhile."""
+"""The events after which waiting sessions are looked for: one has ended, or others may have become quiet."""
 LONGEST = 900.0
-"""Seconds after which a process of its own gives up, whatever it does."""
+"""Seconds after which a background process gives up."""
 _ALONE = ("-P", "-m", "whet", "learn", "sessions", "--waiting", "--quiet")
 _UPDATE = ("-P", "-m", "whet", "update", "--auto", "--quiet")
 UPDATING = "update"
-"""What a failure of it is noted as."""
+"""The name under which its failures are logged."""
 
 
 def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock = system_clock) -> bool:
-    """Is there a session to learn from by itself, and may that be now?"""
+    """Return whether there is a session to learn from automatically now."""
     if not _readable(sessions) or LearnSetting(state, env).now() in ("off", "note"):
         return False
     kept = State(sessions.database, clock)
@@ -51,12 +51,12 @@ def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock 
 
 
 def _readable(sessions: Sessions) -> list[Seen]:
-    """The sessions that wait and can be read: not every client tells where it keeps them."""
+    """Return the waiting sessions that can be read: not every client says where it keeps them."""
     return [seen for seen in sessions.waiting(now=True) if os.path.isfile(seen.transcript)]
 
 
 def start_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
-    """Begin to learn in a process of its own, if there is anything to learn; whoever begins it may end at once."""
+    """Start learning in a separate process, if there is anything to learn; the caller may end at once."""
     database = StateDatabase(state, busy_ms=BUSY_MS)
     sessions = Sessions(database, system_clock)
     try:
@@ -68,10 +68,13 @@ def start_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] 
 
 
 def _start_process(words: tuple[str, ...], state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Run Whet so that whoever begins it may end at once."""
+    """Run Whet in a process that outlives its caller."""
     import subprocess
 
-    null, flags = subprocess.DEVNULL, 0x208 if sys.platform == "win32" else 0  # without a console, a group of its own
+    null, flags = (
+        subprocess.DEVNULL,
+        0x208 if sys.platform == "win32" else 0,
+    )  # without a console, in its own process group
     return subprocess.Popen(  # noqa: S603  it is Whet itself
         [sys.executable, *words],
         cwd=state,
@@ -85,7 +88,7 @@ def _start_process(words: tuple[str, ...], state: str, env: Mapping[str, str]) -
 
 
 def start_update_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
-    """Look for updates in a process of its own, if the setting wants that and it is time; nobody waits for it."""
+    """Look for updates in a separate process, if the setting is on and it is time; nobody waits for it."""
     from whet.sources.install.automatic import UpdateMemory
 
     if not _wants_updates(state, env):
@@ -98,7 +101,7 @@ def start_update_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[
 
 
 def _wants_updates(state: str, env: Mapping[str, str]) -> bool:
-    """Whether the user's settings say something else than `off`; settings that cannot be read want nothing."""
+    """Return whether the user's `auto_update` setting is not `off`; unreadable settings count as `off`."""
     try:
         return read_settings(config_path(state, env), home=env.get("HOME", ""))[0].auto_update != "off"
     except UsageError:
@@ -106,14 +109,14 @@ def _wants_updates(state: str, env: Mapping[str, str]) -> bool:
 
 
 def start_work(event: str, state: str, env: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], ...]:
-    """Begin what is due after an event, each in a process of its own."""
+    """Start the work that is due after an event, each in a separate process."""
     learning = start_if_due(state, env) if event in WHEN else None
     updating = start_update_if_due(state, env) if event == "start" else None
     return tuple(filter(None, (learning, updating)))
 
 
 def learn_after(event: str, state: str, env: Mapping[str, str]) -> None:
-    """Look in a server whether there is anything to do, now that this event is over. Never raises: it is noted."""
+    """Start the work that is due after an event, in a server. It never raises: failures are logged."""
     try:
         for begun in start_work(event, state, env):
             threading.Thread(target=begun.wait, name="whet-background", daemon=True).start()
@@ -124,9 +127,9 @@ def learn_after(event: str, state: str, env: Mapping[str, str]) -> None:
 def learn_waiting(
     state: str, opened: Callable[[str], Library], env: Mapping[str, str], clock: Clock = system_clock
 ) -> int:
-    """Learn from every session that waits, the newest first; from how many. Somebody else at it is left to it.
+    """Learn from every waiting session, newest first; return how many. Does nothing if another process is learning.
 
-    `opened` gives the library for a directory. Nothing is raised for a session: its failure is noted.
+    `opened` returns the library for a directory. Failures of a session are logged, not raised.
     """
     database = StateDatabase(state, busy_ms=BUSY_MS)
     sessions, count = Sessions(database, clock), 0
@@ -135,7 +138,7 @@ def learn_waiting(
             while is_due(sessions, state, env, clock):
                 seen = next(reversed(_readable(sessions)), None)
                 if seen is None or not sessions.take_up(seen.client, seen.id):
-                    break  # somebody learned from it just now; the next event looks again
+                    break  # another process learned from it just now; the next event looks again
                 _learn(sessions, State(database, clock), seen, opened)
                 count += 1
     except Exception as error:  # noqa: BLE001  nobody is there to see it; the doctor tells
@@ -148,7 +151,7 @@ def learn_waiting(
 
 
 def _learn(sessions: Sessions, kept: State, seen: Seen, opened: Callable[[str], Library]) -> None:
-    """Learn from one session as its project says."""
+    """Learn from one session with the settings of its project."""
     try:
         library = _library(seen, opened)
         wanted = library.workspace.config().settings.learn
@@ -164,11 +167,11 @@ def _learn(sessions: Sessions, kept: State, seen: Seen, opened: Callable[[str], 
         code, message = describe_failure(error)
         sessions.failed(seen.client, LEARNING, code, message)
         kept.failed(message)
-    sessions.leave(seen.client, seen.id)  # where it still waits, it is not taken up again at once
+    sessions.leave(seen.client, seen.id)  # if it still waits, it is not tried again at once
 
 
 def _library(seen: Seen, opened: Callable[[str], Library]) -> Library:
-    """The library of the project of a session; of nowhere in particular where that is gone."""
+    """Return the library of a session's project, or one without a project if it no longer exists."""
     try:
         return opened(seen.project)
     except UsageError:
@@ -176,7 +179,7 @@ def _library(seen: Seen, opened: Callable[[str], Library]) -> Library:
 
 
 def give_up_in_time(state: str, what: str = LEARNING) -> None:
-    """End this process, in the background of a machine that has other things to do, before it becomes a nuisance."""
+    """End this background process before it becomes a nuisance, and give it a low priority."""
 
     def give_up() -> None:
         append(state, "", what, "too-slow", f"It took more than {LONGEST:g} seconds and was stopped.")

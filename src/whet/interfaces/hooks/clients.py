@@ -1,7 +1,7 @@
-"""What each client calls its events, and in what shape it takes an answer. A table, to extend when a client appears.
+"""Events of each client, and the shape of its answers: a table, to extend when a client appears.
 
-A client gets context in the answers to the events it takes it in. Where that is not the prompt itself, what is to be
-said waits for the next tool call.
+A client gets context in the answers to some events. If these do not include the prompt itself, the context waits for
+the next tool call.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 from whet.records import NamedTuple
 
 KINDS = ("start", "prompt", "before", "tool", "compact", "stop", "end")
-"""What happens in a session, as `whet hook` calls it."""
+"""Kinds of events in a session, as `whet hook` names them."""
 
 
 class Client(NamedTuple):
     """One client that has hooks."""
 
     events: dict[str, str]
-    """What it calls each kind of event; the first name of a kind is the one it documents."""
+    """Its name for each kind of event; the first name of a kind is the documented one."""
     speaks: frozenset[str]
     """The kinds of events whose answer reaches the model."""
     shape: tuple[str, ...]
-    """The keys that the text stands under; in `hookSpecificOutput` it is beside the name of the event."""
+    """The keys for the text; in `hookSpecificOutput` it is next to the name of the event."""
     denies: str = ""
-    """How it takes a refusal: `permissionDecision` in `hookSpecificOutput`, or `decision`; "" for not at all."""
+    """The form of a refusal: `permissionDecision` in `hookSpecificOutput`, or `decision`; "" if unsupported."""
 
 
 _PASCAL = {
@@ -86,5 +86,5 @@ EVERY_NAME: dict[str, str] = {name: kind for client in CLIENTS.values() for name
 
 
 def native(client: str, kind: str) -> str:
-    """What a client calls a kind of event; "" where it has none."""
+    """Return a client's name for a kind of event; "" if it has none."""
     return next((name for name, known in CLIENTS[client].events.items() if known == kind), "")

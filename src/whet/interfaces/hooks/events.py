@@ -1,8 +1,8 @@
-"""From what a client sends to what happened, and from what is to be said to what that client expects. Pure.
+"""Parsing a client's events, and formatting answers for that client. Pure.
 
-Clients differ in names and grow new fields; so everything is read leniently, and what is missing is empty. Some clients
-also run the hooks that were set up for another one: who is really asking shows in the payload, and so does what
-happened. Of a payload that was cut off because it is very long, the fields before the cut count.
+Clients differ in names and grow new fields; so everything is read leniently, and missing fields are empty. Some clients
+also run the hooks of another one: the payload shows the real client and event. If a long payload was cut, the fields
+before the cut count.
 
 A tool call may bring a skill into a conversation, in one of three ways: the client's own tool for skills, our
 `skill_view`, or by reading its main file, with a tool that reads or with a command of the shell.
@@ -28,38 +28,38 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LONGEST_PROMPT = 32_000
-"""Characters of a message that are looked at."""
+"""Longest message in characters; the rest is ignored."""
 _HINT = "`whet hook` is called by a client, which sends one JSON object."
 
 
 class Event(NamedTuple):
-    """Something that happened in a session of a client."""
+    """An event in a session of a client."""
 
     client: str
-    """Who really tells of it."""
+    """The client that really reports it."""
     kind: str
     session: str
     name: str
-    """What the client calls the event."""
+    """The client's name for the event."""
     project: str = ""
     transcript: str = ""
     turn: str = ""
-    """Which message it belongs to, where the client tells."""
+    """The message it belongs to, if the client says so."""
     prompt: str = ""
-    """What the user says."""
+    """The user's message."""
     tool: str = ""
     given: Mapping[str, Any] = {}
-    """What the tool was called with."""
+    """The arguments of the tool call."""
     failed: bool = False
     """Whether the tool call failed."""
     source: str = ""
-    """Why the session begins: `startup`, `resume`, `compact`, ..."""
+    """The reason why the session begins: `startup`, `resume`, `compact`, ..."""
     mark: int = 0
-    """The same for the same event told twice; 0 where that cannot be known."""
+    """The same for repeated reports of an event; 0 if unknown."""
 
 
 def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event | None:
-    """What happened, or None when it is nothing for us. Raises NotFoundError, UsageError, InvalidError."""
+    """Parse an event; None if Whet ignores it. Raises NotFoundError, UsageError, InvalidError."""
     if client not in CLIENTS:
         raise NotFoundError(
             "unknown-client", f"{_quote(client)} is not a client.", hint=f"Known: {', '.join(CLIENTS)}."
@@ -106,7 +106,7 @@ def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event |
 
 
 def format_answer(event: Event, text: str) -> bytes:
-    """What to print so that the text reaches the model; nothing where there is nothing, or it cannot be said here."""
+    """Return the output that passes the text to the model; empty if there is none, or if this event cannot pass it."""
     known = CLIENTS[event.client]
     if not text or event.kind not in known.speaks:
         return b""
@@ -116,7 +116,7 @@ def format_answer(event: Event, text: str) -> bytes:
 
 
 def format_refusal(event: Event, reason: str) -> bytes:
-    """What to print so that a tool call does not take place and the model reads why; nothing where that cannot be."""
+    """Return the output that refuses a tool call and tells the model why; empty if the client cannot do that."""
     how = CLIENTS[event.client].denies
     if not reason or not how:
         return b""
@@ -128,7 +128,7 @@ def format_refusal(event: Event, reason: str) -> bytes:
 
 
 def _called_tool(client: str, data: Mapping[str, Any]) -> str:
-    """The tool; one of an MCP server as `mcp__SERVER__TOOL`, which is how skills call it."""
+    """Return the tool; one of an MCP server as `mcp__SERVER__TOOL`, which is the form in skills."""
     tool, server = _text(data, "tool_name"), data.get("mcp_context")
     if isinstance(server, dict):  # Gemini CLI
         return f"mcp__{_text(server, 'server_name')}__{_text(server, 'tool_name')}"
@@ -138,7 +138,7 @@ def _called_tool(client: str, data: Mapping[str, Any]) -> str:
 
 
 def _parse_payload(payload: bytes) -> Json:
-    """The payload as a JSON object."""
+    """Return the payload as a JSON object."""
     text = payload.decode("utf-8-sig", "replace").strip()
     try:
         data = json.loads(text)
@@ -156,7 +156,7 @@ def _parse_payload(payload: bytes) -> Json:
 
 
 def read_members(text: str) -> Json:
-    """The members of a JSON object whose end is missing, as far as they are whole."""
+    """Return the complete members of a JSON object whose end is missing."""
     decoder, found, at = json.JSONDecoder(), Json(), _skip(text, 0)
     if text[at : at + 1] != "{":
         return found
@@ -170,7 +170,7 @@ def read_members(text: str) -> Json:
         except (ValueError, RecursionError):
             return found
         at = _skip(text, at)
-        if at >= len(text):  # a number may go on behind the cut
+        if at >= len(text):  # a number may continue after the cut
             return found
         found[key] = value
         if text[at] != ",":
@@ -184,7 +184,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _real_client(client: str, data: Mapping[str, Any]) -> str:
-    """Who really asks: Cursor and VS Code also run the hooks of Claude Code, and Copilot CLI those of VS Code."""
+    """Return the real client: Cursor and VS Code also run hooks of Claude Code, and Copilot CLI those of VS Code."""
     if "cursor_version" in data:
         return "cursor"
     if client == "claude-code" and "sessionId" in data and "session_id" not in data:
@@ -195,14 +195,14 @@ def _real_client(client: str, data: Mapping[str, Any]) -> str:
 
 
 _TAIL = 64 * 1024
-"""Bytes at the end of a transcript in which earlier messages are looked for."""
+"""Bytes at the end of a transcript that are searched for earlier messages."""
 _TURNS = 2
 
 
 def recent_turns(transcript: str, prompt: str) -> tuple[str, ...]:
-    """The last messages of the user before this one, as a transcript of JSON lines has them, the latest last."""
+    """Return the user's last messages before this one from a transcript of JSON lines, the latest last."""
     try:
-        if not os.path.isfile(transcript):  # nor a pipe, which would be waited for
+        if not os.path.isfile(transcript):  # a pipe would block
             return ()
         with open(transcript, "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
@@ -218,7 +218,7 @@ def recent_turns(transcript: str, prompt: str) -> tuple[str, ...]:
 
 
 def _said_by_user(line: bytes) -> str:
-    """What a line of a transcript has of the user's own words: neither results of tools nor what a client adds."""
+    """Return the user's own words in a line of a transcript, without tool results and additions of the client."""
     if b'"user"' not in line:
         return ""
     try:
@@ -233,14 +233,14 @@ def _said_by_user(line: bytes) -> str:
 
 
 def _project(data: Mapping[str, Any], cwd: str) -> str:
-    """The directory the client works in."""
+    """Return the directory the client works in."""
     roots = data.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     return _text(data, "cwd") or first or cwd
 
 
 def _prompt(value: Any) -> str:
-    """The user's words, also where they come in parts."""
+    """Return the user's words, even if they come in parts."""
     if isinstance(value, list):
         parts = (part if isinstance(part, str) else part.get("text") for part in value if isinstance(part, str | dict))
         value = "\n".join(part for part in parts if isinstance(part, str))
@@ -248,18 +248,18 @@ def _prompt(value: Any) -> str:
 
 
 def _text(data: Mapping[str, Any], *names: str) -> str:
-    """The first of these fields that has text."""
+    """Return the first of these fields that has text."""
     values = (data.get(name) for name in names)
     return next((_plain(value) for value in values if isinstance(value, str) and value), "")
 
 
 def _plain(text: str) -> str:
-    """The text without halves of characters, which cannot be stored or printed."""
+    """Return the text without lone surrogates, which cannot be stored or printed."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _mark(kind: str, text: str) -> int:
-    """A checksum that is never 0."""
+    """Return a checksum that is never 0."""
     return crc32(f"{kind}\0{text}".encode()) or 1
 
 
@@ -270,17 +270,17 @@ def _quote(word: str) -> str:
 _OWN_TOOLS = frozenset({"Skill", "activate_skill", "skill"})
 """Tools of clients that load a skill."""
 _NAMES = ("skill", "name", "command")
-"""Where they have its name."""
+"""Arguments with the skill's name."""
 _PATHS = ("file_path", "filePath", "path", "absolute_path", "target_file", "file", "paths", "files")
-"""Where tools that read files have the path."""
+"""Arguments with the path, in tools that read files."""
 _COMMANDS = ("command", "cmd", "script")
 _READERS = frozenset(
     {"cat", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "type", "gc", "get-content"}
 )
 _WRITERS = compile_late(r"(?:write|edit|create|delete|patch|replace|move|rename|notebook)", re.IGNORECASE)
-"""In the names of tools that change files."""
+"""Parts of the names of tools that change files."""
 _LONGEST = 20_000
-"""Characters of a command or of a result that are looked at."""
+"""Longest command or result in characters; the rest is ignored."""
 _WORD = compile_late(r"\"([^\"]*)\"|'([^']*)'|((?:[^\s\"'|;&<>()]|\\.)+)")
 _FAILED_TEXT = compile_late(
     r"\s*(?:<tool_use_error>|Traceback \(most recent call last\)"
@@ -294,13 +294,13 @@ class TouchedSkill(NamedTuple):
     """A skill that a tool call brought into the conversation."""
 
     how: Literal["use", "view", "ours"]
-    """The client's own way; its main file was read; our own tool, which counts by itself."""
+    """`use`: loaded by the client; `view`: its main file was read; `ours`: by `skill_view`, which counts itself."""
     name: str = ""
     path: str = ""
 
 
 def touched_skills(tool: str, given: Mapping[str, Any], cwd: str, home: str) -> tuple[TouchedSkill, ...]:
-    """The skills that a tool call loaded, by name or by the path of the main file; relative paths start at `cwd`."""
+    """Return the skills that a tool call loaded, by name or by main file; relative paths start at `cwd`."""
     bare = re.split(r"__|:|\.", tool)[-1]
     if bare.endswith("skill_view"):
         name = given.get("name")
@@ -319,7 +319,7 @@ def touched_skills(tool: str, given: Mapping[str, Any], cwd: str, home: str) -> 
 
 
 def _paths_read(given: Mapping[str, Any]) -> Iterator[str]:
-    """Every path that a tool call reads."""
+    """Yield every path that a tool call reads."""
     for field in _PATHS:
         value = given.get(field)
         for path in value if isinstance(value, list) else (value,):
@@ -334,7 +334,7 @@ def _paths_read(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _paths_shown(command: str) -> Iterator[str]:
-    """The files that a command line of a shell shows."""
+    """Yield the files that a shell command prints."""
     for piece in re.split(r"&&|\|\||[|;&\n]", command):
         words = ["".join(found) for found in _WORD.findall(piece)]
         if words and os.path.basename(words[0]).lower() in _READERS and ">" not in piece and "-i" not in words:
@@ -346,7 +346,7 @@ def _is_main(path: str) -> bool:
 
 
 def is_failed(data: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
-    """Does what a client tells of a tool call say that it failed?"""
+    """Return whether the client reports that a tool call failed."""
     if any(data.get(field) for field in ("error", "error_message", "is_error")):
         return True
     results = (data.get(field) for field in ("tool_response", "tool_output", "tool_result"))
@@ -359,7 +359,7 @@ def _is_failure(result: Any) -> bool:
             try:
                 return _is_failure(json.loads(result))
             except (ValueError, RecursionError):
-                pass  # text after all
+                pass  # it is text after all
         return _FAILED_TEXT.match(result[:_LONGEST]) is not None
     if not isinstance(result, dict):
         return False

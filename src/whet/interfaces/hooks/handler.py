@@ -1,10 +1,10 @@
-"""What is done about an event: skills are offered, use is recorded, sessions are noted. Nothing is ever raised.
+"""Handling events: offering skills, recording use and sessions. It never raises.
 
     hooks = Hooks(state, open_library)
     hooks.answer("claude-code", "prompt", payload, cwd)      # the bytes to print, b"" for nothing
 
-The library is opened only where skills are in question, so that the many events that only count cost little. Whatever
-fails is noted for `whet doctor`, without a word of what anybody wrote; the client gets silence.
+The library is opened only where skills are in question, so that the many events that only count cost little. A failure
+is logged for `whet doctor`, without anybody's text; the client gets no output.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
 
 PATIENCE = 1.8
-"""Seconds after which a server is not heard any more: a little less than what the client waits for it."""
+"""Seconds after which a server stops answering: a little less than the client waits."""
 _DESCRIBED = 240
-"""Characters of a description: what fits is told here, and the skill itself tells the rest."""
+"""Longest description in characters: the skill itself has the rest."""
 _FORGETTING = frozenset({"compact", "clear"})
-"""Why a session begins whose context is a new one."""
+"""Reasons to begin a session with a new context."""
 _MUST = (
     "The skill {name} is for this request. Load it before you answer, with the tool skill_view of the MCP server whet "
     '(name "{name}") or by reading {file} to the end, and follow it.'
@@ -65,7 +65,7 @@ _KEPT_BACK = (
 
 
 class LearnSetting:
-    """The setting `learn` of one state directory. A project may say less; whoever learns from its sessions looks."""
+    """The setting `learn` of one state directory. A project may lower it, which is checked before learning."""
 
     def __init__(self, state: str, env: Mapping[str, str]) -> None:
         self._env = env
@@ -74,7 +74,7 @@ class LearnSetting:
         self._known = ""
 
     def now(self) -> str:
-        """What it is now; the file is read again when it has changed. One that cannot be understood is `off`."""
+        """Return the current value; a changed file is read again. An invalid value is `off`."""
         try:
             found = os.stat(self._path)
             stamp = (found.st_mtime_ns, found.st_size)
@@ -90,7 +90,7 @@ class LearnSetting:
 
 
 class Hooks:
-    """What answers the hooks of one state directory, for any number of threads."""
+    """Answers the hooks of one state directory. Thread-safe."""
 
     def __init__(
         self,
@@ -101,9 +101,9 @@ class Hooks:
         noting: bool = True,
         clock: Clock = system_clock,
     ) -> None:
-        """`open_library` gives the library for a working directory. Who is not `patient` waits for no large index.
+        """`open_library` returns the library for a working directory. Without `patient`, no large index is waited for.
 
-        Without `noting` failures are not noted, because somebody is there to see them.
+        Without `noting`, failures are not logged, because a person sees them.
         """
         self._database = StateDatabase(state, busy_ms=BUSY_MS)
         self.sessions = Sessions(self._database, clock)
@@ -114,15 +114,15 @@ class Hooks:
         self._noting = noting
 
     def close(self) -> None:
-        """Let the database go; the next event opens it again."""
+        """Close the database; the next event opens it again."""
         self._database.close()
 
     def answer(self, client: str, kind: str, payload: bytes, cwd: str = "") -> bytes:
-        """What to print for the client. Never raises: a failure is noted, and the answer is empty."""
+        """Return the output for the client. It never raises: a failure is logged, and the output is empty."""
         return self.try_answer(client, kind, payload, cwd)[0]
 
     def try_answer(self, client: str, kind: str, payload: bytes, cwd: str = "") -> tuple[bytes, Exception | None]:
-        """The same, and what failed."""
+        """Return the output, and the exception if it failed."""
         try:
             event = read_event(client, kind, payload, cwd)
             if event and event.kind == "before":
@@ -134,12 +134,12 @@ class Hooks:
             return b"", error
 
     def failed(self, client: str, kind: str, error: BaseException) -> None:
-        """Note a failure."""
+        """Log a failure."""
         code, message = describe_failure(error)
         self.sessions.failed(client, kind, code, message)
 
     def _work(self, event: Event) -> str:
-        """Do what the event asks for; what is to be said to the model, or ""."""
+        """Handle the event; return the text for the model, or ""."""
         began = time.monotonic()
         if event.kind == "tool":
             return self._tool(event)
@@ -165,15 +165,15 @@ class Hooks:
         return self.sessions.note(event.client, event.session, learning=self._learn_setting.now() != "off", **what)
 
     def _project_is_off(self, event: Event) -> bool:
-        """Does the project not want to be learned from? It is asked when a session is over: that is not often."""
+        """Return whether the project disables learning. This is checked only when a session ends."""
         from whet.learning.selection.consent import has_say, is_off
 
         return has_say(event.project) and is_off(self._open(event.project).workspace.configuration)
 
-    # what was learned
+    # learning
 
     def _news(self, event: Event) -> str:
-        """What was learned from earlier sessions, told once, when a session begins; it never keeps back an offer."""
+        """Return news about earlier sessions, once, when a session begins; a failure does not prevent an offer."""
         speaks = CLIENTS[event.client].speaks
         if event.kind != ("start" if "start" in speaks else "prompt"):
             return ""
@@ -186,7 +186,7 @@ class Hooks:
             self.failed(event.client, event.kind, error)
             return ""
 
-    # a message of the user
+    # messages of the user
 
     def _offer(self, event: Event, began: float) -> str:
         library = self._open(event.project)
@@ -215,7 +215,7 @@ class Hooks:
 
     @cached_property
     def _pool(self) -> SessionPool:
-        """Conversations as they were left. Tokens are estimated: to count them takes longer than all the rest."""
+        """The saved conversations. Tokens are estimated: counting them would take longer than everything else."""
         from whet.api.session_pool import SessionPool
         from whet.prompt.tokens import ESTIMATE
 
@@ -223,13 +223,13 @@ class Hooks:
             lambda project: self._open(project or ""), tokenizer=ESTIMATE, stubs=True, saved=self.sessions
         )
 
-    # a tool call that is about to be made
+    # tool calls before they are made
 
     def _refuse(self, event: Event) -> str:
-        """Why the loaded skills do not allow a tool call, or ""; one that loads a skill is noted.
+        """Return why the loaded skills do not allow a tool call, or ""; a skill that it loads is recorded.
 
-        What fails before it is known that a skill limits the session refuses nothing: the client's own permissions
-        hold. What fails after that refuses the call.
+        A failure before a skill is known to limit the session refuses nothing: the client's own permissions hold. A
+        later failure refuses the call.
         """
         home = os.environ.get("HOME", "")
         if known := self.sessions.limits(event.client, event.session):
@@ -248,14 +248,14 @@ class Hooks:
         return ""
 
     def _limit(self, event: Event, library: Library, cards: Sequence[Card]) -> None:
-        """Note what skills allow that are loaded now, by the model or by the user's slash command."""
+        """Record the limits of skills that are loaded now, by the model or by the user's slash command."""
         from whet.interfaces.hooks.limits import limit_of
 
         limits = [limit_of(library.workspace.open(card).skill, card) for card in cards]
         if limits := [limit for limit in limits if limit.allowed is not None or limit.disallowed]:
             self.sessions.limit(event.client, event.session, limits)
 
-    # a tool call
+    # tool calls
 
     def _tool(self, event: Event) -> str:
         if not self._note(event, tools=1, errors=int(event.failed)):
@@ -266,7 +266,7 @@ class Hooks:
         return "" if loaded and self._loaded(event, loaded, text) else text
 
     def _loaded(self, event: Event, loaded: tuple[TouchedSkill, ...], text: str) -> bool:
-        """Record that skills were read or used, and do not offer them again; was one of them what the text is about?"""
+        """Record loaded skills and do not offer them again; return whether the text is about one of them."""
         from whet.prompt.formats import clean
 
         library = self._open(event.project)
@@ -290,7 +290,7 @@ def _key(event: Event) -> SessionKey:
 
 
 def offer_skills(session: Session, event: Event, snapshot: Snapshot) -> str:
-    """What is said to the model beside a message: which skill to load, or which ones may fit; "" for nothing."""
+    """Return the text for the model next to a message: the skill to load, or skills that may fit; "" for none."""
     from whet.prompt.formats import clean
     from whet.prompt.matcher import MessageContext
 
@@ -307,7 +307,7 @@ def offer_skills(session: Session, event: Event, snapshot: Snapshot) -> str:
 
 
 def tell_news(state: StateDatabase, clock: Clock, opened: Callable[[], Library]) -> str:
-    """What was made of earlier sessions and nobody was told yet, in a line or two; it counts as told from now on."""
+    """Return unreported news about earlier sessions in a line or two, and mark it as reported."""
     from whet.learning.selection.budget import State
 
     pieces = State(state, clock).take_news()
@@ -329,7 +329,7 @@ def _skills(count: int) -> str:
 
 
 def _called(library: Library, prompt: str) -> Card | None:
-    """The skill that a message calls by a slash command: as the client names its own skills, or our prompts."""
+    """Return the skill that a message calls by a slash command: the client's name of the skill, or our prompt's."""
     word = prompt.split(None, 1)[0]
     if not word.startswith("/"):
         return None
@@ -337,26 +337,26 @@ def _called(library: Library, prompt: str) -> Card | None:
 
 
 def _card(library: Library, item: TouchedSkill) -> Card | None:
-    """The skill that a tool call was about, if it is one of ours."""
+    """Return the skill of a tool call, if the library has it."""
     if item.name:
         try:
             return library.card(item.name)
         except WhetError:
-            return None  # the client knows it, and we do not
+            return None  # a skill of the client that Whet does not know
     real = os.path.realpath(item.path)
     cards = library.workspace.snapshot().catalogue.cards
     return next((card for card in cards if card.path == item.path or card.resolved == real), None)
 
 
 class Failure(NamedTuple):
-    """What a hook failed at."""
+    """The failure of a hook."""
 
     code: str
     message: str
 
 
 def describe_failure(error: BaseException) -> Failure:
-    """The code and sentence of a failure. Of an error that is not ours only its kind and place: it may quote anyone."""
+    """Return code and message of a failure. For other exceptions, only type and place: they may quote anyone."""
     if isinstance(error, WhetError):
         return Failure(error.code, error.message)
     if isinstance(error, OSError):
@@ -368,16 +368,16 @@ def describe_failure(error: BaseException) -> Failure:
     return Failure("internal-error", f"{type(error).__name__}{where}")
 
 
-# in the client's own process, because no server is there
+# in the client's own process, without a server
 
 
 def answer_event(state: str, client: str, kind: str, payload: bytes, cwd: str) -> bytes:
-    """What to print; a failure is noted."""
+    """Return the output for a client; a failure is logged."""
     return Hooks(state, _open_library, patient=False).answer(client, kind, payload, cwd)
 
 
 def answer_arguments(state: str, arguments: Sequence[str], payload: bytes) -> bytes:
-    """The same for a line with further options; one that is wrong is noted, not said: it would stop the client."""
+    """Answer a command line with other options; a wrong one is logged, because printing it would stop the client."""
     from whet.api import Library
     from whet.interfaces.cli.verbs import parser_of
 
@@ -392,9 +392,9 @@ def answer_arguments(state: str, arguments: Sequence[str], payload: bytes) -> by
 
 
 def note_failure(state: str, client: str, kind: str, error: BaseException) -> None:
-    """Note what kept a hook from being answered at all."""
+    """Log the failure of a hook that could not be answered at all."""
     if not state:
-        return  # there is no place for it, and that is what is wrong
+        return  # there is no place to log it, which is the problem itself
     Hooks(state, _open_library).failed(client, kind, error)
 
 

@@ -1,8 +1,8 @@
-"""What the skills that are loaded in a session allow: their `allowed-tools`, held against a tool call.
+"""Limits of a session: the `allowed-tools` of loaded skills, applied to tool calls.
 
-It is kept when a skill is loaded, so what a skill says later changes nothing, and a check reads no skill. A call is let
-through when one of the skills allows it: each names what its own work needs, and the agent works for all of them. A
-skill that names no tools limits nothing and widens nothing. What one of them disallows is refused in any case.
+The limits are recorded when a skill is loaded, so later edits change nothing, and a check reads no skill. A call is
+allowed if one of the skills allows it: each names the tools for its own work, and the agent works for all of them. A
+skill without `allowed-tools` neither limits nor widens anything. A tool that one of them disallows is always refused.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ _INNER = re.compile(
     "|requestuserinput|skill|stopbash|killshell|taskcreate|taskget|tasklist|taskoutput|taskupdate|todoread|todowrite"
     "|toolsearch|updateplan|updatetopic|waitformcpservers|writetodos"
 )
-"""Tools that load a skill, talk to the user or keep notes; nothing outside the conversation is reached with them."""
+"""Tools that load a skill, talk to the user or keep notes; they reach nothing outside the conversation."""
 _OWN = "mcp__whet__"
 _READ = frozenset(("Read", "Glob", "Grep", "LS"))
 _PATHS = ("file_path", "filePath", "path", "absolute_path", "target_file")
 _SHOWN = 8
-"""Grants that a refusal names."""
+"""Number of grants that a refusal names."""
 
 
 class Limit(NamedTuple):
-    """What one skill allows, as it said when it was loaded."""
+    """The limits of one skill, as of when it was loaded."""
 
     skill: str
     directory: str
     allowed: Any
-    """The value of `allowed-tools`; None where it says nothing."""
+    """The value of `allowed-tools`; None if it is missing."""
     disallowed: Sequence[str]
 
 
 def limit_of(skill: Skill, card: Card) -> Limit:
-    """What a skill allows."""
+    """Return the limits of a skill."""
     return Limit(card.full_name, card.directory, declared_value(skill), list(skill.disallowed_tools))
 
 
 def refuse(limits: Sequence[Limit], tool: str, given: Mapping[str, Any], cwd: str, home: str) -> str:
-    """Why a tool call is not allowed, for the model to read; "" where it is."""
+    """Return why a tool call is not allowed, for the model; "" if it is."""
     if _is_free(limits, tool, given, cwd):
         return ""
     if tool == "apply_patch" and isinstance(given.get("command"), str):  # Codex
@@ -75,7 +75,7 @@ def refuse(limits: Sequence[Limit], tool: str, given: Mapping[str, Any], cwd: st
 
 
 def _is_free(limits: Sequence[Limit], tool: str, given: Mapping[str, Any], cwd: str) -> bool:
-    """Is the call one that no skill has to name: of our own tools, within the conversation, or reading the skill?"""
+    """Return whether the call needs no grant: Whet's own tools, tools within the conversation, or reading the skill."""
     if tool.startswith(_OWN) or _INNER.fullmatch(re.sub(r"[-_\s]", "", tool).lower()):
         return True
     if not set(tools_named(tool)) <= _READ:

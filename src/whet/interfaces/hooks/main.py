@@ -1,12 +1,11 @@
-"""`whet hook EVENT --client CLIENT` in a process of its own: the first and usually the only thing that is imported.
+"""`whet hook EVENT --client CLIENT` in a separate process: the first and usually the only import.
 
-A client runs this at every prompt and every tool call, and waits. So next to nothing is imported: what the client sends
-is handed to a process that is there already (`whet mcp`, see `service`), and what comes back is printed. Where there is
-none, the work is done here, which takes longer; and when the answer is printed, a process may be begun that learns from
-sessions which are over (`learning`).
+A client runs this at every prompt and every tool call, and waits. So almost nothing is imported: the payload goes to a
+running process (`whet mcp`, see `service`), and its answer is printed. If there is none, the work is done here, which
+takes longer; after the answer is printed, a process may be started that learns from finished sessions (`background`).
 
-It never disturbs the client. It ends with 0 in all cases, also when it is told to end or takes too long; it prints the
-whole answer or nothing, and nothing to standard error. What went wrong is noted for `whet doctor`.
+It never disturbs the client. It always exits with 0, even if it is terminated or takes too long; it prints the whole
+answer or nothing, and nothing to standard error. Failures are logged for `whet doctor`.
 """
 
 from __future__ import annotations
@@ -24,25 +23,25 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 SWITCH = "WHET_HOOKS"
-"""The environment variable that switches hooks off."""
+"""The environment variable that disables hooks."""
 _IDLE = 0.25
-"""Seconds after which a client that has sent a whole object and does not end is waited for no longer."""
+"""Seconds to wait for a client that has sent a whole object but does not close the stream."""
 _READING = 2.0
 _ASKING = 2.0
 """Seconds for reading the payload, and for the answer of a server."""
 _GREETING = 0.15
-"""Seconds in which a server must say that it is there: one that was stopped takes a connection and is silent."""
+"""Seconds in which a server must greet: a stopped one accepts a connection and is silent."""
 _ALL = 4.5
 _NOTING = 0.5
-"""Seconds after which it is given up, whatever it does, and for noting that."""
+"""Seconds after which it gives up, and for logging that."""
 _TRIED = 4
-"""Servers that are tried."""
+"""Number of servers that are tried."""
 _SHAPE = 4
 _BLOCK = 65536
 
 
 class _Job:
-    """What is noted when time is up."""
+    """The data to log when time is up."""
 
     state = ""
     client = ""
@@ -51,18 +50,18 @@ class _Job:
 
 
 def is_client_call(arguments: Sequence[str]) -> bool:
-    """Is this line one that a client runs, and not a person who wants to know something?"""
+    """Return whether a client runs this command line, not a person who needs help."""
     asking = {"-h", "--help", "--version", "--json"}
     return not asking.intersection(arguments) and not os.isatty(0)
 
 
 def is_off(env: Mapping[str, str]) -> bool:
-    """Are hooks switched off?"""
+    """Return whether hooks are disabled."""
     return env.get(SWITCH, "").lower() in ("off", "0", "no", "false")
 
 
 def answer_client(arguments: Sequence[str]) -> NoReturn:
-    """Answer the client and end the process. Does not return."""
+    """Answer the client and end the process. Never returns."""
     job = _Job()
     try:
         _take_precautions(job)
@@ -81,7 +80,7 @@ def answer_client(arguments: Sequence[str]) -> NoReturn:
 
 
 def _take_precautions(job: _Job) -> None:
-    """Nothing on standard error, no file in place of a closed stream, an end in time."""
+    """Silence standard error, replace closed streams, and set a time limit."""
     null = os.open(os.devnull, os.O_RDWR)
     while null <= 2:
         null = os.open(os.devnull, os.O_RDWR)
@@ -98,7 +97,7 @@ def _watch(job: _Job) -> None:
     sleep(_ALL)
     try:
         _thread.start_new_thread(_give_up, (job,))
-        sleep(_NOTING)  # a file system that hangs holds up the other one
+        sleep(_NOTING)  # a file system that hangs delays the other one
     finally:
         os._exit(0)
 
@@ -111,7 +110,7 @@ def _give_up(job: _Job) -> None:
 
 
 def _answer(job: _Job, arguments: Sequence[str]) -> bytes:
-    """What to print."""
+    """Return the output."""
     from whet.store.home import whet_home
 
     job.event, job.client = _read_arguments(arguments)
@@ -132,7 +131,7 @@ def _answer(job: _Job, arguments: Sequence[str]) -> bytes:
 
 
 def _read_arguments(arguments: Sequence[str]) -> tuple[str, str]:
-    """The event and the client of a line in the one shape that is written into settings; else empty."""
+    """Return the event and the client of a command line in the form of client settings; otherwise empty."""
     if len(arguments) == _SHAPE and arguments[2] == "--client" and arguments[1][:1] != "-":
         return arguments[1], arguments[3]
     return "", ""
@@ -141,12 +140,12 @@ def _read_arguments(arguments: Sequence[str]) -> tuple[str, str]:
 def _working_directory() -> str:
     try:
         return os.getcwd()
-    except OSError:  # it is gone; what the client tells counts more anyway
+    except OSError:  # it is gone; the client's own value counts more anyway
         return ""
 
 
 def read_input(fd: int) -> bytes:
-    """What the client sends, at most MOST bytes of it. A client that never ends its sending is not waited for."""
+    """Read the payload, at most MOST bytes. A client that never closes the stream is not waited for."""
     from time import monotonic
 
     deadline = monotonic() + _READING
@@ -167,8 +166,8 @@ def read_input(fd: int) -> bytes:
 
 
 def _has_input(fd: int, seconds: float) -> bool:
-    """Can something be read within this time, be it the end?"""
-    if sys.platform == "win32":  # pipes cannot be waited for there; the watch ends what hangs
+    """Return whether something can be read within this time, including the end."""
+    if sys.platform == "win32":  # pipes cannot be waited for there; the watch ends a process that hangs
         return True
     from select import select
 
@@ -176,7 +175,7 @@ def _has_input(fd: int, seconds: float) -> bool:
 
 
 def _ask_server(job: _Job, payload: bytes, cwd: str) -> bytes | None:
-    """What a server answers; None when there is none that does, b"" when it is too slow."""
+    """Return the answer of a server; None if no server answers, b"" if it is too slow."""
     paths = _sockets(os.path.join(job.state, DIRECTORY))
     if not paths:
         return None
@@ -207,11 +206,11 @@ def _ask_server(job: _Job, payload: bytes, cwd: str) -> bytes | None:
             if answer[:1] == b"+" and length.isdigit() and len(text) == int(length):
                 return text
         except TimeoutError:
-            if sent:  # it is at work, and here it would take still longer
+            if sent:  # it is at work, and doing it here would take even longer
                 _log(job, "too-slow", f"A server took more than {_ASKING:g} seconds; it continues without the client.")
                 return b""
         except OSError:
-            pass  # the process behind it is gone: the next one, or here
+            pass  # its process is gone: try the next one, or work here
         finally:
             server.close()
     return None
@@ -224,7 +223,7 @@ def _receive(server: object, seconds: float) -> bytes:
 
 
 def _sockets(directory: str) -> list[str]:
-    """The sockets of servers, the newest first; none where a system has no such sockets."""
+    """Return the sockets of servers, newest first; empty on systems without such sockets."""
     if sys.platform == "win32":
         return []
     try:
@@ -236,7 +235,7 @@ def _sockets(directory: str) -> list[str]:
 
 
 def _note(job: _Job, error: BaseException) -> None:
-    """Note what failed, wherever that is possible."""
+    """Log a failure, if possible."""
     try:
         from whet.interfaces.hooks.handler import note_failure
 

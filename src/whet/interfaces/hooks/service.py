@@ -1,4 +1,4 @@
-"""Hooks answered by a process that is there already, whose library is warm: a socket beside Whet's state.
+"""Hooks answered by a running process with a warm library: a socket in Whet's state directory.
 
     service = Service(state, hooks.answer)
     service.start()
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _SOCKET = re.compile(r"hook-(\d{1,10})\.sock(?:\.new)?")
 _AT_ONCE = 16
-"""Requests that are answered at the same time; whoever comes beyond that does it alone."""
+"""Number of requests that are answered at the same time; further callers do the work themselves."""
 _SECONDS = 5.0
-"""How long a request may take to arrive, and an answer to be taken."""
+"""Seconds for a request to arrive, and for an answer to be read."""
 _MOST_HEADER = 32 * 1024
 
 
@@ -47,7 +47,8 @@ class Service:
         after: Callable[[str], None] | None = None,
     ) -> None:
         """`answer` gets client, event, payload and working directory, in any thread; `after` gets the event before the
-        client has its answer: with the last one, the client may end this process."""
+        client has its answer, because after the last one the client may end this process.
+        """
         self.path = os.path.join(state, DIRECTORY, f"hook-{os.getpid()}.sock")
         self._answer = answer
         self._after = after
@@ -57,7 +58,7 @@ class Service:
         self._free = threading.Semaphore(_AT_ONCE)
 
     def start(self) -> bool:
-        """Begin to answer; False where no socket can be had, which costs speed and nothing else."""
+        """Start answering; return False if no socket is available, which only costs speed."""
         fresh = f"{self.path}.new"
         if not hasattr(socket, "AF_UNIX") or len(os.fsencode(fresh)) > LONGEST_PATH:
             return False
@@ -72,7 +73,7 @@ class Service:
                 os.unlink(fresh)
             made.bind(fresh)
             made.listen(_AT_ONCE)
-            os.rename(fresh, self.path)  # now that it listens; nobody finds one that does not
+            os.rename(fresh, self.path)  # once it listens, so that nobody finds a socket that does not
         except OSError:
             made.close()
             return False
@@ -82,14 +83,14 @@ class Service:
         return True
 
     def close(self) -> None:
-        """Answer no more requests. Those under way are answered."""
+        """Stop accepting requests. Running ones are answered."""
         made, self._socket = self._socket, None
         if made is None:
             return
         with suppress(OSError):
             os.unlink(self.path)
         with suppress(OSError):
-            made.shutdown(socket.SHUT_RDWR)  # wakes up who waits for a request
+            made.shutdown(socket.SHUT_RDWR)  # wakes up the thread that waits for a request
         made.close()
         if self._listening is not None:
             self._listening.join(timeout=1)
@@ -101,20 +102,20 @@ class Service:
             except OSError:
                 if self._socket is None:
                     return
-                time.sleep(0.05)  # out of descriptors, or so: it passes
+                time.sleep(0.05)  # out of descriptors or similar, which passes
                 continue
             if not self._free.acquire(blocking=False):
                 client_socket.close()
                 continue
             try:
                 threading.Thread(target=self._serve, args=(client_socket,), name="whet-hook", daemon=True).start()
-            except RuntimeError:  # no thread can be had
+            except RuntimeError:  # no thread is available
                 self._free.release()
                 client_socket.close()
 
     def _serve(self, client_socket: socket.socket) -> None:
         try:
-            with client_socket, suppress(OSError):  # who went away needs no answer
+            with client_socket, suppress(OSError):  # a caller that is gone needs no answer
                 client_socket.settimeout(_SECONDS)
                 client_socket.sendall(b"!")
                 request = _read_request(client_socket)
@@ -130,13 +131,13 @@ class Service:
             self._free.release()
 
     def _is_ours(self, fields: list[bytes]) -> bool:
-        """Is the request from the same Whet, for the same person, with the same settings?"""
+        """Return whether the request is from the same Whet, for the same user, with the same settings."""
         known = [MAGIC, __version__.encode(), *map(os.fsencode, self._place)]
         return [*fields[:2], *fields[5:]] == known
 
 
 def _read_request(client_socket: socket.socket) -> list[bytes] | None:
-    """The fields of a request and its payload; None for what is no request or comes too slowly."""
+    """Return the fields of a request and its payload; None if it is invalid or too slow."""
     deadline, data = time.monotonic() + _SECONDS, bytearray()
     while len(data) <= MOST + _MOST_HEADER:
         client_socket.settimeout(max(0.001, deadline - time.monotonic()))
@@ -149,7 +150,7 @@ def _read_request(client_socket: socket.socket) -> list[bytes] | None:
 
 
 def remove_stale(directory: str) -> list[str]:
-    """Remove the sockets of processes that are gone; their names."""
+    """Remove the sockets of processes that no longer run; return their names."""
     removed = []
     for name in sorted(os.listdir(directory)):
         found, path = _SOCKET.fullmatch(name), os.path.join(directory, name)
@@ -167,11 +168,13 @@ def _runs(process: int) -> bool:
         return False
     except OSError:
         return True
-    return process != os.getpid()  # ours has no socket yet: this one is of a former process with our number
+    return (
+        process != os.getpid()
+    )  # this process has no socket yet: the file is from a former process with the same number
 
 
 def _is_answered(path: str) -> bool:
-    """Does somebody answer, perhaps in another container?"""
+    """Return whether a process answers, perhaps in another container."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client_socket:
         client_socket.settimeout(0.2)
         try:

@@ -1,13 +1,13 @@
-"""Where a skill and its files are found: `skill://` addresses, and which skill has which.
+"""`skill://` addresses of skills and their files.
 
 An address is `skill://` and segments; the first ones are the skill's path, which always ends in its name, the others
 the file inside it. A plain skill's path is its name, a plugin's skill has `plugin/name`, a shadowed one `scope/name`.
 Skill names are made of lowercase letters, digits and hyphens; where a plugin or a scope is called like a plain skill,
 its segment gets a `~` in front, so that the first segment alone tells whether a skill's files follow or another name.
 
-Written addresses are percent-encoded (UTF-8, everything but letters, digits and `-._~`), which no client normalises
-any further. Read addresses may have unusual but harmless characters as they are; whatever could mean another place
-than it seems to is refused. Reading an address looks at nothing but its text.
+Written addresses are percent-encoded (UTF-8, everything but letters, digits and `-._~`), which no client normalises any
+further. Read addresses may contain unusual but harmless characters; misleading ones are refused. Parsing an address
+uses nothing but its text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SCHEME = "skill://"
 INDEX = "skill://index.json"
 MAX_ADDRESS = 4 * MAX_PATH_BYTES
-"""Characters of the longest address: a path of encoded bytes, and room for the skill's own path."""
+"""Longest address in characters: a path of encoded bytes, and room for the skill's own path."""
 
 _LOOSE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 _HINT = "Write it as skill://name/file, as in the lists."
@@ -40,12 +40,12 @@ SkillPath = tuple[str, ...]
 
 
 def address(path: Sequence[str], file: str = "") -> str:
-    """The address of a skill's directory, or of something in it."""
+    """Return the address of a skill's directory, or of something in it."""
     return SCHEME + "/".join(quote(part, safe="") for part in (*path, *(file.split("/") if file else ())))
 
 
 def read_address(text: str) -> tuple[str, ...]:
-    """The decoded segments of an address. UsageError for anything that is not plainly a path below `skill://`."""
+    """Return the decoded segments of an address. Raises UsageError for anything but a plain path below `skill://`."""
     if len(text) > MAX_ADDRESS:
         raise _bad(text, f"has {len(text):,} characters; the limit is {MAX_ADDRESS:,}")
     if text[: len(SCHEME)].lower() != SCHEME:
@@ -81,7 +81,7 @@ def _bad(text: str, what: str) -> UsageError:
 
 
 class Found(NamedTuple):
-    """What an address leads to: a skill, its path, and the file in it, "" for the skill's directory."""
+    """The target of an address: a skill, its path, and the file in it, "" for the skill's directory."""
 
     card: Card
     path: SkillPath
@@ -89,14 +89,14 @@ class Found(NamedTuple):
 
 
 class AddressBook:
-    """Which skill of a catalogue has which path, and which have none because they do not conform."""
+    """The paths of a catalogue's skills, and the skills without a path because they do not conform."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self.paths: dict[str, SkillPath] = {}
         """A skill's main file -> its path."""
         self.unfit: dict[str, str] = {}
-        """The main file of a skill without a path -> why it has none."""
+        """The main file of a skill without a path -> the reason."""
         self._cards: dict[SkillPath, Card] = {}
         self._left_out: dict[SkillPath, Card] = {}
         names = {card.name for card in catalogue.cards if not card.root.namespace and is_ascii_name(card.name)}
@@ -117,7 +117,7 @@ class AddressBook:
             self._cards[place] = card
 
     def find(self, segments: Sequence[str]) -> Found | None:
-        """The skill that an address leads to or into."""
+        """Return the skill that an address leads to or into."""
         for length in (1, 2):
             card = self._cards.get(_key(segments[:length])) if len(segments) >= length else None
             if card is not None:
@@ -125,22 +125,22 @@ class AddressBook:
         return None
 
     def left_out(self, segments: Sequence[str]) -> Card | None:
-        """The skill that would be meant if it conformed."""
+        """Return the skill that the address would lead to if the skill conformed."""
         return self._left_out.get(_key(segments[:1])) or self._left_out.get(_key(segments[:2]))
 
     def below(self, group: str) -> list[Card]:
-        """The skills whose path begins with this segment and is not that segment alone, sorted by name."""
+        """Return the skills whose path begins with this segment and continues, sorted by name."""
         wanted = name_key(group)
         places = sorted(place for place in self._cards if len(place) > 1 and place[0] == wanted)
         return [self._cards[place] for place in places]
 
     def cards(self) -> list[Card]:
-        """Every skill that has a path, sorted by it."""
+        """Return every skill that has a path, sorted by it."""
         return [self._cards[place] for place in sorted(self._cards)]
 
 
 def _assign_paths(catalogue: Catalogue, names: set[str]) -> Iterator[tuple[Card, SkillPath]]:
-    """Every skill with the path it should have; who answers to its name comes before who is shadowed."""
+    """Yield every skill with its intended path; shadowed skills come last."""
     for card in catalogue.cards:
         namespace = card.root.namespace
         yield card, (_group(namespace, names), card.name) if namespace else (card.name,)

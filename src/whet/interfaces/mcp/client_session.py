@@ -1,7 +1,7 @@
-"""Each client that is connected: the project it works in, and what answers it.
+"""Connected clients, each with its project and its tools.
 
-One process serves many clients. Those of the same project share one `Library`, which may be used from many threads;
-each has tools of its own, so that what one has viewed is not held for viewed by another.
+One process serves many clients. Those of the same project share one `Library`, which is thread-safe; each has its own
+tools, so that content viewed by one does not count as viewed by another.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from whet.api.tools import Tools
 
 SURFACE = "mcp"
-"""What `whet disable NAME --surface` calls this way in."""
+"""The name of this surface in `whet disable NAME --surface`."""
 _CLIENTS = (
     *("claude-code", "codex", "cursor", "vscode", "visual-studio-code", "gemini", "opencode", "hermes", "copilot"),
     *("qwen", "cline", "windsurf", "zed", "amp", "goose", "kiro"),
 )
-"""How the names begin that clients give themselves."""
+"""The beginnings of the names that clients give themselves."""
 _CALLED = {"visual-studio-code": "vscode"}
 
 
 class ClientContext(NamedTuple):
-    """What answers one client about one project."""
+    """Everything that answers one client about one project."""
 
     project: str | None
     caller: Caller
@@ -42,25 +42,25 @@ class ClientContext(NamedTuple):
 
 
 class ClientSession:
-    """One client that is connected."""
+    """One connected client."""
 
     def __init__(self, sessions: SessionPool, client: str = "") -> None:
-        """`client` is what it calls itself."""
+        """`client` is the name it gives itself."""
         self._sessions = sessions
         self._key = SessionKey(os.urandom(8).hex(), caller=Caller(surface=surface_of(client)))
         self._lock = threading.Lock()
         self._context: ClientContext | None = None
         self.settled = False
-        """Whether it is known where it works."""
+        """Whether its project is known."""
 
     def settle(self, project: str | None) -> None:
-        """It works in this project; None is where the server was started."""
+        """Set the client's project; None is the directory where the server was started."""
         with self._lock:
             self.settled = True
             self._key = self._key._replace(project=project)
 
     def context(self) -> ClientContext:
-        """What answers it."""
+        """Return the context that answers it."""
         with self._lock:
             key, tools = self._key, self._sessions.get(self._key)
             if self._context is None or self._context.tools is not tools:
@@ -70,14 +70,14 @@ class ClientSession:
 
 
 def surface_of(client: str) -> str:
-    """This way in, and the client where it is a known one, for skills that are switched off on either."""
+    """Return this surface, and the client if it is known, for skills that are disabled on either."""
     told = "-".join(client.lower().split())
     known = next((name for name in _CLIENTS if told.startswith(name)), "")
     return f"{SURFACE}/{_CALLED.get(known, known)}" if known else SURFACE
 
 
 def project_of(roots: Iterable[str]) -> str | None:
-    """The first of a client's roots that is a directory here; None when none is."""
+    """Return the first of a client's roots that is a directory here; None if there is none."""
     for uri in roots:
         try:
             parts = urlsplit(uri)
@@ -92,7 +92,7 @@ def project_of(roots: Iterable[str]) -> str | None:
 
 
 def named_project(path: str | None) -> str | None:
-    """The project that a request names by its path. Raises UsageError where there is no such directory."""
+    """Return the project that a request names by its path. Raises UsageError if the directory does not exist."""
     if path is None:
         return None
     if "\0" in path or not os.path.isabs(path) or not os.path.isdir(path):

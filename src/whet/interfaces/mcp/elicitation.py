@@ -1,8 +1,8 @@
-"""The rounds of a distillation as forms that the client shows to its user, where it can (elicitation).
+"""The rounds of a distillation as forms that the client shows to its user, if it can (elicitation).
 
-A client with a handshake is asked on its own channel while its call waits. One without gets each form in the place of
-an answer, and makes the same call again with what the user said; the id of the distillation goes back and forth with
-it. That id is all there is to the state, and it is no secret: a client may name it in any call.
+A client with a handshake is asked on its own channel while its call waits. A client without gets each form instead of
+an answer, and repeats the call with the user's input and the id of the distillation. That id is the whole state, and it
+is not a secret: a client may name it in any call.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from whet.values import Json
 
     Call: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Json]]
-    """What the tool answers to these arguments."""
+    """Returns the tool's answer to these arguments."""
 
 FORM = "form"
 _MOST = 10
-"""Forms of one call, as with clients without a handshake."""
+"""Number of forms of one call, as with clients without a handshake."""
 _CLOSED = "The user closed the form. Ask what to do; this distillation is kept."
 
 
 def is_wanted(ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams) -> bool:
-    """Is this a call that asks for forms, of a client that has them?"""
+    """Return whether this call asks for forms and the client supports them."""
     if params.name != DISTILL or (params.arguments or {}).get("ask") not in (True, "true"):
         return False
     capabilities = ctx.session.client_capabilities
     can = capabilities.elicitation if capabilities else None
-    return can is not None and (can.form is not None or can.url is None)  # at first there were forms only
+    return can is not None and (can.form is not None or can.url is None)  # at first there were only forms
 
 
 async def ask(
@@ -46,9 +46,9 @@ async def ask(
     call: Call,
     beside: Mapping[str, types.InputRequest],
 ) -> Json | types.InputRequiredResult:
-    """What the tool answers when all forms are filled in or one is closed; or the form that is to be filled in now.
+    """Return the tool's answer when all forms are filled in or one is closed; or the form to fill in now.
 
-    `beside` is what else a client without a handshake must tell in its next call.
+    `beside` is the other information that a client without a handshake must send with its next call.
     """
     given = {key: value for key, value in (params.arguments or {}).items() if key not in ("ask", "finish")}
     modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
@@ -68,7 +68,7 @@ async def ask(
 
 
 def form(answer: Mapping[str, Any]) -> types.ElicitRequest:
-    """The form for the question in an answer of the tool: one entry for each field, filled in as proposed."""
+    """Return the form for the question in an answer of the tool: one entry for each field, with the proposed value."""
     question = answer["question"]
     problem = f"{answer['problem']}\n\n" if "problem" in answer else ""
     message = f"{problem}{question['title']} ({answer['round']}/{answer['of']})\n\n{question['text']}"
@@ -94,7 +94,7 @@ def _entry(field: Mapping[str, Any]) -> Json:
 
 
 async def _show(ctx: ServerRequestContext[Any, Any], request: types.ElicitRequest) -> Any:
-    """What the client answers on its own channel; nothing where it fails."""
+    """Return the client's answer on its own channel; None if it fails."""
     assert isinstance(request.params, types.ElicitRequestFormParams)  # noqa: S101  `form` makes no other
     try:
         return await ctx.session.elicit_form(request.params.message, request.params.requested_schema, ctx.request_id)
@@ -103,7 +103,7 @@ async def _show(ctx: ServerRequestContext[Any, Any], request: types.ElicitReques
 
 
 async def _submit(call: Call, distillation: str, result: Any) -> Json:
-    """What the tool answers to a form: the next question, the same one with what was wrong, or that it was closed."""
+    """Return the tool's answer to a form: the next question, the same one with the problem, or that it was closed."""
     current = {"distillation": distillation}
     if not isinstance(result, types.ElicitResult) or result.action != "accept":
         answer = await call(current)

@@ -1,4 +1,4 @@
-"""What the server tells every client alike: who it is, what it can do, its tools, how addresses are made.
+"""The information that all clients get: server, capabilities, tools, address templates.
 
 It is the same for all libraries, so nothing is read for it, and neither the SDK nor a library is loaded.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ABOUT = "The user's skills: instructions for particular tasks, kept by Whet."
 EXTENSIONS = {"io.modelcontextprotocol/skills": {"directoryRead": True}}
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-"""Of the protocol, those with a handshake; whoever asks for another one is offered the last."""
+"""Versions of the protocol with a handshake; for any other version, the last one is offered."""
 CAPABILITIES = {
     "completions": {},
     "prompts": {"listChanged": True},
@@ -44,7 +44,7 @@ TEMPLATES = {
 
 
 def initialize_result(wanted: str, instructions: str) -> Json:
-    """The answer to `initialize` from a client that wants this version."""
+    """Return the answer to `initialize` for a client that wants this version."""
     return {
         "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
         "capabilities": CAPABILITIES,
@@ -54,7 +54,7 @@ def initialize_result(wanted: str, instructions: str) -> Json:
 
 
 def list_tools(writes: Writes, *, runs: bool = False) -> Json:
-    """The answer to `tools/list`."""
+    """Return the answer to `tools/list`."""
     from whet.api.tool_definitions import answer_schemas, definitions
 
     answers = answer_schemas()
@@ -62,7 +62,7 @@ def list_tools(writes: Writes, *, runs: bool = False) -> Json:
 
 
 def _describe(tool: Tool, answers: Json) -> Json:
-    """A tool as the protocol tells of it, with the schema of its answers."""
+    """Return a tool in the form of the protocol, with the schema of its answers."""
     return {
         "name": tool.name,
         "title": tool.title,

@@ -1,8 +1,8 @@
-"""The server over HTTP: for this machine only unless told otherwise, with a token, never for a page in a browser.
+"""The server over HTTP: by default only for this machine, with a token, never for a page in a browser.
 
-A request must carry the token (`Authorization: Bearer ...`), which lies in a file that only its owner can read, must
-name a host that the server is known by, and must not come from a web page (`Origin`) unless that page is allowed. Each
-of these alone would do against most of what is around; together they cost nothing.
+A request must carry the token (`Authorization: Bearer ...`), which is in a file that only its owner can read, must name
+a known host of the server, and must not come from a web page (`Origin`) unless that page is allowed. Each of these
+alone stops most attacks; together they cost nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 PORT = 9438
-"""What WHET is on the keys of a telephone."""
+"""WHET on the keys of a telephone."""
 TOKEN_FILE = "mcp-token"  # noqa: S105  the name of a file
 TOKEN_VARIABLE = "WHET_MCP_TOKEN"  # noqa: S105  the name of a variable
 SHORTEST_TOKEN = 16
@@ -36,22 +36,22 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _TOKEN_BYTES = 32
 _LONGEST_TOKEN = 4_096
 _GRACE = 2
-"""Seconds that open streams get when the server is stopped."""
+"""Seconds that open streams get when the server stops."""
 
 
 class Address(NamedTuple):
-    """Where to listen, and who may ask."""
+    """The address to listen on, and the allowed callers."""
 
     host: str = "127.0.0.1"
     port: int = PORT
     hosts: tuple[str, ...] = ()
-    """Further names that the server is reached by."""
+    """Other host names of the server."""
     origins: tuple[str, ...] = ()
-    """Web pages that may ask: `https://app.example`."""
+    """Web pages that are allowed: `https://app.example`."""
 
 
 def token_of(state: str, variable: str | None) -> str:
-    """The token: as the variable says, else the one in the state directory, made on first use."""
+    """Return the token: from the variable, else from the state directory, where it is created on first use."""
     if variable is not None:
         return _checked(variable.strip(), TOKEN_VARIABLE)
     path = os.path.join(state, TOKEN_FILE)
@@ -74,7 +74,7 @@ def _checked(token: str, where: str) -> str:
 
 
 def _new_token(state: str, path: str) -> str:
-    """Make a token; of two processes that do so at once, both get the one that was there first."""
+    """Create a token; if two processes do so at once, both get the first one."""
     from secrets import token_urlsafe
 
     from whet.store.directories import PRIVATE, make_directories
@@ -93,14 +93,14 @@ def _new_token(state: str, path: str) -> str:
 
 
 class Gate:
-    """Lets in who has the token."""
+    """Allows requests with the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401 to a request without it."""
+        """Answer 401 to a request without the token."""
         if scope["type"] == "lifespan" or self._knows(scope):
             await self._app(scope, receive, send)
             return
@@ -121,9 +121,9 @@ class Gate:
 
 
 class Turns:
-    """Lets a request wait while another one of its session has the same id: the SDK tells answers apart by it alone.
+    """Delays a request while another one of its session has the same id: the SDK matches answers by id alone.
 
-    Without this, all answers go to the newest of them, and the others wait for ever.
+    Without this, all answers would go to the newest of them, and the others would wait forever.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -152,7 +152,7 @@ class Turns:
 
 
 def _request_id(body: bytes) -> str:
-    """The id of the request in a body, as the SDK compares it; "" for what is no request, or no JSON."""
+    """Return the id of the request in a body, as the SDK compares it; "" if it is not a JSON request."""
     from pydantic_core import from_json
 
     try:
@@ -163,7 +163,7 @@ def _request_id(body: bytes) -> str:
 
 
 def application(server: SkillServer, address: Address, token: str) -> ASGIApp:
-    """The whole thing, for any ASGI server."""
+    """Return the complete application, for any ASGI server."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     own = f"[{address.host}]" if ":" in address.host else address.host
@@ -201,7 +201,7 @@ def _every(host: str) -> bool:
 
 
 def check_host(host: str, hosts: Collection[str]) -> None:
-    """Refuse to listen on every address without a name that it is reached by."""
+    """Raise RefusedError for listening on every address without a host name."""
     if _every(host) and not hosts:
         hint = "Name the hosts with `--allow-host NAME`, or bind one address."
         raise RefusedError("host-needed", "A server that listens on every address must know its host names.", hint=hint)

@@ -1,11 +1,11 @@
-"""What the handshake tells of the skills: remembered from the last look, so that no client waits for one.
+"""The list of skills in the handshake: cached from the last look, so that no client waits for one.
 
     introduction = Introduction(env, client, writes)
     introduction.recall()                   # at the next start; "" where nothing was remembered that still holds
     introduction.remember(text, workspace)  # whenever a look found something new
 
-It names the skills as they were at that look. It does not hold any more once the person decided otherwise about skills
-or changed the settings. It is in `cache.db`, because it can be made again.
+It names the skills as of that look. It becomes invalid when the user's decisions about skills
+or settings change. It is in `cache.db`, because it can be recreated.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 _BUSY_MS = 200
 _FORGET = "DELETE FROM introductions WHERE key NOT IN (SELECT key FROM introductions ORDER BY time DESC LIMIT ?)"
 _MOST = 200
-"""Introductions that are kept: one for each project and client."""
+"""Number of introductions that are kept: one for each project and client."""
 
 
 class Introduction:
     """The introduction for one client in one directory."""
 
     def __init__(self, env: Mapping[str, str], client: str, writes: str) -> None:
-        """`client` is what it calls itself; the directory is that of the process."""
+        """`client` is the name it gives itself; the directory is that of the process."""
         self._env = env
         self._key = "\0".join((os.getcwd(), client, writes, env.get("HOME", ""), env.get("WHET_CONFIG", "")))
 
     def recall(self) -> str:
-        """What was remembered and still holds."""
+        """Return the stored introduction if it is still valid; otherwise ""."""
         try:
             state = whet_home(self._env)
             cache, decided = CacheDatabase(state), StateDatabase(state, busy_ms=_BUSY_MS)
@@ -52,7 +52,7 @@ class Introduction:
                 known = json.loads(settings)
                 if known == _stamps(path for path, *_ in known) and decisions == _decisions(decided):
                     return str(text)
-        except (WhetError, ValueError):  # whoever looks at the skills is told
+        except (WhetError, ValueError):  # a later look at the skills reports it
             return ""
         return ""
 
@@ -70,7 +70,7 @@ class Introduction:
 
 
 def _decisions(state: StateDatabase) -> str:
-    """What the person decided about skills."""
+    """Return the user's decisions about skills."""
     decisions = Decisions(state, system_clock)
     recalled = decisions.recall()
     found = (decisions.trusted(), sorted(recalled.disabled), sorted(recalled.blocked))
@@ -78,7 +78,7 @@ def _decisions(state: StateDatabase) -> str:
 
 
 def _settings(workspace: Workspace) -> list[str]:
-    """The settings files that count in a place."""
+    """Return the settings files that apply in a place."""
     from whet.library.settings import PROJECT_FILE, config_path
 
     config, place = workspace.config(), workspace.place
@@ -89,7 +89,7 @@ def _settings(workspace: Workspace) -> list[str]:
 
 
 def _stamps(paths: Iterable[str]) -> list[list[str | int]]:
-    """Each path with what changes when the file does."""
+    """Return each path with a stamp that changes when the file does."""
     stamps: list[list[str | int]] = []
     for path in paths:
         try:

@@ -1,14 +1,14 @@
-"""One skill's package as the Skills extension of MCP wants it: its files, their digests, its frontmatter.
+"""A skill's package for the Skills extension of MCP: its files, their digests, its frontmatter.
 
-Only skills that conform to the Agent Skills specification are served, within the limits of the extension. What is
-listed, digested and handed out is the same set of files: regular ones, and links to these, under names that are
-safe everywhere. Links that lead anywhere else, special files, ignored names and unfinished writes are no part of it.
-Every file is read once, and what was read is what is digested.
+Only skills that conform to the Agent Skills specification are served, within the limits of the extension. Listing,
+digest and content cover the same files: regular ones, and links to these, under names that are safe everywhere. Other
+links, special files, ignored names and unfinished writes are not part of it. Every file is read once, and these bytes
+are digested.
 
 The frontmatter is the YAML between the fences, of the strict reading only, with the types of the YAML 1.2 core schema:
-`2026-01-01`, `no` and `1.2.3` stay text, `1.10` is a number. What JSON has no value for is text as it was written:
-`.nan`, `.inf`, and scalars with a tag such as `!!binary`. Keys are text, also `1` and `true`; a set is a mapping to
-null; an alias is the value it stands for. A block that is no YAML mapping, or has a key twice, does not conform.
+`2026-01-01`, `no` and `1.2.3` stay text, `1.10` is a number. Values that JSON lacks are text as written: `.nan`,
+`.inf`, and scalars with a tag such as `!!binary`. Keys are text, even `1` and `true`; a set is a mapping to null; an
+alias is the value it stands for. A block that is not a YAML mapping, or has a repeated key, does not conform.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 MAX_FILES = 512
 MAX_BYTES = 16 * 1024 * 1024
-"""What every host must accept of one skill; a skill beyond it is not served."""
+"""Limits that every host must accept for one skill; a larger skill is not served."""
 
 _NOT_PART = frozenset(("link-escape", "special-file"))
-"""Problems of a listing that are about something which is simply no part of the package."""
+"""Problems of a listing about entries that are not part of the package."""
 _BROKEN = frozenset(
     (
         "no-frontmatter",
@@ -61,9 +61,9 @@ _BROKEN = frozenset(
         "description-refused",
     )
 )
-"""Remarks of the lenient reader about what a conforming skill does not have."""
+"""Notes of the lenient reader that a conforming skill does not have."""
 _MAX_LINKS = 16
-"""Links on the way to one file."""
+"""Number of links on the way to one file."""
 _USE_THE_TOOL = "The tool skill_view still reads it; `whet skill validate` shows what to fix."
 
 
@@ -73,11 +73,11 @@ class Member(NamedTuple):
     path: str
     size: int
     source: str
-    """The file that has its bytes: itself, or the one that it is a link to."""
+    """The file that has its bytes: itself, or the target of a link."""
 
 
 def unfit(card: Card) -> str:
-    """Why a skill does not conform, as far as its card tells; "" when it does."""
+    """Return why a skill does not conform, judged by its card; "" if it does."""
     if card.kind != "skill":
         return f"It is the single file {main_file(card)}, not a directory with a {MAIN_FILE}."
     if main_file(card) != MAIN_FILE:
@@ -88,7 +88,7 @@ def unfit(card: Card) -> str:
 
 
 def _broken(notes: Sequence[Note], description: object) -> str:
-    """What a conforming skill does not have: frontmatter that only a lenient reader understands, no description."""
+    """Return why a skill does not conform: frontmatter that only a lenient reader understands, or no description."""
     if reason := next((note.message for note in notes if note.code in _BROKEN), ""):
         return reason
     text = description if isinstance(description, str) else ""
@@ -100,15 +100,14 @@ def _broken(notes: Sequence[Note], description: object) -> str:
 
 
 def not_served(name: str, reason: str) -> InvalidError:
-    """The error for a skill that does not conform."""
+    """Return the error for a skill that does not conform."""
     return InvalidError("skill-not-served", f"{name} is not served over MCP: {reason}", hint=_USE_THE_TOOL)
 
 
 def members(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Member, ...]:
-    """The files of a package, the main file first and the others sorted; no file is read.
+    """List the files of a package, the main file first and the others sorted; no file is read.
 
-    Raises InvalidError where there are more than the extension allows, and whatever keeps the package from being
-    listed completely.
+    Raises InvalidError if there are more than the extension allows, and any error that prevents a complete listing.
     """
     listing = list_package(card.directory, now=now, main=MAIN_FILE, bases=bases)
     for problem in listing.problems:
@@ -128,7 +127,7 @@ def members(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Member, ...]
 
 
 def read_member(card: Card, source: str, *, bases: Sequence[str]) -> bytes:
-    """The bytes of one file of a package, opened so that no link leads out of it."""
+    """Return the bytes of one file of a package, opened so that no link leads out of it."""
     if source == MAIN_FILE:
         descriptor = open_file(card.path, bases)
     else:
@@ -142,9 +141,9 @@ def read_member(card: Card, source: str, *, bases: Sequence[str]) -> bytes:
 
 
 def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Mapping[str, Any], list[tuple[str, str, int]]]:
-    """A skill's frontmatter, and the path, digest and size of each of its files, of what was read in one go.
+    """Return a skill's frontmatter, and the path, digest and size of each file, read in one pass.
 
-    A file that vanishes between the listing and the reading is not there.
+    A file that vanishes between listing and reading is left out.
     """
     main = read_member(card, MAIN_FILE, bases=bases)
     values = frontmatter(main, card.name)
@@ -161,7 +160,7 @@ def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Mapping[str
 
 
 def frontmatter(data: bytes, name: str) -> Mapping[str, Any]:
-    """The frontmatter of a main file as JSON values. InvalidError where it does not conform, or has another name."""
+    """Return the frontmatter of a main file as JSON values. Raises InvalidError if it does not conform."""
     document = read_document(data.decode("utf-8", "surrogateescape"))
     values = document.values
     if reason := _broken(document.diagnostics, values.get("description")):
@@ -176,9 +175,9 @@ def frontmatter(data: bytes, name: str) -> Mapping[str, Any]:
 
 
 def subdirectories(card: Card, directory: str, *, bases: Sequence[str]) -> list[str] | None:
-    """The names of the directories in a directory of a package, "" for its root; None where there is no such one.
+    """Return the names of the directories in a directory of a package, "" for its root; None if it does not exist.
 
-    Empty ones count. None is entered through a link.
+    Empty ones count. No link is entered.
     """
     try:
         with entered(card.directory, "", bases=bases) as place:
@@ -220,7 +219,7 @@ def _is_safe(path: str) -> bool:
 
 
 def _behind(path: str, items: Mapping[str, PackageFile]) -> PackageFile | None:
-    """The regular file of the package that a path, if need be through links, leads to."""
+    """Return the regular file of the package that a path leads to, perhaps through links."""
     for _ in range(_MAX_LINKS):
         item = items.get(path)
         if item is None or not item.link:

@@ -1,4 +1,4 @@
-"""Lists in pages. A cursor names the last item of a page, so that pages stay in step when items come and go."""
+"""Lists in pages. A cursor names the last item of a page, so that pages stay consistent when items change."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAGE_BYTES = 200_000
-"""Bytes of JSON after which a page is full; an item is never cut, so the last one may go beyond."""
+"""Size of a full page in bytes of JSON; items are never cut, so the last one may exceed it."""
 _LOOKED_AT = 4
-"""Items that are looked at for each one a page may have; of the others, nothing came."""
+"""Number of items that are tried for each one that fits a page; some yield nothing."""
 _LONGEST = 8192
 
 
 class Bounds(NamedTuple):
-    """How much goes on one page."""
+    """The limits of one page."""
 
     items: int
     share: Callable[[Any], float] = lambda item: weight(item) / PAGE_BYTES
-    """How much of a page an item takes; 1 is all of it."""
+    """The share of a page that an item takes; 1 is all of it."""
 
 
 def weight(item: Any) -> int:
-    """Bytes of the JSON of an item."""
+    """Return the size of an item in bytes of JSON."""
     return len(json.dumps(as_json(item), ensure_ascii=False).encode())
 
 
@@ -40,10 +40,10 @@ def page(
     cursor: str | None,
     bounds: Bounds,
 ) -> tuple[list[T], str | None]:
-    """The items of a page and the cursor of the next one.
+    """Return the items of a page and the cursor of the next one.
 
-    `items` come sorted, each with what it is sorted by and how it is made, which only happens where it is needed; None
-    is none. A page without items may have a cursor, too.
+    `items` are sorted, each with its sort key and a function that makes it when it is needed; None is left out. A page
+    without items may have a cursor, too.
     """
     after = None if cursor is None else _read(kind, cursor)
     left = [item for item in items if after is None or item[0] > after]
@@ -72,7 +72,7 @@ def _read(kind: str, cursor: str) -> str:
 
 
 def _decode(cursor: str) -> str:
-    """What a cursor says; "" where it is none of ours."""
+    """Return the text of a cursor; "" if it is not one of ours."""
     if len(cursor) > _LONGEST:
         return ""
     try:

@@ -1,14 +1,14 @@
 """Skills as prompts: every slash command of a library, with the arguments it takes.
 
-A client shows prompts in a menu of its own, with the server's name before them, so that no word is reserved here. What
-a skill says of its arguments (`[issue] [priority]`) becomes arguments with these names; anything else, and nothing, is
-one argument for everything that a person wants to add.
+A client shows prompts in a menu of its own, with the server's name before them, so that no word is reserved here. A
+skill's argument hint (`[issue] [priority]`) becomes arguments with these names; any other hint, or none, is one
+argument for everything.
 
-Clients disagree about what a person types behind a slash command. Most ask for each argument, or pass the line whole.
-Claude Code splits the line at blanks and gives each declared argument one word, so it gets an argument for every word;
-Gemini CLI fills required arguments only, and a single one with the whole line. Both get back what was typed.
+Clients treat the text after a slash command differently. Most ask for each argument, or pass the line whole. Claude
+Code splits the line at blanks and gives each declared argument one word, so it gets an argument for every word; Gemini
+CLI fills required arguments only, and a single one with the whole line. Both get back what was typed.
 
-There is one prompt besides, `distill`, which makes a skill of the conversation; a skill of that name takes its place.
+Another prompt, `distill`, turns the conversation into a skill; a skill of that name replaces it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 PAGE = 100
-"""Prompts of one answer."""
+"""Number of prompts per page."""
 ALL = "arguments"
-"""The name of the argument for everything, where a skill names none."""
+"""The name of the argument for everything, if a skill names none."""
 DISTILL = "distill"
 _SPLITTING, _REQUIRING = frozenset({"claude-code"}), frozenset({"gemini"})
 """Clients that give each argument one word, and clients that fill required arguments only."""
 _WORDS = 60
-"""Words that a client of the first kind can pass on."""
+"""Number of words that a client of the first kind can pass on."""
 _OWN = Command(DISTILL, "skill", DISTILL, "Turn what was worked out in this conversation into a skill.", "", DISTILL)
 _ROUNDS = """\
 Turn what was worked out in this conversation into a skill, together with the user.
@@ -58,11 +58,11 @@ _DESCRIPTION = 1_024
 _MOST = 1_000_000
 _NAMED = re.compile(r"[\[<]([A-Za-z][\w-]{0,40})[\]>]")
 _PLAIN = re.compile(r"(?!/)[^\s'\"\\$`]+")
-"""A word that means nothing but itself at the beginning of a line, too."""
+"""A word without a special meaning, even at the beginning of a line."""
 
 
 def list_prompts(tools: Tools, cursor: str | None) -> Json:
-    """One page of prompts, in the order of their names."""
+    """Return one page of prompts, sorted by name."""
     own = [_OWN] if _distills(tools) else []
     commands = {command.name: command for command in (*own, *_commands(tools))}
     items = ((name, partial(_prompt, commands[name], _client(tools))) for name in sorted(commands))
@@ -71,7 +71,7 @@ def list_prompts(tools: Tools, cursor: str | None) -> Json:
 
 
 def get_prompt(tools: Tools, params: types.GetPromptRequestParams) -> Json:
-    """The message with which the model gets the skill or bundle."""
+    """Return the message that gives the model the skill or bundle."""
     name, given = params.name, params.arguments or {}
     command = next((item for item in _commands(tools) if item.name == name), None)
     own = command is None and name == DISTILL and _distills(tools)
@@ -120,7 +120,7 @@ def _prompt(command: Command, client: str) -> Json:
 
 
 def _arguments(hint: str, client: str) -> dict[str, str]:
-    """The arguments that a client is told of, and what each is about."""
+    """Return the arguments for a client, each with its description."""
     everything = {ALL: hint or "What to do, in your own words."}
     if client in _REQUIRING:
         return everything
@@ -131,7 +131,7 @@ def _arguments(hint: str, client: str) -> dict[str, str]:
 
 
 def _named(hint: str) -> dict[str, str]:
-    """The arguments that a hint names, if it names nothing else."""
+    """Return the arguments that a hint names, if it contains nothing else."""
     names = _NAMED.findall(hint)
     if names and not _NAMED.sub("", hint).strip() and len(set(names)) == len(names):
         return dict.fromkeys(names, hint)
@@ -139,7 +139,7 @@ def _named(hint: str) -> dict[str, str]:
 
 
 def _quote(value: str) -> str:
-    """The value as one word of an argument line."""
+    """Return the value as one word of an argument line."""
     if _PLAIN.fullmatch(value):
         return value
     return '"' + re.sub(r'(["\\$`])', r"\\\1", value) + '"'

@@ -1,9 +1,9 @@
-"""What the server serves as resources, and through the extension `io.modelcontextprotocol/skills`.
+"""The resources of the server, and the extension `io.modelcontextprotocol/skills`.
 
-Every call looks at the library as it is now and answers with the result as it goes over the wire, less what all
-results have. Listed is what the caller may choose by itself; a skill that only a person may invoke, that stands back
-for a tool or for other files, or that another one shadows is not listed and answers all the same to who has its
-address. What is switched off, kept back by the guard or meant for another machine is not there for anybody.
+Every call reads the current library and returns the result in its wire format, without the fields that all results
+share. Lists have the skills that the caller may choose; a fallback skill, one for other files, or a shadowed one is not
+listed but still answers at its address. Disabled and blocked skills and those for other machines do not exist for any
+client.
 
 Lists of resources read no file. `skills/list` reads the files of one page, each of them once.
 """
@@ -49,12 +49,11 @@ _PAGE_READ = 64 * 1024 * 1024
 _SKILLS = Bounds(50, lambda skill: weight(skill) / PAGE_BYTES + sum(x.size for x in skill.resources) / _PAGE_READ)
 _RESOURCES = Bounds(200)
 _UNLISTED = frozenset(("fallback", "paths"))
-"""Why a skill may be hidden and still answer to its address. One that only a person may invoke does not: it is a
-prompt, and many hosts let models read resources."""
+"""Reasons to hide a skill that still answers at its address. A skill only for people does not: it is a prompt."""
 
 
 class EntryFile(NamedTuple):
-    """A file of a skill, as its entry names it."""
+    """A file in the entry of a skill."""
 
     uri: str
     digest: str
@@ -62,7 +61,7 @@ class EntryFile(NamedTuple):
 
 
 class SkillEntry(NamedTuple):
-    """A skill as the extension tells of it."""
+    """A skill in the form of the extension."""
 
     uri: str
     frontmatter: Mapping[str, Any]
@@ -70,7 +69,7 @@ class SkillEntry(NamedTuple):
 
 
 class Served:
-    """The skills of a library as one client may have them. It may be shared between threads."""
+    """The skills of a library for one client. Thread-safe."""
 
     def __init__(self, workspace: Workspace, caller: Caller) -> None:
         self._workspace = workspace
@@ -80,9 +79,9 @@ class Served:
     # the extension
 
     def list_skills(self, cursor: str | None = None) -> Json:
-        """`skills/list`: the entries of the skills this client may choose.
+        """Answer `skills/list`: the entries of the skills this client may choose.
 
-        One that cannot be described now, because it is too large or does not conform after all, is passed over.
+        Skills that cannot be described now, because they are too large or do not conform, are left out.
         """
         config, book = self._look()
 
@@ -95,7 +94,7 @@ class Served:
         return _paged("skills", self._listed(config, book), entry, cursor, _SKILLS)
 
     def get_skill(self, uri: str) -> Json:
-        """`skills/get`: the entry of the skill whose SKILL.md has this address."""
+        """Answer `skills/get`: the entry of the skill whose SKILL.md has this address."""
         found, config = self._find(uri, read_address(uri))
         if found.file != MAIN_FILE:
             hint = f"The skill's own address is {address(found.path, MAIN_FILE)}."
@@ -103,7 +102,7 @@ class Served:
         return {"skill": as_json(self._entry(found.card, found.path, config))}
 
     def directory(self, uri: str, cursor: str | None = None) -> Json:
-        """`resources/directory/read`: what lies directly in a directory of a skill, or above the skills."""
+        """Answer `resources/directory/read`: the entries of a directory of a skill, or above the skills."""
         children = self._top() if uri == SCHEME else self._children(uri, read_address(uri.removesuffix("/")))
         items = ((name, partial(children.__getitem__, name)) for name in sorted(children))
         return _told("resources", *page("directory", items, cursor, _RESOURCES))
@@ -111,7 +110,7 @@ class Served:
     # resources
 
     def list_resources(self, cursor: str | None = None) -> Json:
-        """`resources/list`: the older index, then the SKILL.md of each skill this client may choose."""
+        """Answer `resources/list`: the older index, then the SKILL.md of each skill this client may choose."""
         config, book = self._look()
         listed = self._listed(config, book)
         answer = _paged(
@@ -122,7 +121,7 @@ class Served:
         return answer
 
     def read(self, uri: str) -> Json:
-        """`resources/read`: the bytes of one file, as text where they are text."""
+        """Answer `resources/read`: the bytes of one file, as text if possible."""
         segments = read_address(uri)
         if address(segments) == INDEX:
             config, book = self._look()
@@ -141,7 +140,7 @@ class Served:
         return contents(address(path, file), media_type(file), data)
 
     def complete(self, prefix: str) -> list[str]:
-        """The paths of skills that begin with this, for whoever fills in `{path}`: all of them, sorted."""
+        """Return the paths of skills that begin with a prefix, to complete `{path}`, sorted."""
         config, book = self._look()
         paths = (address(book.paths[card.path])[len(SCHEME) :] for card in self._answering(config, book.cards()))
         return [path for path in paths if path.lower().startswith(prefix.lower())]
@@ -158,12 +157,12 @@ class Served:
         return [card for card in cards if hidden(card, self._caller, config.disabled, config.probe) is None]
 
     def _answering(self, config: ResolvedConfig, cards: Iterable[Card]) -> list[Card]:
-        """Those of the skills that answer to who has their address."""
+        """Return the skills that answer at their address."""
         reasons = ((card, hidden(card, self._caller, config.disabled, config.probe)) for card in cards)
         return [card for card, reason in reasons if reason is None or reason.code in _UNLISTED]
 
     def _find(self, uri: str, segments: tuple[str, ...]) -> tuple[Found, ResolvedConfig]:
-        """The skill that an address leads to or into, if this client may have it."""
+        """Return the skill that an address leads to or into, if this client may use it."""
         found, config = self._remembered(segments) or self._looked_up(uri, segments)
         reason = hidden(found.card, self._caller, config.disabled, config.probe)
         if reason is not None and reason.code not in _UNLISTED:
@@ -173,13 +172,13 @@ class Served:
         return found, config
 
     def _remembered(self, segments: tuple[str, ...]) -> tuple[Found, ResolvedConfig] | None:
-        """The skill at an address that led to it before, checked against the disk without looking at all the others."""
+        """Return the skill of a known address, checked against the disk without reading all the others."""
         found = self._book.find(segments) if self._book else None
         if self._book is None or found is None or self._book.catalogue.by_key.get(found.card.key) is not found.card:
             return None
         try:
             card, config = self._workspace.find(found.card.full_name)
-        except WhetError:  # the full look tells what became of it
+        except WhetError:  # the full look reports what became of it
             return None
         same = (card.path, card.name) == (found.card.path, found.card.name)
         return (found._replace(card=card), config) if same and not unfit(card) else None
@@ -197,7 +196,7 @@ class Served:
         return SkillEntry(resources[0].uri, values, resources)
 
     def _top(self) -> dict[str, Resource]:
-        """The directory above everything: the index, the plain skills, the plugins and scopes."""
+        """Return the top directory: the index, the plain skills, the plugins and scopes."""
         config, book = self._look()
         tops = {book.paths[card.path][0] for card in self._answering(config, book.cards())}
         return {"index.json": INDEX_RESOURCE, **{name: folder_resource((name,)) for name in tops}}
@@ -237,7 +236,7 @@ def _told(kind: str, items: Sequence[object], further: str | None) -> Json:
 
 
 def _unknown(uri: str, segments: Sequence[str], book: AddressBook) -> WhetError:
-    """The error for an address that leads to no skill that is served."""
+    """Return the error for an address without a served skill."""
     if card := book.left_out(segments):
         return not_served(card.full_name, book.unfit[card.path])
     from whet.skill.names import closest

@@ -1,6 +1,6 @@
-"""Resources and their contents as they go over the wire.
+"""Resources and their contents in the wire format.
 
-Media types are told from names alone, the same on every machine. Two shapes that drafts of the Skills extension had are
+Media types depend on names alone, the same on every machine. Two shapes that drafts of the Skills extension had are
 still read by clients: `skill://index.json` and `_manifest`. The index is the discovery document 0.2.0 with addresses of
 this server and, as the draft has it over MCP, without digests. Clients read it in one piece, so it ends after
 `MAX_INDEX` skills or `MAX_BYTES` bytes; it then says so in `truncated` and `total`, which they pass over, and
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Resource(NamedTuple):
-    """What is told of a file or a directory; None is for what there is nothing to tell about."""
+    """A file or a directory as a resource; None for fields that are unknown."""
 
     uri: str
     name: str
@@ -39,7 +39,7 @@ class Resource(NamedTuple):
     changed: str | None = None
 
     def to_json(self) -> Json:
-        """The resource as it goes over the wire."""
+        """Return the resource in the wire format."""
         told: Json = {"uri": self.uri, "name": self.name, "title": self.title, "description": self.description}
         told |= {"mimeType": self.media, "size": self.size}
         told |= {"annotations": {"lastModified": self.changed} if self.changed else None}
@@ -47,23 +47,23 @@ class Resource(NamedTuple):
 
 
 def main_resource(card: Card, path: SkillPath) -> Resource:
-    """The SKILL.md of a skill as a resource, from its card alone."""
+    """Return the SKILL.md of a skill as a resource, from its card alone."""
     changed = _moment(max(card.mtime, ~card.mtime))
     return Resource(address(path, MAIN_FILE), card.name, MARKDOWN, None, card.description, card.size, changed)
 
 
 def file_resource(path: SkillPath, file: str, size: int) -> Resource:
-    """Another file of a skill as a resource."""
+    """Return another file of a skill as a resource."""
     return Resource(address(path, file), file.rpartition("/")[2], media_type(file), size=size)
 
 
 def folder_resource(path: SkillPath, directory: str = "") -> Resource:
-    """A directory of a skill, the skill's own, or one above skills, as a resource."""
+    """Return a directory of a skill, the skill's own, or one above skills, as a resource."""
     return Resource(address(path, directory), directory.rpartition("/")[2] or path[-1], DIRECTORY)
 
 
 def _moment(nanoseconds: int) -> str:
-    """A file's time as MCP writes times; "" for one that no calendar has."""
+    """Return a file's time in the format of MCP; "" if it is out of range."""
     try:
         return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError, OSError):
@@ -71,7 +71,7 @@ def _moment(nanoseconds: int) -> str:
 
 
 def contents(uri: str, media: str, data: bytes) -> Json:
-    """A resource as it is read: text where the very same bytes come out of it again, otherwise base64."""
+    """Return the contents of a resource: as text if it encodes to the same bytes, otherwise base64."""
     try:
         text = None if b"\0" in data else data.decode()
     except UnicodeDecodeError:
@@ -165,7 +165,7 @@ _TEXT_NAMES = frozenset(("authors", "changelog", "dockerfile", "license", "makef
 
 
 def media_type(path: str) -> str:
-    """The media type of a file of that name; `application/octet-stream` where the name does not tell."""
+    """Return the media type for a file name; `application/octet-stream` if it is unknown."""
     name = posixpath.basename(path).lower()
     stem, dot, extension = name.rpartition(".")
     if dot and stem:
@@ -175,7 +175,7 @@ def media_type(path: str) -> str:
 
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 MANIFEST = "_manifest"
-"""The file of a skill that tells of the others; not listed, and a real file of that name comes first."""
+"""The file of a skill that lists the others; not listed itself, and a real file of that name wins."""
 MAX_INDEX = 1000
 MAX_BYTES = 1024 * 1024
 INDEX_RESOURCE = Resource(
@@ -188,7 +188,7 @@ INDEX_RESOURCE = Resource(
 
 
 def index(cards: Sequence[Card], paths: Mapping[str, SkillPath]) -> bytes:
-    """The index of these skills."""
+    """Return the index of these skills."""
     skills: list[dict[str, str]] = []
     size = 0
     for card in cards[:MAX_INDEX]:
@@ -203,7 +203,7 @@ def index(cards: Sequence[Card], paths: Mapping[str, SkillPath]) -> bytes:
 
 
 def manifest(path: SkillPath, files: Sequence[tuple[str, str, int]]) -> bytes:
-    """The manifest of a skill with these files: path, digest and size of each."""
+    """Return the manifest of a skill with these files: path, digest and size of each."""
     told = [{"path": file, "size": size, "hash": digest} for file, digest, size in files]
     return _json({"skill": "/".join(path), "files": told})
 

@@ -1,6 +1,6 @@
 """Running the server: on the standard streams for one client, or over HTTP for many; hooks are answered meanwhile.
 
-What takes long to load is imported when it is needed: a client waits for it.
+Slow imports are deferred until they are needed, because a client waits.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from whet.values import Json
 
     Open = Callable[[str | None], Library]
-    """Opens the library of a project; None is where the server was started."""
+    """Opens the library of a project; None is the directory where the server was started."""
 
 
 def serve_stdio(streams: Streams, open_library: Open, *, writes: Writes, hooks: bool, runs: bool = False) -> None:
-    """Serve one client until it goes. The SDK is loaded when it is needed."""
+    """Serve one client until it disconnects. The SDK is loaded when it is needed."""
     libraries = LibraryPool(open_library)
     sessions = SessionPool(libraries.get, writes=writes, runs=runs, tokenizer=ESTIMATE)  # an exact one loads slowly
     client = ClientSession(sessions, streams.client)
@@ -41,7 +41,7 @@ def serve_stdio(streams: Streams, open_library: Open, *, writes: Writes, hooks: 
 
     def answer(method: str) -> Json:
         context = client.context()
-        told.append(Known(context))  # first: what changes from now on is told
+        told.append(Known(context))  # first: later changes are then reported
         is_prompts = method == "prompts/list"
         return prompts.list_prompts(context.tools, None) if is_prompts else context.served.list_resources()
 
@@ -81,7 +81,7 @@ def serve_http(
     ready: Callable[[str], None],
     runs: bool = False,
 ) -> None:
-    """Serve many clients until the process is told to stop; `ready` is told the address."""
+    """Serve many clients until the process is stopped; `ready` gets the address."""
 
     import anyio
 
@@ -105,7 +105,7 @@ def serve_http(
 
 @contextmanager
 def _hooks(libraries: LibraryPool, *, hooks: bool) -> Iterator[None]:
-    """With `hooks`, those of clients are answered meanwhile, from the same libraries, which are warm."""
+    """With `hooks`, answer the hooks of clients meanwhile, from the same warm libraries."""
     from whet.interfaces.hooks.background import learn_after
     from whet.interfaces.hooks.handler import Hooks
     from whet.interfaces.hooks.service import Service
@@ -119,7 +119,7 @@ def _hooks(libraries: LibraryPool, *, hooks: bool) -> Iterator[None]:
             service.start()
         yield
     except* KeyboardInterrupt:
-        pass  # which is how a server is meant to end
+        pass  # the normal end of a server
     finally:
         service.close()
         answering.close()

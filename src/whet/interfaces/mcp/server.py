@@ -1,12 +1,12 @@
-"""The server: what the protocol asks, put to the library, in threads, for many clients at once.
+"""The MCP server: requests of many clients at once, answered by the library in threads.
 
 It is the low-level server of the official SDK, which speaks both eras of the protocol: with a handshake (to 2025-11-25)
-and without (from 2026-07-28 on). What differs between them is small and all here: a client of the first is asked for
-its roots on its own channel and told of changes without asking, one of the second is asked within an answer and told
-of changes in a stream that it opens. `elicitation` asks in the same two ways.
+and without (from 2026-07-28 on). The differences are small and all here: a client of the first is asked for its roots
+on its own channel and told of changes without asking, one of the second is asked within an answer and told of changes
+in a stream that it opens. `elicitation` asks in the same two ways.
 
-Every handler runs the library in a worker thread. A client that cancels gets no answer; what was begun is finished,
-for a change is made wholly or not at all.
+Every handler runs the library in a worker thread. A client that cancels gets no answer; running work is finished,
+because a change is made completely or not at all.
 """
 
 from __future__ import annotations
@@ -51,21 +51,22 @@ if TYPE_CHECKING:
     Context: TypeAlias = ServerRequestContext[Any, Any]
 
 STANDING = 3_600_000
-"""Milliseconds that a client may keep what only a new version changes. Everything else is on disk and may be edited at
-any time; asking again costs little, so it is not to be kept at all."""
+"""Milliseconds that a client may cache data that only a new version changes. Other data is on disk and must not be
+cached, because it may change at any time.
+"""
 INSTRUCTIONS = 2_000
-"""Characters of what the server says about itself, of which some clients cut the rest."""
+"""Characters of the server's instructions; some clients cut the rest."""
 _USAGE = 350
-"""What of it tells how to use the tools."""
+"""Characters of it for how to use the tools."""
 _ROOTS = "roots"
 _ROOTS_WAIT = 5.0
 _THREADS = 16
 _MOST_COMPLETIONS = 100
-"""What the protocol allows."""
+"""The limit of the protocol."""
 _MOST_SUBSCRIBED = 500
-"""Addresses that one client may be told of, each of which is read at every look."""
+"""Number of addresses that one client may subscribe to; each is read at every look."""
 _PATIENCE = 5.0
-"""Seconds that a client has for taking what it is told."""
+"""Seconds that a client has to receive a notification."""
 _CLIENT = "whet"
 
 Value = TypeVar("Value")
@@ -88,13 +89,13 @@ class SkillServer(Server[Any]):
     """The library as an MCP server."""
 
     def __init__(self, sessions: SessionPool, *, alone: bool) -> None:
-        """`alone` says that there is one client, as on stdio; else requests without a session are strangers."""
+        """`alone` means that there is one client, as on stdio; otherwise requests without a session are strangers."""
         self._sessions = sessions
         self._alone = alone
         self._only: ClientSession | None = None
         self._introduction: Introduction | None = None
         self._told: watcher.Known | None = None
-        """What the only client was told before this server was there."""
+        """The list that the only client got before this server was started."""
         self._connections: dict[Connection, Audience] = {}
         self._streams: set[Audience] = set()
         self._nudge = anyio.Event()
@@ -130,18 +131,18 @@ class SkillServer(Server[Any]):
         *others: Any,
         **more: Any,
     ) -> InitializationOptions:
-        """What the handshake tells; that lists change is always part of it."""
+        """Return the options of the handshake; they always include changing lists."""
         changing = notification_options or NotificationOptions(prompts_changed=True, resources_changed=True)
         return super().create_initialization_options(changing, *others, **more)
 
     def resume(self, client: ClientSession, introduction: Introduction, told: watcher.Known | None) -> None:
-        """Go on with the only client, which was greeted already and may have been told which skills there are."""
+        """Continue with the only client, which was already greeted and may know the list of skills."""
         self._only, self._introduction, self._told = client, introduction, told
 
-    # who asks
+    # clients
 
     def _client_session(self, ctx: Context) -> ClientSession:
-        """The client that asks: known by its connection, or, without a handshake, the only one or a stranger."""
+        """Return the client of a request: known by its connection or, without one, the only client or a stranger."""
         state = _connection(ctx).state
         known: ClientSession | None = self._only or state.get(_CLIENT)
         if known is None:
@@ -150,17 +151,17 @@ class SkillServer(Server[Any]):
         return known
 
     async def _context(self, ctx: Context, params: types.InputResponseRequestParams | None = None) -> ClientContext:
-        """What answers the client about the project it works in: the one that it names, else that of its roots.
+        """Return the context for the client's project: the one that it names, else that of its roots.
 
-        A client without a channel of its own can only be asked within the answer to these `params`; `_Ask` is raised
-        then. Requests that cannot be answered with a question are about the place where the server was started.
+        A client without its own channel can be asked only within the answer to these `params`; `_Ask` is raised then.
+        Requests that cannot be answered with a question are about the directory where the server was started.
         """
         client = self._client_session(ctx)
         await self._settle(ctx, client, params)
         context = await self._run(client.context)
         known = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else self._connections.get(_connection(ctx))
-        # The first request of most clients is for the tools, which tells of no skill: that does not wait for a look at
-        # a large library. Any other does, before the first answer, so that whatever comes later is told.
+        # The first request of most clients is for the tools, which names no skill: it does not wait for a large
+        # library. Any other request does, before the first answer, so that later changes are reported.
         if known and (ctx.method != "tools/list" or not await self._run(_is_large, context)):
             await self._begin(known)
         return context
@@ -196,7 +197,7 @@ class SkillServer(Server[Any]):
 
     async def _initialized(self, ctx: Context, _: types.NotificationParams) -> None:
         audience = self._audience(ctx)
-        if self._told is not None:  # as it is where the server was started; whatever is different is told
+        if self._told is not None:  # as of where the server was started; differences are reported
             audience.known, self._told = self._told, None
             await self._settle(ctx, audience.client)
             self._nudge.set()
@@ -205,9 +206,9 @@ class SkillServer(Server[Any]):
         self._client_session(ctx).settled = False
 
     async def _wrap(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Around every request: ask for roots where need be, and say in the handshake which skills there are.
+        """Wrap every request: ask for roots if necessary, and list the skills in the handshake.
 
-        The latter is for clients that have nothing else to show a model.
+        The list is for clients that have nothing else to show a model.
         """
         try:
             result = await call_next(ctx)
@@ -225,7 +226,7 @@ class SkillServer(Server[Any]):
         return result
 
     def _introduce(self, context: ClientContext) -> str:
-        """What the handshake says of the skills; it is remembered for the next one."""
+        """Return the list of skills for the handshake, and cache it for the next one."""
         told = context.tools.introduction(INSTRUCTIONS - _USAGE)
         if self._introduction is not None:
             self._introduction.remember(told, context.tools.session.workspace)
@@ -234,7 +235,7 @@ class SkillServer(Server[Any]):
     # the library, in a thread
 
     async def _run(self, function: Callable[..., Value], *arguments: Any) -> Value:
-        """What a function of the library gives; its errors become those of the protocol."""
+        """Run a function of the library; its errors become those of the protocol."""
         try:
             return await anyio.to_thread.run_sync(
                 partial(function, *arguments), abandon_on_cancel=True, limiter=self._threads
@@ -247,7 +248,7 @@ class SkillServer(Server[Any]):
             raise MCPError(types.INTERNAL_ERROR, "Something went wrong inside Whet.") from error
 
     def _serve(self, method: str, params: type[Params], answer: Callable[[ClientContext, Params], Json]) -> None:
-        """Answer a method from the library; all answers but a prompt say how long they hold."""
+        """Answer a method from the library; all answers but a prompt say how long they are valid."""
 
         async def handle(ctx: Context, given: Params) -> Json:
             asked = given if isinstance(given, types.InputResponseRequestParams) else None
@@ -289,7 +290,7 @@ class SkillServer(Server[Any]):
         context, stamps = await self._context(ctx), self._audience(ctx).stamps
         if len(stamps) >= _MOST_SUBSCRIBED and params.uri not in stamps:
             raise MCPError(types.INVALID_PARAMS, f"There are already {_MOST_SUBSCRIBED} subscriptions.")
-        contents = await self._run(context.served.read, params.uri)  # there must be something to subscribe to
+        contents = await self._run(context.served.read, params.uri)  # the address must exist
         stamps.setdefault(params.uri, contents_stamp(contents))
         return types.EmptyResult()
 
@@ -300,7 +301,7 @@ class SkillServer(Server[Any]):
     async def _listen(
         self, ctx: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Tell a client without a handshake of changes, in the stream that answers this request."""
+        """Report changes to a client without a handshake, in the stream that answers this request."""
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > _MOST_SUBSCRIBED:
             raise MCPError(types.INVALID_PARAMS, f"At most {_MOST_SUBSCRIBED} addresses can be subscribed to.")
@@ -326,7 +327,7 @@ class SkillServer(Server[Any]):
     # changes
 
     def _audience(self, ctx: Context) -> Audience:
-        """A client with a handshake, as one that is told of changes until it goes."""
+        """Return a client with a handshake as an audience of changes until it disconnects."""
         connection = _connection(ctx)
         if connection not in self._connections:
             self._connections[connection] = Audience(self._client_session(ctx), partial(watcher.tell, connection))
@@ -338,7 +339,7 @@ class SkillServer(Server[Any]):
             await self._look([audience])
 
     async def watch(self) -> None:
-        """Tell clients of changes, until cancelled."""
+        """Report changes to clients, until cancelled."""
         pause = watcher.PAUSE
         while True:
             with anyio.move_on_after(pause):
@@ -349,10 +350,10 @@ class SkillServer(Server[Any]):
             pause = max(watcher.PAUSE, (time.monotonic() - begun) / watcher.SHARE)
 
     async def _look(self, audiences: Iterable[Audience]) -> None:
-        """Tell these what changed; each project is looked at once for each kind of client."""
+        """Report changes to these audiences; each project is read once for each kind of client."""
         found: dict[tuple[str | None, Caller], watcher.Known] = {}
         for audience in audiences:
-            with suppress(MCPError):  # what cannot be looked at now is looked at again
+            with suppress(MCPError):  # on failure, the next look tries again
                 context = await self._run(audience.client.context)
                 if (place := (context.project, context.caller)) not in found:
                     found[place] = await self._run(watcher.Known, context)
@@ -370,7 +371,7 @@ class _Ask(Exception):  # noqa: N818  it is no error but a question
 def _is_large(context: ClientContext) -> bool:
     try:
         return context.tools.session.workspace.is_large()
-    except WhetError:  # whoever looks at the skills is told
+    except WhetError:  # a later look at the skills reports it
         return False
 
 
@@ -379,7 +380,7 @@ def _connection(ctx: Context) -> Connection:
 
 
 def _client(ctx: Context) -> str:
-    """What the client calls itself; in the handshake, where nothing is settled yet, as it says there."""
+    """Return the name that the client gives itself; during the handshake, from its parameters."""
     if ctx.session.client_params is not None:
         return ctx.session.client_params.client_info.name
     told = (ctx.params or {}).get("clientInfo")
@@ -387,7 +388,7 @@ def _client(ctx: Context) -> str:
 
 
 def _named(ctx: Context) -> str | None:
-    """The project that an HTTP request names: `/mcp?project=/path`."""
+    """Return the project that an HTTP request names: `/mcp?project=/path`."""
     query: Mapping[str, str] = getattr(ctx.request, "query_params", {})
     try:
         return named_project(query.get("project"))
@@ -401,6 +402,6 @@ def _project(answer: Any) -> str | None:
 
 
 def _complain(sentence: str) -> None:
-    """One line on stderr, where clients keep what a server says."""
+    """Print one line to stderr, which clients log."""
     with suppress(OSError, ValueError):
         print(f"whet mcp: {sentence}", file=sys.stderr, flush=True)

@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 OPTIONS: dict[str, Writes] = {"--allow-writes": "allow", "--read-only": "none"}
-"""The options that do not keep a client waiting; any other is read first."""
+"""The options that do not delay the greeting; any other is parsed first."""
 _QUIET = 0.3
 """Seconds without a line after which the SDK is loaded, so that a later request need not wait for it."""
 _LONGEST = 65_536
-"""Bytes of a line that is looked at here."""
+"""Longest line in bytes that is parsed here."""
 _LISTS = ("prompts/list", "resources/list")
 _MODERN = "io.modelcontextprotocol/"
-"""How the names begin of what a request without a handshake carries."""
+"""The beginning of field names in a request without a handshake."""
 
 
 def open_streams(arguments: Sequence[str], env: Mapping[str, str]) -> Streams | None:
-    """The client of this command line, whose first requests are answered from now on."""
+    """Return the client of this command line, and start answering its first requests."""
     words = arguments[1:]
     if len(words) > 1 or not OPTIONS.keys() >= {*words} or os.isatty(0) or not is_installed():
         return None
@@ -53,27 +53,27 @@ def open_streams(arguments: Sequence[str], env: Mapping[str, str]) -> Streams | 
 
 
 def is_installed() -> bool:
-    """Is the SDK there?"""
+    """Return whether the SDK is installed."""
     return sys.modules.get("mcp", True) is not None and PathFinder.find_spec("mcp") is not None
 
 
 class Streams:
-    """The client on the standard streams. For the SDK, this is the file that it reads lines from and writes to."""
+    """The client on the standard streams. The SDK reads lines from it and writes to it like a file."""
 
     def __init__(self, writes: Writes, env: Mapping[str, str], *, runs: bool = False) -> None:
         self.client = ""
-        """What it calls itself; "" unless it was greeted here."""
+        """The name it gives itself; "" unless it was greeted here."""
         self._writes: Writes = writes
         self._runs = runs
         self._env = env
         self._lines: SimpleQueue[str] = SimpleQueue()
-        """What is left to the SDK."""
+        """Lines for the SDK."""
         self._changed = threading.Condition()
         self._lists: list[Json] | None = []
-        """Requests for lists that are not answered yet; None once these are left to the SDK, too."""
+        """Unanswered requests for lists; None once these go to the SDK, too."""
         self._greeted = self._asked = self._ended = self._loaded = False
-        """Whether the client was greeted here, wants what only the SDK can answer, or has gone; and whether the SDK
-        has taken over."""
+        """Whether the client was greeted here, needs the SDK, or has disconnected; and whether the SDK has taken over.
+        """
         self._answered: Any = None
         """The id of the `initialize` that was answered here and that the SDK has not answered yet."""
         self._sending = threading.Lock()
@@ -81,14 +81,14 @@ class Streams:
         self._reading, self._writing = _claim()
         threading.Thread(target=self._read, name="whet-mcp-lines", daemon=True).start()
 
-    # the thread that reads
+    # the reading thread
 
     def _read(self) -> None:
         try:
             while line := self._reading.readline():
                 self._take(line)
         except OSError:
-            pass  # the client does not listen any more
+            pass  # the client no longer reads
         finally:
             self._lines.put("")
             with self._changed:
@@ -121,7 +121,7 @@ class Streams:
         self.answer(number, initialize_result(known["protocolVersion"], told))
 
     def _answer(self, message: Json) -> bool:
-        """Answer a plain request, or note that a list is asked for; False: it is not for here."""
+        """Answer a plain request, or queue a request for a list; return False if it is for the SDK."""
         if not self._greeted or "id" not in message or not _is_plain(message.get("params")):
             return False
         number, method = message["id"], message["method"]
@@ -152,10 +152,10 @@ class Streams:
             while data:
                 data = data[os.write(self._writing, data) :]
 
-    # the command that waits
+    # the waiting command
 
     def wait(self) -> bool:
-        """Wait until a library is needed, or the client is quiet. False: it has gone, and nothing is left to do."""
+        """Wait until a library is needed, or the client is quiet. Return False if it is gone and nothing is left."""
         with self._changed:
             while not (self._lists or self._asked or self._ended):
                 if not self._changed.wait(_QUIET if self._greeted else None):
@@ -182,15 +182,15 @@ class Streams:
     # the SDK
 
     def hand_over(self) -> None:
-        """From now on, everything is left to the SDK."""
+        """Leave everything to the SDK from now on."""
         self._loaded = True
 
     def readline(self) -> str:
-        """The next line; "" at the end."""
+        """Return the next line; "" at the end."""
         return self._lines.get()
 
     def write(self, text: str) -> None:
-        """Send what the SDK says, except an answer that the client has had already."""
+        """Send the SDK's output, except an answer that the client already has."""
         if self._answered is not None:
             message = json.loads(text)
             if "method" not in message and message.get("id") == self._answered:
@@ -199,33 +199,33 @@ class Streams:
         self._send(text)
 
     def flush(self) -> None:
-        """Nothing is kept back."""
+        """Do nothing: writes are not buffered."""
 
 
 def _leave_at_once() -> None:
-    """End with the first signal: a thread that waits for the client's next line would hold everything up.
+    """Exit at the first signal: a thread that waits for the client's next line would delay it.
 
-    Nothing is lost by that; what is being written is settled by whoever comes next.
+    Nothing is lost; the next process settles interrupted writes.
     """
     for name in ("SIGINT", "SIGTERM"):
         _signal.signal(getattr(_signal, name), lambda *_: os._exit(0))
 
 
 def _claim() -> tuple[BinaryIO, int]:
-    """The streams of the client. What anybody else reads is empty from now on, what is printed goes to the errors."""
+    """Return the client's streams. From now on, others read nothing from stdin, and prints go to stderr."""
     reading, writing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     try:
         os.dup2(2, 1)
-    except OSError:  # which are closed
+    except OSError:  # stderr is closed
         os.dup2(nothing, 1)
     os.close(nothing)
     return open(reading, "rb"), writing
 
 
 def _read_message(line: bytes) -> Json | None:
-    """A request or notification; None for anything else, and for what is too long to look at."""
+    """Parse a request or notification; None for anything else, and for a line that is too long."""
     if len(line) > _LONGEST:
         return None
     try:
@@ -238,7 +238,7 @@ def _read_message(line: bytes) -> Json | None:
 
 
 def _is_plain(params: Any) -> bool:
-    """Does a request ask for a list from its start, without anything that only the SDK knows about?"""
+    """Return whether a request asks for a list from its start, without fields that only the SDK knows."""
     if params is None:
         return True
     if not isinstance(params, dict) or not {"cursor", "_meta"}.issuperset(params) or params.get("cursor") is not None:
@@ -250,9 +250,9 @@ def _is_plain(params: Any) -> bool:
 
 
 def _read_client(message: Json) -> Json | None:
-    """What `initialize` says of the client, as far as the server uses it; None for any other message.
+    """Return the client's part of `initialize` that the server uses; None for any other message.
 
-    The SDK gets no more than this, so that it accepts what was accepted here.
+    The SDK gets no more than this, so that it accepts the same requests.
     """
     params = message.get("params")
     if message["method"] != "initialize" or "id" not in message or not isinstance(params, dict):

@@ -1,6 +1,6 @@
-"""Telling clients that skills changed: a look at each library in use every few seconds, as long as somebody listens.
+"""Reporting changed skills to clients: each library in use is read every few seconds while a client listens.
 
-A look that finds nothing new costs some microseconds a skill; the pause grows with what a look took, so that a large
+A look without changes costs some microseconds per skill; the pause grows with the duration of a look, so that a large
 library takes no more of the machine than a small one. A client's own change is looked for at once.
 """
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 PAUSE = 2.0
 """Seconds between two looks, at least."""
 SHARE = 0.02
-"""The part of the time that looking may take."""
+"""The share of time that looking may take."""
 
 
 class Known:
-    """A library as it was at one look; what clients are told of it is only worked out when it is compared."""
+    """A library as of one look; the lists for clients are computed only when they are compared."""
 
     def __init__(self, context: ClientContext) -> None:
         workspace = context.tools.session.workspace
@@ -58,16 +58,16 @@ class Known:
 
 
 class Changed(NamedTuple):
-    """What is different now."""
+    """The differences since the last look."""
 
     resources: bool
     prompts: bool
     uris: tuple[str, ...]
-    """The addresses whose contents changed, came or went."""
+    """Addresses whose contents changed, appeared or disappeared."""
 
 
 class Audience:
-    """One client that is told of changes: what it knows, and what it wants to be told."""
+    """A client that is notified of changes: what it knows, and its subscriptions."""
 
     def __init__(
         self, client: ClientSession, tell: Callable[[Changed], Awaitable[None]], uris: Iterable[str] = ()
@@ -77,16 +77,16 @@ class Audience:
         self.tell = tell
         self.known: Known | None = None
         self.stamps: dict[str, str | None] = dict.fromkeys(uris)
-        """The addresses it subscribed to, and what there was when they were last looked at."""
+        """The addresses it subscribed to, and the stamps of the last look."""
 
     def compare(self, now: Known) -> Changed:
-        """What it must be told; it knows that from then on."""
+        """Return the changes to report, and remember them as known."""
         before, self.known = self.known, now
         served = self.client.context().served
         uris: list[str] = []
         for uri, old in list(self.stamps.items()):
             new = stamp(served, uri)
-            if uri in self.stamps:  # and not unsubscribed meanwhile
+            if uri in self.stamps:  # not unsubscribed meanwhile
                 self.stamps[uri] = new
                 uris.extend([uri] if old not in (None, new) else ())
         if before is None:
@@ -95,7 +95,7 @@ class Audience:
 
 
 def stamp(served: Served, uri: str) -> str:
-    """What changes when the contents of a resource do; "" where there is none."""
+    """Return a stamp that changes with the contents of a resource; "" if it does not exist."""
     try:
         return contents_stamp(served.read(uri))
     except WhetError:
@@ -103,12 +103,12 @@ def stamp(served: Served, uri: str) -> str:
 
 
 def contents_stamp(told: Json) -> str:
-    """The same of contents that were read."""
+    """Return the stamp of contents that were read."""
     return hashlib.sha256(json.dumps(told["contents"]).encode()).hexdigest()
 
 
 async def tell(connection: Connection, changed: Changed) -> None:
-    """Tell a client on its own channel."""
+    """Notify a client on its own channel."""
     if changed.resources:
         await connection.send_resource_list_changed()
     if changed.prompts:
@@ -118,7 +118,7 @@ async def tell(connection: Connection, changed: Changed) -> None:
 
 
 async def publish(bus: InMemorySubscriptionBus, changed: Changed) -> None:
-    """Tell whoever listens in a stream."""
+    """Notify the listeners of a stream."""
     from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
 
     if changed.resources:

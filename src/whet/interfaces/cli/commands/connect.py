@@ -127,7 +127,7 @@ def run_connect(context: Context, options: Namespace) -> Answer:
 
 
 def _hints(client: Connection, context: Context, options: Namespace) -> list[str]:
-    """Return the number of skills that `whet sync` linked or copied for a client."""
+    """Return hints about links after a client was connected or disconnected."""
     if options.undo and (count := _count_synced(context, client.name)):
         links = "The link" if count == 1 else f"The {count:,} links"
         what = f"{links} that `whet sync` made for {client.title} {'stays' if count == 1 else 'stay'}"
@@ -139,7 +139,7 @@ def _hints(client: Connection, context: Context, options: Namespace) -> list[str
 
 
 def _count_synced(context: Context, client: str) -> int:
-    """Print the change, the result, and the next step."""
+    """Return the number of skills that `whet sync` linked or copied for a client."""
     from whet.sources.sync.record import read_record
 
     try:
@@ -150,7 +150,7 @@ def _count_synced(context: Context, client: str) -> int:
 
 
 def render_connect(done: Connecting | list[Connecting], screen: Screen, options: Namespace) -> None:
-    """Return whether the client does not read the directory of your own skills."""
+    """Print the changes, the results, and the next step."""
     asked = can_ask(options) and not options.dry_run  # otherwise it was shown with the question
     several = done if isinstance(done, list) else [done]
     waits = [_render_connection(one, screen, options, asked=asked and not one.plan.is_empty) for one in several]
@@ -161,7 +161,7 @@ def render_connect(done: Connecting | list[Connecting], screen: Screen, options:
 
 
 def _render_connection(done: Connecting, screen: Screen, options: Namespace, *, asked: bool) -> bool:
-    """Refuse to connect a server that cannot start: install the missing extra if a person agrees, or raise."""
+    """Print one client's change; return whether it still has to be made."""
     plan, title = done.plan, done.plan.client.title
     if not asked:
         _render_changes(plan, screen, whole=options.verbose)
@@ -180,7 +180,7 @@ def _render_connection(done: Connecting, screen: Screen, options: Namespace, *, 
 
 
 def _needs_sync(context: Context, client: str) -> bool:
-    """Raise UsageError if the options need more than the list of clients."""
+    """Return whether the client does not read the directory of your own skills."""
     from whet.library.clients import clients_without
 
     workspace = context.library.workspace
@@ -206,7 +206,7 @@ def _plan_connection(client: Connection, place: Place, connections: Connections,
 
 
 def _require_server(options: Namespace) -> None:
-    """Let a person choose a client, installed ones first. Raises RefusedError if they cancel."""
+    """Refuse to connect a server that cannot start: install the missing extra if a person agrees, or raise."""
     from whet.extras import find_installation, shell_words
     from whet.interfaces.clients.locations import can_serve
 
@@ -234,7 +234,7 @@ def _require_server(options: Namespace) -> None:
 
 
 def _check_list(clients: Sequence[ClientStatus], options: Namespace) -> None:
-    """Show the change with the question, and ask. Raises RefusedError if the answer is no."""
+    """Raise UsageError if the options need more than the list of clients."""
     flags = ("--hooks", "--no-hooks", "--enforce", "--no-enforce", "--writes", "--undo", "--dry-run", "--yes")
     if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
         connected = next((one.client for one in clients if one.connected), "")
@@ -244,7 +244,7 @@ def _check_list(clients: Sequence[ClientStatus], options: Namespace) -> None:
 
 
 def _choose_clients(clients: Sequence[ClientStatus], options: Namespace, context: Context) -> None:
-    """Return notes about the change, and about what it leaves out."""
+    """Let a person choose clients, installed ones first. Raises RefusedError if they leave."""
     from whet.interfaces.cli.output import screen_for
     from whet.interfaces.cli.picker import Choice, pick_several
     from whet.interfaces.clients.known import connection_named
@@ -263,7 +263,7 @@ def _is_given(options: Namespace, flag: str) -> bool:
 
 
 def _ask_agreement(plans: Sequence[Plan], context: Context, options: Namespace) -> None:
-    """Print a line for each changed file, with the effect of the hooks; or the changes themselves."""
+    """Show the changes with the question, and ask. Raises RefusedError if the answer is no."""
     from whet.interfaces.cli.output import screen_for
 
     plans = [plan for plan in plans if not plan.is_empty]
@@ -286,14 +286,14 @@ def _ask_agreement(plans: Sequence[Plan], context: Context, options: Namespace) 
 
 
 def _remarks(plan: Plan) -> list[str]:
-    """Describe the entries of Whet that a file has after the change."""
+    """Return notes about the change, and about what it leaves out."""
     done = plan.is_empty  # then every file is complete, which is said once
     left = [one for one in plan.left_out if not (done and any(one.what == change.path for change in plan.changes))]
     return [*plan.notes, *(f"Left out: {one.what}. {one.why}" for one in left)]
 
 
 def _render_changes(plan: Plan, screen: Screen, *, whole: bool) -> None:
-    """Serve until the client disconnects or the process is stopped."""
+    """Print a line for each changed file, with the effect of the hooks; or the changes themselves."""
     changes = [change for change in plan.changes if change.action != "none"]
     for at, change in enumerate(changes):
         if not whole:
@@ -307,7 +307,7 @@ def _render_changes(plan: Plan, screen: Screen, *, whole: bool) -> None:
 
 
 def _describe(change: Change) -> str:
-    """The output of a hook, and its failure."""
+    """Describe the entries of Whet that a file has after the change."""
     hooks = sum(entry.kind == "hook" for entry in change.added)
     what = ["the MCP server"] if any(entry.kind == "server" for entry in change.added) else []
     what += [plural(hooks, "hook")] if hooks else []
@@ -362,7 +362,7 @@ def configure_mcp(parser: Parser) -> None:
 
 
 def run_mcp(context: Context, options: Namespace) -> Answer:
-    """Whether hooks are disabled."""
+    """Serve until the client disconnects or the process is stopped."""
     if options.print_token:
         return Answer(_read_token(context.library), lambda token, screen, _: screen.line(token), key="token")
     if options.allow_writes and options.read_only:
@@ -410,11 +410,11 @@ def _read_token(library: Library) -> str:
 
 
 class HookAnswer(NamedTuple):
-    """Run the hook and report failures."""
+    """The output of a hook, and its failure."""
 
     output: str
     off: bool = False
-    """Print the output as the client would get it."""
+    """Whether hooks are disabled."""
     failure: Failure | None = None
 
 
@@ -432,7 +432,7 @@ def configure_hook(parser: Parser) -> None:
 
 
 def run_hook(context: Context, options: Namespace) -> Answer:
-    """Do what the hook does, and tell what failed."""
+    """Run the hook and report failures."""
     from contextlib import ExitStack
 
     from whet.interfaces.hooks.handler import Hooks, describe_failure
@@ -457,7 +457,7 @@ def run_hook(context: Context, options: Namespace) -> Answer:
 
 
 def render_hook(answer: HookAnswer, screen: Screen, _options: Namespace) -> None:
-    """The output as the client would get it."""
+    """Print the output as the client would get it."""
     if answer.output:
         screen.line(answer.output.rstrip("\n"))
     if answer.failure:

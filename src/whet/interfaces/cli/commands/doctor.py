@@ -45,7 +45,7 @@ class Diagnosis(NamedTuple):
     proofs: Proofs | None = None
 
     def to_json(self) -> Json:
-        """The diagnosis as JSON."""
+        """Return the diagnosis as JSON."""
         repaired = self.repaired.to_json() if self.repaired else {}
         proofs = {name: as_json(proof) for name, proof in self.proofs._asdict().items()} if self.proofs else {}
         return {"success": True, "report": as_json(self.report), **repaired, **proofs}

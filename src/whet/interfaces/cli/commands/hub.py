@@ -36,7 +36,7 @@ class TokenCreated(NamedTuple):
     days: int
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
@@ -50,7 +50,7 @@ class MemberSet(NamedTuple):
     """The role; "" for none."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
@@ -64,7 +64,7 @@ class HubProof(NamedTuple):
     checkpoint: str
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 

@@ -36,7 +36,7 @@ class HubDone(NamedTuple):
     """The action in a sentence."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 

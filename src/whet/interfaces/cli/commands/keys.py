@@ -27,7 +27,7 @@ class KeyList(NamedTuple):
     trusted: tuple[TrustedKey, ...]
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         own = [{"name": each.name, "key": str(each.key), "path": each.path} for each in self.own]
         return {"success": True, "own": own, "trusted": [{"name": each.name, "key": each.key} for each in self.trusted]}
 
