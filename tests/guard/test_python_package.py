@@ -10,7 +10,7 @@ from whet.guard import flow
 from whet.guard.documents import Document, Kind
 from whet.guard.finding import Fact, Hit
 from whet.guard.taint.formats import parsed
-from whet.guard.taint.shipped import Shipped
+from whet.guard.taint.shipped import Budget, Shipped
 from whet.guard.taint.value import UNKNOWN
 
 _KINDS: dict[str, Kind] = {
@@ -144,6 +144,7 @@ def test_a_path_leads_to_one_file_or_nowhere() -> None:
             Document("assets/b.txt", "text", "three"),
         ],
         "python",
+        Budget(1000),
     )
     assert package.text("<here>/../assets/a.txt") == "one"
     assert package.text("a.txt") is UNKNOWN

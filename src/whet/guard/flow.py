@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from fnmatch import fnmatchcase
+from functools import cache
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,7 +25,7 @@ from whet.guard.prose.exfiltration import ORDERED
 from whet.guard.rules import every, severity_of
 from whet.guard.tables import shape
 from whet.guard.taint.commands import Given
-from whet.guard.taint.shipped import Shipped
+from whet.guard.taint.shipped import Budget, Shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -136,21 +137,26 @@ def _read_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """What programs do with what the other files hold. Hits are told by a rule whose severity is their own."""
     if len(documents) < 2:
         return
+    budget, shell = Budget(MOST_TEXT), Budget(MOST_TEXT // 4)
     if any(document.kind == "python" for document in documents):
         from whet.guard.python import package as python_package
 
-        yield from ((path, _grave(hit)) for path, hit in python_package.hits(documents))
+        yield from ((path, _grave(hit)) for path, hit in python_package.hits(documents, budget))
     if any(document.kind == "javascript" for document in documents):
         from whet.guard.javascript import package as javascript_package
 
-        yield from ((path, _grave(hit)) for path, hit in javascript_package.hits(documents))
-    yield from ((path, _grave(hit)) for path, hit in _filled_in(documents))
+        yield from ((path, _grave(hit)) for path, hit in javascript_package.hits(documents, budget))
+    own = [document for document in documents if not document.via]
+    yield from ((path, _grave(hit)) for path, hit in _assembled(own, budget))
+    yield from ((path, _grave(hit)) for path, hit in _filled_in(own, budget, shell))
+    if missed := budget.missed or shell.missed:
+        yield missed, Hit("not-analysed", 1, "too much text in files that use each other")
     yield from _put_together(documents)
 
 
 def _grave(hit: Hit) -> Hit:
     rule = every()[hit.rule]
-    if rule.severity == "critical" or rule.category == "unreadable":
+    if rule.severity == "critical":
         return hit
     return hit._replace(
         rule=_SPLIT.get(rule.category, "split-payload"), severity=None, message=hit.message or rule.title
@@ -165,8 +171,8 @@ def _stem(path: str) -> str:
 
 # --- shell and JavaScript with what other files of the package hold put in its place, checked once more ---------------
 
-_MOST_TEXT = 256 * 1024
-"""Characters that are read once more; a package with more of them is told."""
+MOST_TEXT = 1 << 20
+"""Characters that are read once more, a quarter of them of shell scripts; a package with more is told."""
 _SET = expression(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,60})=([^\n]{0,400})$", re.MULTILINE)
 _USED = expression(r"\$\{?([A-Za-z_]\w{0,60})")
 _READS = shape("flow", "reads")
@@ -203,30 +209,21 @@ class _Reading(NamedTuple):
         return len(self.document.text) + sum(len(text) for _, text in self.before)
 
 
-def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
-    """What is critical only with the other files, each with its path.
-
-    The shortest are read first, so that no file uses up what the others need, and what is not read is told.
-    """
-    own = [document for document in documents if not document.via]
-    yield from _assembled(own)
-    used = _Used(own)
-    readings = sorted(_readings(own, used), key=lambda one: one.length)
-    left = _MOST_TEXT
-    for reading in readings:
-        left -= reading.length
-        if left < 0:
-            break
-        yield from _new(reading)
-    if left < 0 or used.left < 0:
-        evidence = f"more than {_MOST_TEXT // 1024} KB of programs that use each other"
-        yield readings[-1].document.path, Hit("not-analysed", 1, evidence)
+def _filled_in(documents: Sequence[Document], budget: Budget, shell: Budget) -> Iterator[tuple[str, Hit]]:
+    """What is critical only with the other files, each with its path. The shortest are read first, so that no file
+    uses up what the others need."""
+    before = Budget(2 * MOST_TEXT)
+    for reading in sorted(_readings(documents, budget, _Used(documents, before)), key=lambda one: one.length):
+        if shell.take(reading.document.path, reading.length):
+            yield from _new(reading)
+    shell.missed = shell.missed or before.missed
 
 
-def _readings(documents: Sequence[Document], used: _Used) -> Iterator[_Reading]:
+def _readings(documents: Sequence[Document], budget: Budget, used: _Used) -> Iterator[_Reading]:
     programs = [document for document in documents if document.kind in ("shell", "python", "javascript")]
     left = _left_behind(programs)
-    shipped = {"shell": Shipped(documents, ""), "javascript": Shipped(documents, "javascript")}
+    short = [document for document in documents if len(document.text) <= MOST_TEXT // 4]
+    shipped = {"shell": Shipped(short, "", budget), "javascript": Shipped(documents, "javascript", budget)}
     named = [document.path.rpartition("/")[2] for document in documents if document.kind != "markdown"]
     for page in (document for document in documents if document.kind == "markdown"):
         lines = (line for line in page.text.split("\n") if line[:1] not in ("|", ">") and _PASSES.search(line))
@@ -291,16 +288,21 @@ def _put_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
                     return
 
 
-def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
+def _assembled(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[str, Hit]]:
     """Programs of other languages that run what they make of the characters of a data file."""
     data = {
         document.path.rpartition("/")[2].partition(".")[0]: document for document in documents if document.kind in _DATA
     }
     names = set(data)
+
+    @cache
+    def holds_command(name: str) -> bool:
+        return budget.take(data[name].path, len(data[name].text)) and _holds_command(data[name].text)
+
     for document in documents:
         call = _DISPATCHES.search(document.text) if document.kind == "code" else None
         named = [name for name in names if len(name) > 2 and name in document.text] if call else ()
-        if call and any(_holds_command(data[name].text) for name in named):
+        if call and any(map(holds_command, named)):
             message = "The code calls what its data names, and there are commands in the data"
             line = line_of(document.text, call.start())
             yield document.path, Hit("split-payload", line, shorten(call[0]), message=message)
@@ -327,7 +329,9 @@ def _holds_command(data: str) -> bool:
     """Is a value in a file of data a command that nobody should run?"""
     from whet.guard.shell.checker import check
 
-    return any(map(_is_grave, check("\n".join(_ENTRY.findall(data[:20_000]))).hits))
+    entries = _ENTRY.findall(data)
+    parts = ("\n".join(entries[start : start + 500]) for start in range(0, len(entries), 500))
+    return any(_is_grave(hit) for part in parts for hit in check(part).hits)
 
 
 def _new(reading: _Reading) -> Iterator[tuple[str, Hit]]:
@@ -400,7 +404,9 @@ _GLOB = expression(r"[\w./-]{0,80}\*[\w.-]{0,40}")
 class _Used:
     """How the scripts of a package use each other: a sourced script is put in front, one that is run is a function."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], budget: Budget) -> None:
+        self._budget = budget
+        """For what stands before scripts, all taken together."""
         self._scripts = {
             document.path.rpartition("/")[2]: document
             for document in documents
@@ -410,19 +416,18 @@ class _Used:
         call = _CALL.format(shells=_SHELLS, names=names)
         self._call = re.compile(call, re.MULTILINE) if self._scripts else None
         self._known: dict[tuple[str, str], dict[str, bool]] = {}
-        self.left = 8 * _MOST_TEXT
-        """Characters that may stand before scripts, all taken together; less than none if there are more."""
 
     def before(self, script: Document) -> list[tuple[str, str]]:
         """What is read before a script, and before those that it uses: the path and the text of each."""
         found: dict[str, str] = {}
         waiting = [script]
-        while waiting and self.left >= 0:
+        while waiting and not self._budget.missed:
             for name, sourced in self._uses(waiting.pop()).items():
                 other = self._scripts[name]
-                if other.path not in found and other.path != script.path:
-                    text = self.called(other).text
-                    self.left -= len(text)
+                if other.path in found or other.path == script.path:
+                    continue
+                text = self.called(other).text
+                if self._budget.take(other.path, len(text)):
                     found[other.path] = f"{text}\n" if sourced else f"{name}() {{ {text}\n}}\n"
                     waiting.append(other)
         return [*reversed(found.items())]

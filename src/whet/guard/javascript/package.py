@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from whet.guard.documents import Document
     from whet.guard.finding import Hit
+    from whet.guard.taint.shipped import Budget
 
-_LARGEST = 128 * 1024
-_MOST = 20
 _REQUIRED = expression(r"(?:\brequire|\bimport)\s{0,4}\(\s{0,4}[\"'`](\.{1,2}/[^\"'`\n]{1,200})[\"'`]\s{0,4}\)")
 _STARTED = expression(r"\b(?:Worker|fork)\s{0,4}\([^;\n]{0,200}?[\"'`/]([\w.-]{1,80}\.[cm]?[jt]s)[\"'`]")
 """A script that another one starts as a thread or a process."""
@@ -40,20 +39,27 @@ _EXPORTED = expression(r"^[ \t]*export\s{0,4}\{([^}]{1,400})\}", re.MULTILINE)
 _ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", "/index.js", "/index.mjs", "/index.ts")
 
 
-def hits(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
+def hits(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[str, Hit]]:
     """What is critical only when the scripts are read together, each with its path."""
     scripts = {
-        document.path: document.text
-        for document in documents
-        if document.kind == "javascript" and not document.via and len(document.text) <= _LARGEST
+        document.path: document.text for document in documents if document.kind == "javascript" and not document.via
     }
     if len(scripts) < 2:
         return
+    needs = {
+        path: [inner for name in _names(text) if (inner := _wanted(path, name, scripts)) not in (None, path)]
+        for path, text in scripts.items()
+    }
+    needed = {inner for inners in needs.values() for inner in inners}
+    read: set[str] = set()
     told: set[tuple[str, str, int]] = set()
-    for path in sorted(scripts):
-        modules = _modules(path, scripts)
-        if len(modules) < 2:
+    for path in sorted(scripts, key=lambda path: (path in needed, path)):
+        modules = _modules(path, needs) if needs[path] and path not in read else ()
+        if not modules:
             continue
+        read.update(modules)
+        if not budget.take(path, sum(len(scripts[one]) for one in modules)):
+            return
         text, starts = _bundle(modules, scripts)
         grave = [hit for hit in check(text).hits if severity_of(hit) == "critical"]
         for hit in grave:
@@ -71,19 +77,18 @@ def _wanted(path: str, name: str, scripts: dict[str, str]) -> str | None:
     return found or next((one for one in scripts if "/" not in name and one.endswith(f"/{name}")), None)
 
 
-def _modules(path: str, scripts: dict[str, str]) -> list[str]:
+def _modules(path: str, needs: dict[str, list[str]]) -> list[str]:
     """The scripts that one needs, those that are needed first, and itself at the end."""
     found: list[str] = []
-
-    def visit(one: str, above: tuple[str, ...]) -> None:
-        if one in found or one in above or len(found) >= _MOST:
-            return
-        for name in _names(scripts[one]):
-            if (inner := _wanted(one, name, scripts)) is not None:
-                visit(inner, (*above, one))
-        found.append(one)
-
-    visit(path, ())
+    seen = {path}
+    above = [(path, iter(needs[path]))]
+    while above:
+        inner = next((one for one in above[-1][1] if one not in seen), None)
+        if inner is None:
+            found.append(above.pop()[0])
+        else:
+            seen.add(inner)
+            above.append((inner, iter(needs[inner])))
     return found
 
 

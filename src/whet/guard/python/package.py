@@ -11,11 +11,11 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.python.checker import LARGEST, check, finished, parse, read_text
+from whet.guard.python.checker import check, finished, parse, read_text
 from whet.guard.python.reader import Reader
 from whet.guard.python.values import Klass
 from whet.guard.rules import severity_of
-from whet.guard.taint.shipped import Shipped
+from whet.guard.taint.shipped import Budget, Shipped
 
 if TYPE_CHECKING:
     import ast
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from whet.guard.finding import Hit
     from whet.guard.taint.mark import Mark
 
-MOST = 40
-"""Python files of a package that are read together."""
 _IMPORT = expression(
     r"^[ \t]*(?:from[ \t]{1,40}\.{0,3}([\w.]*)[ \t]{1,40}import\b|import[ \t]{1,40}([\w.]+))", re.MULTILINE
 )
@@ -35,15 +33,14 @@ _IMPORT = expression(
 class Package:
     """The files of a package, by path."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], budget: Budget) -> None:
         self.files: dict[str, frozenset[Mark]] = {}
         """What was written where, by any of the programs."""
-        self.shipped = Shipped(documents, "python")
+        self.shipped = Shipped(documents, "python", budget)
         self.programs = {
-            document.path: document.text
-            for document in documents
-            if document.kind == "python" and not document.via and len(document.text) <= LARGEST
+            document.path: document.text for document in documents if document.kind == "python" and not document.via
         }
+        self._budget = budget
         self._readers: dict[str, tuple[Reader, ast.Module, str]] = {}
         self._modules: dict[str, Klass] = {}
         self._stems = {part.removesuffix(".py") for path in self.programs for part in path.split("/")}
@@ -81,7 +78,7 @@ class Package:
     def reader(self, path: str) -> tuple[Reader, ast.Module, str] | None:
         """The reader of one file."""
         if path not in self._readers:
-            if len(self._readers) >= MOST:
+            if not self._budget.take(path, len(self.programs[path])):
                 return None
             source, tree, _ = parse(self.programs[path])
             if tree is None:
@@ -110,12 +107,12 @@ class Package:
         return None
 
 
-def hits(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
+def hits(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[str, Hit]]:
     """What is critical only when the files are read together, each with its path."""
-    package = Package(documents)
+    package = Package(documents, budget)
     if len(package.programs) + len(package.shipped.texts) < 2:
         return
-    for path in [path for path in package.programs if package.concerns(path)][:MOST]:
+    for path in [path for path in package.programs if package.concerns(path)]:
         loaded = package.reader(path)
         if loaded is not None:
             reader, tree, source = loaded

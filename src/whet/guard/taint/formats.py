@@ -6,12 +6,13 @@ what cannot be parsed is not known.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import UNKNOWN
 
-LARGEST = 64 * 1024
+LARGEST = 1 << 20
 """Characters of a data file that are parsed."""
 
 
@@ -28,16 +29,21 @@ def parsed(name: str, text: Any) -> Any:
     """What a parser makes of constant text; `UNKNOWN` when that cannot be told."""
     import csv
 
-    from whet.guard.manifests.parsers import parse
-
     if not isinstance(text, str) or not text or len(text) > LARGEST or HOLE in text:
         return UNKNOWN
     if PARSERS[name] != "csv":
-        return _plain(parse(text, PARSERS[name]))
+        return _plain(_read(text, PARSERS[name]))
     try:
         return _plain(list((csv.reader if name == "csv.reader" else csv.DictReader)(text.splitlines())))
     except csv.Error:
         return UNKNOWN
+
+
+@lru_cache(maxsize=2)
+def _read(text: str, kind: str) -> Any:
+    from whet.guard.manifests.parsers import parse
+
+    return parse(text, kind)
 
 
 def ini(text: str) -> Any:

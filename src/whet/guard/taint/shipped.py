@@ -1,4 +1,5 @@
-"""The files of data that a package ships beside its programs, as a program finds them by their paths."""
+"""The files of data that a package ships beside its programs, as a program finds them by their paths, and how much
+of a package is read once more to see what its files do together."""
 
 from __future__ import annotations
 
@@ -14,19 +15,34 @@ if TYPE_CHECKING:
 
     from whet.guard.documents import Document
 
-_LARGEST = 64 * 1024
 _LISTING = shape("taint", "listing", 0)
+
+
+class Budget:
+    """Characters that may be read once more. The first file for which there is no room is told."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+        self.missed = ""
+
+    def take(self, path: str, length: int) -> bool:
+        """Is there room for a file? One that is too long leaves the room to the others."""
+        if length > self.left:
+            self.missed = self.missed or path
+            return False
+        self.left -= length
+        return True
 
 
 class Shipped:
     """The data beside the programs of a language."""
 
-    def __init__(self, documents: Sequence[Document], language: str) -> None:
+    def __init__(self, documents: Sequence[Document], language: str, budget: Budget) -> None:
         self.texts = {
-            document.path: document.text
-            for document in documents
-            if document.kind != language and not document.via and len(document.text) <= _LARGEST
+            document.path: document.text for document in documents if document.kind != language and not document.via
         }
+        self._budget = budget
+        self._opened: set[str] = set()
         self._names = {path.rpartition("/")[2] for path in self.texts} - {"SKILL.md", "README.md"}
 
     def is_named(self, program: str) -> bool:
@@ -45,7 +61,13 @@ class Shipped:
             found = [name for name in sorted(self.texts) if pattern.match(name)][:1] if tail.strip(HOLE + "/.") else []
         else:
             found = [name for name in self.texts if name == tail or name.endswith(f"/{tail}")]
-        return self.texts[found[0]] if len(found) == 1 else UNKNOWN
+        if len(found) != 1:
+            return UNKNOWN
+        text = self.texts[found[0]]
+        if found[0] not in self._opened and not self._budget.take(found[0], len(text)):
+            return UNKNOWN
+        self._opened.add(found[0])
+        return text
 
     def listing(self, folder: str, suffix: str = "") -> list[str]:
         """The data files in a folder, in order."""
