@@ -15,6 +15,8 @@ Nothing in this module imports anything of Whet. Codes are documented in `docs/c
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ClassVar
@@ -90,3 +92,13 @@ class FailedError(WhetError):
 def expected_text(code: str, what: str, value: object, *, hint: str = "") -> UsageError:
     """The error of a caller that passes something else for a text; `what` names it in a sentence, such as `A name`."""
     return UsageError(code, f"{what} is text; {value!r:.80} is of type {type(value).__name__}.", hint=hint)
+
+
+def path_text(path: object) -> str:
+    """The path of a caller as text. Raises UsageError `bad-path` for what cannot be one."""
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise expected_text("bad-path", "A path", path, hint="Pass a `str` or a `pathlib.Path`.")
+    if "\0" in text:
+        raise UsageError("bad-path", "The path contains a NUL character.", hint="Check the path.")
+    return text

@@ -6,6 +6,7 @@ import json
 import shutil
 import threading
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,6 @@ from whet.store.repair import Repaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from whet.notes import Progress
 
@@ -373,3 +373,68 @@ def test_what_is_no_text_is_no_name_and_no_source(machine: Machine, value: Any) 
         "bad-source",
         f"A source is text; {value!r} is of type {kind}.",
     )
+
+
+@pytest.mark.parametrize("value", [5, b"one", ["one"], "a\0b"])
+def test_what_cannot_be_a_path_is_said(machine: Machine, value: Any) -> None:
+    library = machine.open()
+    sources, settings = library.sources, library.settings
+    message = (
+        "The path contains a NUL character."
+        if isinstance(value, str)
+        else f"A path is text; {value!r} is of type {type(value).__name__}."
+    )
+    for call in (
+        *(sources.backup, sources.restore_backup, sources.export_snapshot, sources.plan_import, sources.sign),
+        *(library.guard.scan, library.guard.review, settings.trust, settings.untrust),
+        *(library.learning.collect_evals, library.learning.open_session),
+        *(lambda path: Library.open(home=path), lambda path: Library.open(project=path)),
+        lambda path: sources.publish(path, index="somewhere"),
+    ):
+        with pytest.raises(WhetError) as caught:
+            call(value)
+        assert (caught.value.code, caught.value.message) == ("bad-path", message)
+
+
+@pytest.mark.parametrize("value", [5, b"one", ["one"]])
+def test_what_is_no_text_is_no_line_no_client_no_bundle_and_no_hub(machine: Machine, value: Any) -> None:
+    library = machine.open()
+    expected = {
+        "bad-name": [
+            *(library.render, library.commands, library.clients, library.sources.plan_sync),
+            *(library.settings.bundle, library.settings.remove_bundle),
+        ],
+        "bad-message": [library.invoke, library.find],
+        "bad-source": [library.sources.hub, library.sources.logout],
+    }
+    for code, calls in expected.items():
+        for call in calls:
+            with pytest.raises(WhetError) as caught:
+                call(value)  # type: ignore[operator]  # the calls differ in what they take
+            assert caught.value.code == code
+
+
+def test_a_source_may_be_a_path(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = machine.open()
+    machine.skill("one")
+    monkeypatch.chdir(machine.shelf.parent)
+    shelf = Path(machine.shelf.name)
+    assert library.sources.inspect(shelf) == library.sources.inspect(str(machine.shelf))
+    assert [step.name for step in library.sources.plan_install(shelf).steps] == ["one"]
+
+
+def test_a_guessed_name_is_answered_with_the_one_that_exists(machine: Machine) -> None:
+    library: Any = machine.open()
+    for guess, meant in (
+        ("list", " Did you mean `library.skills`?"),
+        ("get", " Did you mean `library.read`?"),
+        ("search", " Did you mean `library.find`?"),
+        ("install", " Did you mean `library.sources.install`?"),
+        ("undo", " Did you mean `library.history.undo`?"),
+        ("skils", " Did you mean `library.skills`?"),
+        ("qqqq", ""),
+        ("_private", ""),
+    ):
+        with pytest.raises(AttributeError) as caught:
+            getattr(library, guess)
+        assert str(caught.value) == f"A Library has no {guess!r}.{meant}"

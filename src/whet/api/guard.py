@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.errors import UsageError, WhetError
+from whet.errors import UsageError, WhetError, path_text
 from whet.values import answer_json, fields_json
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class SkillGuard:
 
         today = iso(self._workspace.clock())[:10]
         results: list[ScanResult] = []
-        packages = tuple(list_packages([os.fspath(path) for path in paths], recursive=recursive, around=around))
+        packages = tuple(list_packages([path_text(path) for path in paths], recursive=recursive, around=around))
         for path in packages:
             began = time.perf_counter()
             place, package = skill_place(path), read_path(path)
@@ -339,14 +339,14 @@ class SkillGuard:
         keep_back(self._workspace.decisions, found)
         return Explanation(found.decision, found)
 
-    def review(self, path: str | None = None) -> ProjectReview:
+    def review(self, path: str | os.PathLike[str] | None = None) -> ProjectReview:
         """Return the decisions about the skills of the repository, or of the directory `path`, as if you trusted it."""
         from whet.library.trust import link_target, review_directory, review_project
 
         workspace = self._workspace
         if path is None:
             return ProjectReview(review_project(workspace.gate, workspace.snapshot()))
-        directory = link_target(os.path.join(workspace.place.directory, path), workspace.place.home)
+        directory = link_target(os.path.join(workspace.place.directory, path_text(path)), workspace.place.home)
         return ProjectReview(review_directory(workspace.gate, workspace.config(), directory, workspace.clock()))
 
     def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> Permission:

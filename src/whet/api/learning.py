@@ -11,7 +11,7 @@ library.learning.finish_distillation(distillation)
 
 from __future__ import annotations
 
-from whet.errors import FailedError, NotFoundError, UsageError, WhetError
+from whet.errors import FailedError, NotFoundError, UsageError, WhetError, path_text
 from whet.records import NamedTuple
 from whet.values import Json, answer_json, as_json
 
@@ -332,7 +332,7 @@ class SkillLearning:
         found = list_evals(self._workspace.snapshot().catalogue.cards)
         return tuple(skill for skill in found if skill.triggers or skill.tasks or skill.tests)
 
-    def collect_evals(self, path: str, *, results: str = "") -> CollectedEvals:
+    def collect_evals(self, path: str | os.PathLike[str], *, results: str | os.PathLike[str] = "") -> CollectedEvals:
         """Collect the eval results of the skill in a directory of the library, for publishing with the skill.
 
         It runs the trigger evals. `results` is where `eval_skill` kept the results of a model; they must be for exactly
@@ -341,7 +341,9 @@ class SkillLearning:
         """
         from whet.learning.evals.publication import collect_evals
 
-        return collect_evals(self._workspace, path, results, lambda name: self.eval_triggers([name]))
+        return collect_evals(
+            self._workspace, path_text(path), path_text(results), lambda name: self.eval_triggers([name])
+        )
 
     def generate_triggers(self, name: str, *, dry_run: bool = False) -> GeneratedTriggers:
         """Generate fifty messages for the trigger evals of a skill from its text, marked as generated.
@@ -429,7 +431,6 @@ class SkillLearning:
         (`below-minimum`). Raises NotFoundError `no-output-evals`, UsageError `model-not-named`, and ModelError if no
         run produced a result.
         """
-        import os
 
         from whet.learning.evals.evaluation import eval_skill
         from whet.learning.evals.publication import record_evaluation
@@ -446,7 +447,7 @@ class SkillLearning:
             grader=self.model(grader or ""),
             runs=runs,
             against=against,
-            out=None if out is None else os.fspath(out),
+            out=None if out is None else path_text(out),
             min_pass_rate=min_pass_rate,
             tokens=budget,
             progress=self._counting(f"Evals of {name}", "runs"),
@@ -573,7 +574,7 @@ class SkillLearning:
 
         return list_recent(self.context, limit)
 
-    def open_session(self, source: str) -> Transcript:
+    def open_session(self, source: str | os.PathLike[str]) -> Transcript:
         """Return the session that CLIENT:ID, CLIENT, `last` or the path of a transcript names, with secrets hidden.
 
         CLIENT alone and CLIENT:last are its newest session; the beginning of an ID that hooks reported is enough.
@@ -585,6 +586,7 @@ class SkillLearning:
         from whet.learning.distill.rounds import session_of
         from whet.learning.selection.learn import read_source
 
+        source = path_text(source)
         if not os.path.lexists(os.path.expanduser(source)):
             source = self._name_session(source)
         if ":" not in source or os.path.lexists(os.path.expanduser(source)):

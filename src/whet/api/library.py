@@ -20,7 +20,7 @@ import os
 import sys
 from _thread import allocate_lock, get_ident
 
-from whet.errors import UsageError, WhetError
+from whet.errors import UsageError, WhetError, expected_text, path_text
 from whet.library.card import main_file
 from whet.library.roots import Place
 from whet.library.visibility import MODEL, PERSON, Caller
@@ -94,6 +94,20 @@ class Reload(NamedTuple):
         return fields_json(self)
 
 
+_PARTS = ("edit", "history", "proposals", "sources", "guard", "learning", "settings")
+_OTHER_NAMES = {
+    "add": "edit.create",
+    "get": "read",
+    "list": "skills",
+    "load": "read",
+    "remove": "edit.delete",
+    "search": "find",
+    "show": "read",
+    "view": "read",
+}
+"""What callers look for on a library under another name, and what it is called."""
+
+
 class Library:
     """The skills that Whet sees from one directory, always as they are on disk now. Open one with `Library.open`.
 
@@ -141,14 +155,12 @@ class Library:
         env = os.environ if env is None else env
         if isinstance(roots, (str, os.PathLike)):
             roots = [roots]
-        state = os.path.abspath(os.fspath(home)) if home is not None else whet_home(env, platform)
-        directory = os.path.abspath(os.fspath(project)) if project is not None else _working_directory()
+        state = os.path.abspath(path_text(home)) if home is not None else whet_home(env, platform)
+        directory = os.path.abspath(path_text(project)) if project is not None else _working_directory()
         if not os.path.isdir(directory):
             raise UsageError("no-such-project", f"There is no directory {directory}.", hint="Check --project.")
-        named = None if roots is None else [os.fspath(root) for root in roots]
+        named = None if roots is None else [path_text(root) for root in roots]
         for root in named or ():
-            if "\0" in root:
-                raise UsageError("bad-root", "The path of a root contains a NUL character.", hint="Check --root.")
             if os.path.isfile(root):
                 hint = "A root is a directory that holds skills. Pass its path."
                 raise UsageError("bad-root", f"The root {root} is a file, not a directory.", hint=hint)
@@ -157,6 +169,19 @@ class Library:
         )
         place = Place(directory, person, state, platform, env)
         return cls(Workspace(place, named, clock, probe), check=check)
+
+    if not TYPE_CHECKING:  # a type checker would take every name for one that exists
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where to find what a caller looked for under another name."""
+            from whet.skill.names import closest
+
+            parts = () if name in _PARTS or name.startswith("_") else _PARTS
+            found = [f"{part}.{name}" for part in parts if hasattr(type(getattr(self, part)), name)]
+            near = found or closest(name, [one for one in dir(type(self)) if not one.startswith("_")], 1)
+            meant = _OTHER_NAMES.get(name) or next(iter(near), "")
+            hint = f" Did you mean `library.{meant}`?" if parts and meant else ""
+            raise AttributeError(f"A Library has no {name!r}.{hint}")
 
     def close(self) -> None:
         """Close the databases. You can still use the library: it opens them again when needed.
@@ -579,6 +604,8 @@ class Library:
         from whet.prompt.invocation import invoke, new_context
         from whet.prompt.requests import asked_for
 
+        if not isinstance(text, str):
+            raise expected_text("bad-message", "A line", text, hint="Pass the user's words.")
         snapshot = self.workspace.snapshot()
         asked = asked_for(text, snapshot, caller, reserved)
         context = new_context(self.workspace, snapshot)

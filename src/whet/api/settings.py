@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.commits import Commit
 from whet.authoring.writer import USER
-from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError, path_text
 from whet.library.repository import find_remotes, find_repository, is_same
 from whet.library.settings import LISTING, PROJECT_FILE, SETTINGS, Settings, config_path, read_project_settings
 from whet.library.state import Trusted
@@ -257,7 +257,7 @@ class SkillSettings:
         """Return all trusted repositories and directories, and since when they are trusted."""
         return TrustedRepositories(self._decisions.trusted())
 
-    def trust(self, path: str | None = None) -> Trust:
+    def trust(self, path: str | os.PathLike[str] | None = None) -> Trust:
         """Trust the repository around the project directory; its skills are loaded from now on.
 
         They are scanned first; skills that the policy does not allow stay hidden, and `verdicts` lists them all.
@@ -265,7 +265,7 @@ class SkillSettings:
 
         With a `path`, trust that directory of skills, or the one that a link leads to: links in a root may lead there.
         """
-        return self._trust(path)[0]
+        return self._trust(None if path is None else path_text(path))[0]
 
     def _trust(self, path: str | None, by: Provenance = USER) -> tuple[Trust, Commit]:
         """Trust a directory or this repository; return the trust and the entry in the history."""
@@ -318,13 +318,13 @@ class SkillSettings:
         made = self._set_trust(directory, directory, trusted=True, by=by)
         return Trust(directory, True, bool(made.entries), tuple(item.card.name for item in found), found), made
 
-    def untrust(self, path: str | None = None) -> Trust:
+    def untrust(self, path: str | os.PathLike[str] | None = None) -> Trust:
         """Stop trusting the repository or, with a `path`, what is trusted under it, which may no longer exist."""
         if path is None:
             repository = self._project()
             changed = self._set_trust(repository.identity, repository.root, trusted=False)
             return Trust(repository.root, False, bool(changed.entries), _project_skills(self._workspace))
-        wanted, home = os.path.abspath(path), self._workspace.place.home
+        wanted, home = os.path.abspath(path_text(path)), self._workspace.place.home
         identity = find_repository(wanted, home=home).identity if os.path.isdir(wanted) else wanted
         for item in self._decisions.trusted():
             if wanted == item.path or item.identity in (identity, os.path.realpath(wanted)):

@@ -15,7 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from whet.errors import NotFoundError, RefusedError, UsageError, WhetError, expected_text
+from whet.errors import NotFoundError, RefusedError, UsageError, WhetError, expected_text, path_text
 from whet.library.clients import is_managed
 from whet.records import NamedTuple
 from whet.values import fields_json
@@ -276,15 +276,16 @@ class SkillSources:
         return list(wanted.values())
 
     @contextmanager
-    def _reading(self, sources: Sequence[str]) -> Iterator[None]:
-        """If a source cannot be fetched, add other possible meanings of its name to the hint of the error."""
+    def _reading(self, given: Sequence[str | os.PathLike[str]]) -> Iterator[list[str]]:
+        """Yield the sources as text. If one cannot be fetched, add other meanings of its name to the hint."""
+        sources = [os.path.abspath(text) if isinstance(text, os.PathLike) else text for text in given]
         for text in sources:
             if not isinstance(text, str):
                 raise expected_text(
                     "bad-source", "A source", text, hint="Pass owner/repo, an https address or ./directory."
                 )
         try:
-            yield
+            yield sources
         except WhetError as error:
             notes = [note for text in sources for note in self._reading_notes(text, failed=True)]
             meant = [] if error.hint.startswith("Write ./") else [note.hint for note in notes]
@@ -303,15 +304,15 @@ class SkillSources:
             return ()
         return reading_notes(text, self._place, [tap.name for tap in self.taps.all() if not tap.default])
 
-    def inspect(self, source: str, skills: Sequence[str] = ()) -> Inspection:
+    def inspect(self, source: str | os.PathLike[str], skills: Sequence[str] = ()) -> Inspection:
         """Return the skills of a source; with `skills`, or if it has only one, also their files and findings.
 
         Nothing is installed. `skills` are all skills of the source, `inspected` those that were fetched.
         """
         from whet.sources.install.installer import inspect
 
-        with self._reading([source]):
-            (wanted,) = self._wanted([source], skills, every=False)
+        with self._reading([source]) as texts:
+            (wanted,) = self._wanted(texts, skills, every=False)
             return inspect(self.installer(), wanted)
 
     # the gallery
@@ -368,7 +369,7 @@ class SkillSources:
 
     def plan_install(
         self,
-        *sources: str,
+        *sources: str | os.PathLike[str],
         skills: Sequence[str] = (),
         every: bool = False,
         here: bool = False,
@@ -386,9 +387,9 @@ class SkillSources:
         """
         from whet.sources.install.apply import plan_install
 
-        with self._reading(sources):
+        with self._reading(sources) as texts:
             installer = self.installer(here=here, min_age=min_age)
-            return plan_install(installer, self._wanted(sources, skills, every=every), prefer=prefer)
+            return plan_install(installer, self._wanted(texts, skills, every=every), prefer=prefer)
 
     def plan_update(self, *names: str, here: bool = False, prefer: Prefer = "", min_age: int | None = None) -> Plan:
         """Plan to update the named skills, or all, to what their sources have now; local edits are merged in.
@@ -494,7 +495,7 @@ class SkillSources:
 
     def install(
         self,
-        *sources: str,
+        *sources: str | os.PathLike[str],
         skills: Sequence[str] = (),
         every: bool = False,
         here: bool = False,
@@ -772,7 +773,7 @@ class SkillSources:
 
     def publish(
         self,
-        *paths: str,
+        *paths: str | os.PathLike[str],
         git: str = "",
         index: str = "",
         hub: str = "",
@@ -803,15 +804,16 @@ class SkillSources:
 
         if allow_failing is not None and not allow_failing.strip():
             raise UsageError("reason-needed", "`--allow-failing` needs a reason.", hint="Say why, in a few words.")
-        prepared = tuple(prepare(path, scan=self._scan_for_others) for path in paths)
+        directories = [path_text(path) for path in paths]
+        prepared = tuple(prepare(path, scan=self._scan_for_others) for path in directories)
         outputs = {path: found.results.outputs for path, found in evals.items()}
         failing = [
             problem
-            for path, skill in zip(paths, prepared, strict=True)
+            for path, skill in zip(directories, prepared, strict=True)
             for problem in self._check_release(skill, path, outputs.get(path))
         ]
         if failing:
-            self._allow_failing(paths, prepared, failing, allow_failing)
+            self._allow_failing(directories, prepared, failing, allow_failing)
         if git:
             from whet.sources.publish.git import publish_git
 
@@ -843,7 +845,8 @@ class SkillSources:
             from whet.sources.refs.parse import read_ref
 
             ref = read_ref(hub if hub.startswith("hub:") else f"hub:{hub}", self._place)
-            by_name = {skill.name: evals[path] for path, skill in zip(paths, prepared, strict=True) if path in evals}
+            tried = zip(directories, prepared, strict=True)
+            by_name = {skill.name: evals[path] for path, skill in tried if path in evals}
             published = publish_hub(prepared, ref, owner, self.web, self._place, by_name)
         notes = (*published.notes, *(problem._replace(severity="warning") for problem in failing))
         return published._replace(prepared=prepared, notes=notes)
@@ -907,11 +910,11 @@ class SkillSources:
         """Stop trusting the signatures of a key or of a key's name; returns False if they were not trusted."""
         return self._workspace.decisions.untrust_key(key)
 
-    def sign(self, path: str, key: str = "default") -> SignedSkill:
+    def sign(self, path: str | os.PathLike[str], key: str = "default") -> SignedSkill:
         """Sign the skill in a directory: write `skill.oms.sig` into it, which covers all its other files."""
         from whet.sources.keys import sign_directory
 
-        return sign_directory(path, key, self._place)
+        return sign_directory(path_text(path), key, self._place)
 
     def login(self, address: str, token: str) -> Account:
         """Keep a token for a hub, if the hub accepts it."""
@@ -980,7 +983,9 @@ class SkillSources:
 
     # snapshots
 
-    def export_snapshot(self, path: str, *, here: bool = False, overwrite: bool = False) -> SnapshotExport:
+    def export_snapshot(
+        self, path: str | os.PathLike[str], *, here: bool = False, overwrite: bool = False
+    ) -> SnapshotExport:
         """Write the user's skills, with `here` also the project's, and the taps into one file.
 
         `left_out` lists what was left out, with reasons. Raises ConflictError if the file already exists, unless
@@ -994,10 +999,10 @@ class SkillSources:
             more, unread = exported(self.installer(here=True), "project")
             skills, problems = [*skills, *more], [*problems, *unread]
         taps = [tap for tap in self.taps.all() if not tap.default]
-        made = export_snapshot(skills, taps, path, overwrite=overwrite, clock=self._workspace.clock)
+        made = export_snapshot(skills, taps, path_text(path), overwrite=overwrite, clock=self._workspace.clock)
         return made._replace(left_out=(*problems, *made.left_out))
 
-    def plan_import(self, path: str, *, here: bool = False) -> Plan:
+    def plan_import(self, path: str | os.PathLike[str], *, here: bool = False) -> Plan:
         """Plan to install the skills of a snapshot: those of the user or, with `here`, those of the project.
 
         They are judged like any others; nothing is changed until `apply`. Raises NotFoundError or InvalidError for a
@@ -1009,7 +1014,7 @@ class SkillSources:
         from whet.sources.publish.snapshots import LIMITS, read_snapshot
         from whet.store.failures import os_failures
 
-        full = os.path.expanduser(path)
+        full = os.path.expanduser(path_text(path))
         if not os.path.isfile(full):
             raise NotFoundError("path-not-found", f"There is no file {full}.", hint="Check the path.", path=full)
         with os_failures(full, doing="read", other="read-failed"):
@@ -1055,7 +1060,7 @@ class SkillSources:
         project = self._roots(here=True) if self._workspace.explicit is None else ()
         return list(dict.fromkeys((*self._roots(), *project)))
 
-    def backup(self, path: str) -> Backup:
+    def backup(self, path: str | os.PathLike[str]) -> Backup:
         """Write Whet's state and the user's skills into one file, even while other processes write.
 
         The file is read back before it gets its name. Raises ConflictError `file-exists`, and FailedError if the state
@@ -1070,9 +1075,9 @@ class SkillSources:
             if card.kind == "skill" and (card.root.scope == "user" or workspace.explicit is not None)
         }
         files = self.lock_files()
-        return write_backup(workspace.state, skills, files, workspace.place.home, path, workspace.clock)
+        return write_backup(workspace.state, skills, files, workspace.place.home, path_text(path), workspace.clock)
 
-    def restore_backup(self, path: str) -> Restored:
+    def restore_backup(self, path: str | os.PathLike[str]) -> Restored:
         """Restore a backup. The current state directory is moved aside. No skill is overwritten.
 
         Everything is first compared with the list in the backup. Skills are written only into your own roots; `notes`
@@ -1082,14 +1087,14 @@ class SkillSources:
         from whet.library.roots import explicit_roots, own_roots
         from whet.sources.install.installer import check_source
 
-        workspace, place = self._workspace, self._workspace.place
+        file, workspace, place = path_text(path), self._workspace, self._workspace.place
         if machine := workspace.configuration.read_machine():  # from the settings alone: the state may be damaged
-            check_source(machine, os.path.realpath(os.path.expanduser(path)), path)
+            check_source(machine, os.path.realpath(os.path.expanduser(file)), file)
         explicit = workspace.explicit
         roots = own_roots(place) if explicit is None else [root.path for root in explicit_roots(explicit, place)]
         files = self.lock_files()
         workspace.close()
-        return restore_backup(workspace.state, roots, files, path, place.home)
+        return restore_backup(workspace.state, roots, files, file, place.home)
 
     def lock_files(self) -> list[str]:
         """Return the locks of the roots that skills can be installed in, whether they exist or not."""

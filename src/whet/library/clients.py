@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 
-from whet.errors import NotFoundError
+from whet.errors import NotFoundError, expected_text
 from whet.records import NamedTuple
 
 TYPE_CHECKING = False
@@ -362,6 +362,8 @@ def in_home(client: Client, path: str, place: Place) -> str:
 
 def client_named(name: str, among: Collection[str] = (), missing: str = "There is no client {!r}.") -> Client:
     """Return the client of this name, in any spelling; with `among`, one of these. Raises NotFoundError."""
+    if not isinstance(name, str):
+        raise expected_text("bad-name", "The name of a client", name, hint="Pass a name such as claude-code.")
     table = [client for client in CLIENTS if not among or client.name in among]
     rows = {_plain(word): client for client in table for word in (client.name, client.title, *client.aliases)}
     if row := rows.get(_plain(name)):

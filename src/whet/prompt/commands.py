@@ -177,6 +177,8 @@ def parse_line(text: str, commands: CommandMap) -> Line | None:
 
 def complete(commands: CommandMap, prefix: str = "", limit: int = 50) -> list[Command]:
     """What a client offers while a command is typed: names that begin so, then words in them, then the others."""
+    if not isinstance(prefix, str):
+        raise names.not_a_name(prefix)
     wanted = _plain(names.key(prefix.strip().removeprefix("/")))
     offered = [command for command in commands.commands if wanted in _plain(command.name)]
     offered.sort(key=lambda command: (_rank(_plain(command.name), wanted), command.name))

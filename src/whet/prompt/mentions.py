@@ -71,6 +71,8 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
 
 def command_form(name: str) -> str:
     """The name as commands and mentions are compared; a plugin's skill keeps its colon. Empty when nothing is left."""
+    if not isinstance(name, str):
+        raise names.not_a_name(name)
     if ":" not in name:
         return names.command(name)
     scope, bare = names.split_qualified(name)

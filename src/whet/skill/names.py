@@ -17,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from whet.errors import UsageError
+
 MAX_LENGTH = 64
 """Characters in a name of the specification, in a slug and in a command."""
 
@@ -68,7 +70,7 @@ def key(name: str) -> str:
         if name.isascii() and name.islower() and name.replace("-", "").isalnum():
             return name
     except (AttributeError, TypeError):  # bytes have the same methods
-        raise expected_text("bad-name", "A name", name, hint="Pass a name as `library.skills()` has it.") from None
+        raise not_a_name(name) from None
     if name.isascii() and name.isprintable():
         return " ".join(name.lower().replace("_", "-").split())
     return " ".join(_HYPHENS.sub("-", _fold(name)).split())
@@ -131,13 +133,20 @@ def spec_problems(name: str) -> tuple[Problem, ...]:
 
 def is_ascii_name(name: str) -> bool:
     """Whether the name is a name of the specification in ASCII alone, which every host accepts."""
+    if not isinstance(name, str):
+        raise not_a_name(name)
     return len(name) <= MAX_LENGTH and _ASCII_NAME.fullmatch(name) is not None
+
+
+def not_a_name(name: object) -> UsageError:
+    """The error of a caller that passes something else for a name."""
+    return expected_text("bad-name", "A name", name, hint="Pass a name as `library.skills()` has it.")
 
 
 def split_qualified(text: str) -> Qualified:
     """Split `user:deploy` or `plugin:skill`; what is a drive, an address or prose with a colon stays a plain name."""
     if not isinstance(text, str):
-        raise expected_text("bad-name", "A name", text, hint="Pass a name as `library.skills()` has it.")
+        raise not_a_name(text)
     text = text.strip()
     match = _QUALIFIED.fullmatch(text)
     return Qualified(match[1], match[2]) if match else Qualified("", text)
@@ -150,6 +159,8 @@ def closest(name: str, candidates: Iterable[str], limit: int = 5) -> tuple[str, 
     small typing mistakes and names that share many letter pairs. One pass over the candidates with substring tests
     only; edit distance for a few finalists.
     """
+    if not isinstance(name, str):
+        raise not_a_name(name)
     wanted = key(name[:_LOOKED_AT]).replace(" ", "-")
     if not wanted or limit < 1:
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import RefusedError, UsageError, WhetError
+from whet.errors import RefusedError, UsageError, WhetError, expected_text
 from whet.sources.credentials import get_home, get_token
 from whet.sources.model import Ref
 from whet.sources.refs.parse import read_remote
@@ -115,6 +115,8 @@ def read_hub_ref(text: str, place: Place) -> Ref:
 
     Raises UsageError `hub-not-named` where it is not known which hub is meant.
     """
+    if not isinstance(text, str):
+        raise expected_text("bad-source", "The address of a hub", text, hint="Pass an address such as https://HOST.")
     if not text.startswith(("hub:", "https://", "http://")):
         home = get_home(place).rstrip("/")
         if not home:
