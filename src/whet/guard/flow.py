@@ -407,11 +407,11 @@ class _Used:
     def __init__(self, documents: Sequence[Document], budget: Budget) -> None:
         self._budget = budget
         """For what stands before scripts, all taken together."""
-        self._scripts = {
-            document.path.rpartition("/")[2]: document
-            for document in documents
-            if document.kind in ("shell", "text", "code") and document.text
-        }
+        self._scripts: dict[str, list[Document]] = {}
+        """Each with all that have its name: which one a path leads to depends on where a script runs."""
+        for document in documents:
+            if document.kind in ("shell", "text", "code") and document.text:
+                self._scripts.setdefault(document.path.rpartition("/")[2], []).append(document)
         names = "|".join(map(re.escape, self._scripts))
         call = _CALL.format(shells=_SHELLS, names=names)
         self._call = re.compile(call, re.MULTILINE) if self._scripts else None
@@ -422,13 +422,13 @@ class _Used:
         found: dict[str, str] = {}
         waiting = [script]
         while waiting and not self._budget.missed:
-            for name, sourced in self._uses(waiting.pop()).items():
-                other = self._scripts[name]
+            used = self._uses(waiting.pop())
+            for name, other in ((one, other) for one in used for other in self._scripts[one]):
                 if other.path in found or other.path == script.path:
                     continue
                 text = self.called(other).text
                 if self._budget.take(other.path, len(text)):
-                    found[other.path] = f"{text}\n" if sourced else f"{name}() {{ {text}\n}}\n"
+                    found[other.path] = f"{text}\n" if used[name] else f"{name}() {{ {text}\n}}\n"
                     waiting.append(other)
         return [*reversed(found.items())]
 
@@ -453,8 +453,9 @@ class _Used:
             if shares or call[1][:1] in ("|", "(", "`") or "=" in before or re.search(r"[|$<]", call[4] or ""):
                 found[call[3]] = found.get(call[3], False) or bool(call[2])
         globs = _GLOB.findall(script.text) if _SOURCED_ALL.search(script.text) else ()
-        for name, other in self._scripts.items():
-            if other is not script and any(fnmatchcase(f"/{other.path}", f"*/{glob.lstrip('./')}") for glob in globs):
+        for name, others in self._scripts.items():
+            paths = [f"/{other.path}" for other in others if other.path != script.path]
+            if any(fnmatchcase(path, f"*/{glob.lstrip('./')}") for path in paths for glob in globs):
                 found[name] = True
         return found
 
