@@ -166,13 +166,13 @@ def test_a_passage_is_a_warning_or_a_danger_and_the_same_text_counts_once() -> N
     assert len(found(f"{ODD}\n\n{ODD}")) == 1
 
 
-def test_the_words_that_weigh_most_are_quoted_as_the_text_writes_them() -> None:
-    message = scan(package(ODD)).findings[0].message
-    said = re.findall(r"'([^']+)'", message)
-    assert message.startswith(
-        "A passage resembles the instructions in malicious skills. The words that weigh most are "
+def test_what_a_passage_seems_to_order_is_told_with_the_sentence_that_says_it() -> None:
+    one = scan(package(f"The archive is closed at five.\n{ODD}")).findings[0]
+    assert one.evidence == ODD
+    assert one.message == (
+        "A passage resembles the instructions in malicious skills. It reads like an order to send credentials away "
+        "and to send your data away. Read it before you use this skill."
     )
-    assert len(said) > 1 and all(re.search(rf"\b{words}\b", ODD) for words in said), said
 
 
 @settings(max_examples=100, deadline=None)

@@ -252,21 +252,22 @@ class _Look:
 def _odd(passages: list[Passage], beside: int) -> Iterator[Hit]:
     for one, found in judge(passages, beside):
         severity: Severity = "critical" if found.critical > 0 else "warn"
-        told = [*dict.fromkeys(filter(None, (_spelled(stems.split(), one.text) for stems in found.words)))]
-        # One word alone says nothing about why the model points at the passage.
-        words = f"The words that weigh most are {', '.join(map(repr, told))}" if len(told) > 1 else ""
-        yield Hit("odd-passage", one.line, shorten(one.text), severity, message=words)
+        order = " and to ".join(found.orders[:2]) or "do something that you did not ask for"
+        message = f"It reads like an order to {order}. Read it before you use this skill"
+        sentence = _oddest(one.text, {word for words in found.words for word in words.split()})
+        yield Hit("odd-passage", one.line, shorten(sentence), severity, message=message)
 
 
-def _spelled(stems: list[str], text: str) -> str:
-    """The words of a text that have these stems, one after the other, as it writes them; "" if it has none."""
-    words = _LETTERS.findall(text)
-    known = [stem(word.lower()) for word in words]
-    starts = (at for at in range(len(words)) if known[at : at + len(stems)] == stems)
-    return next((" ".join(words[at : at + len(stems)]) for at in starts), "")
+def _oddest(text: str, stems: set[str]) -> str:
+    """The sentence of a passage that has most words with these stems."""
+    sentences = [sentence for sentence in _SENTENCE.split(text) if len(sentence) > SHORTEST] or [text]
+    known = ({stem(word.lower()) for word in _LETTERS.findall(sentence)} for sentence in sentences)
+    weights = [len(stems & words) for words in known]
+    return sentences[weights.index(max(weights))]
 
 
 _LETTERS = expression(r"[^\W\d_]+")
+_SENTENCE = expression(r"(?<=[.!?])\s{1,9}|\n|(?<=[。！？])")
 
 
 @lru_cache(maxsize=256)

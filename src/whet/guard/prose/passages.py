@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of, serves_installers
 from whet.guard.literals import has_foreign_letters
-from whet.guard.tables import load_toml, word_list
+from whet.guard.tables import load_table, load_toml, word_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -71,11 +71,13 @@ class Look(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How far a passage lies beyond the two thresholds (above 0: it is beyond), and the words that weigh most."""
+    """How far a passage lies beyond the two thresholds (above 0: it is beyond), the words that weigh most, and what it
+    seems to order."""
 
     warn: float
     critical: float
     words: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()
 
 
 def tokens(text: str) -> list[str]:
@@ -445,17 +447,19 @@ def score(looks: Sequence[Look], more: int = 0) -> Score:
     total = sum(map(weights.__getitem__, seen & weights.keys())) - more
     if total + warn <= 0:
         return Score((total + warn) * UNIT, _NOTHING.critical)
-    grounded = any(feature[0] == "=" for feature in seen) or any(ground <= seen for ground in _GROUNDS)
+    orders = tuple(order for ground, order in _GROUNDS.items() if ground <= seen)
+    grounded = any(feature[0] == "=" for feature in seen) or bool(orders)
     grounded &= any(map(_CODE.isdisjoint, (look.seen for look in looks)))
     words = sorted(
         (feature for feature in seen if weights.get(feature, 0) > 0 and not re.search("[<=+~]", feature)),
         key=lambda feature: (-weights[feature], feature),
     )
-    return Score((total + warn) * UNIT, (total + critical) * UNIT if grounded else _NOTHING.critical, tuple(words[:4]))
+    danger = (total + critical) * UNIT if grounded else _NOTHING.critical
+    return Score((total + warn) * UNIT, danger, tuple(words[:4]), orders)
 
 
-_GROUNDS = tuple(frozenset(ground.split()) for ground in word_list("grounds"))
-"""What a passage has to speak of to be a danger and not only odd, where no pattern matched it."""
+_GROUNDS = {frozenset(ground.split()): order for ground, order in load_table("words")["grounds"].items()}
+"""What a passage has to speak of to be a danger and not only odd, where no pattern matched it, and what that orders."""
 _CODE = frozenset(("<fence>", "<file>", "<code-block>"))
 """The places of code. By itself it is only odd: the readers of programs know where its values go."""
 UNIT = 0.04
