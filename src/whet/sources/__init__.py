@@ -1,1 +1,1 @@
-"""Where skills come from and go to: sources, the install chain, the lock, updates, publishing."""
+"""Sources of skills: fetching, installing, locking, updating and publishing."""

@@ -1,8 +1,8 @@
-"""How old is what a source offers? Nothing that is too young is installed.
+"""The age of offered skills. Skills that are too young are not installed.
 
-Sources say when something was published: a hub its own time, a repository the time of a commit. Whoever writes a commit
-chooses its time, so what was seen counts for more: what was there at an earlier look is at least as old as that look,
-and what was not there is younger. What has no time, or one that lies in the future, is as old as the first look at it.
+Sources state a publication time: a hub its own time, a repository the time of a commit. The author of a commit chooses
+its time, so observations take precedence: a revision seen at an earlier look is at least as old as that look, and one
+not seen then is younger. Without a time, or with one in the future, the age counts from the first look.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KEPT = 40
 
 
 class Sighting(NamedTuple):
-    """A revision that a source had, and when it was first and last seen there, in seconds."""
+    """A revision of a source, and when it was first and last seen there, in seconds."""
 
     revision: str
     first: int
@@ -36,26 +36,26 @@ class Sighting(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """One commit of a branch and the time that it claims, in seconds."""
+    """A commit of a branch and the time it claims, in seconds."""
 
     id: str
     time: int
 
 
 class Cooldown(NamedTuple):
-    """What a source needs to know to offer something that is old enough."""
+    """The data that a source needs to offer only skills that are old enough."""
 
     before: int
-    """What was published later is too young, in seconds since 1970."""
+    """Later publications are too young, in seconds since 1970."""
     looks: Looks
     installed: Mapping[str, str]
-    """Path -> the revision that is installed: nothing older than that is offered."""
+    """Installed revisions by path: nothing older is offered."""
 
 
 def published(claimed: int, revision: str, seen: Sequence[Sighting], now: int, newer: Collection[str] = ()) -> int:
-    """When something became public, as far as anybody can tell.
+    """Return the best estimate of the publication time.
 
-    `claimed` is what its source says, 0 for nothing; `newer` are revisions that contain this one.
+    `claimed` is the time that the source states, 0 for none; `newer` are revisions that contain this one.
     """
     present = [look for look in seen if look.revision == revision or look.revision in newer]
     first = min((look.first for look in present), default=now)
@@ -65,9 +65,9 @@ def published(claimed: int, revision: str, seen: Sequence[Sighting], now: int, n
 
 
 def choose_commit(history: Sequence[Commit], seen: Sequence[Sighting], now: int, before: int) -> tuple[int, int]:
-    """The newest commit that is old enough, by its place in a history with the newest first, and when it was published.
+    """Return the index of the newest commit that is old enough, in a history with the newest first, and its time.
 
-    A commit is never older than one it builds on, whatever it claims. The place is -1 if there is none.
+    A commit is never older than its parents, whatever it claims. The index is -1 if there is none.
     """
     times: list[int] = []
     for commit in reversed(history):
@@ -83,7 +83,7 @@ def choose_commit(history: Sequence[Commit], seen: Sequence[Sighting], now: int,
 
 
 def describe_age(seconds: int) -> str:
-    """An age in words: "5 hours"."""
+    """Return an age in words: "5 hours"."""
     for unit, size in (("day", DAY), ("hour", 3600), ("minute", 60)):
         if count := max(seconds, 0) // size:
             return f"{count} {unit}{'' if count == 1 else 's'}"
@@ -91,7 +91,7 @@ def describe_age(seconds: int) -> str:
 
 
 def read_time(text: str) -> int:
-    """A time as JSON or a header of HTTP has it, in seconds; 0 where it is none."""
+    """Parse a time of JSON or of an HTTP header into seconds; 0 if it is invalid."""
     from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
 
@@ -105,17 +105,17 @@ def read_time(text: str) -> int:
 
 
 def is_local(ref: Ref) -> bool:
-    """Whether a source lies on this machine: what is here, somebody brought here."""
+    """Return whether a source is on this machine, where its age does not matter."""
     return ref.kind in ("path", "archive") or "://" not in ref.location or ref.location.startswith("file:")
 
 
 def is_exact(offer: Offer) -> bool:
-    """Whether exactly this content was asked for: a commit, a version or a hash."""
+    """Return whether exactly this content was requested: a commit, a version or a hash."""
     return bool(offer.ref.ref) and offer.ref.ref == offer.revision
 
 
 class Looks:
-    """What was seen at sources, and when. Looks are collected from several threads and kept together."""
+    """The revisions seen at sources, and when. Collected from several threads and saved together."""
 
     def __init__(self, state: StateDatabase, now: int) -> None:
         """`now` is in nanoseconds."""
@@ -125,20 +125,20 @@ class Looks:
         self._new: set[tuple[str, str]] = set()
 
     def seen(self, ref: Ref) -> tuple[Sighting, ...]:
-        """What was seen at a source before."""
+        """Return the revisions seen at a source before."""
         query = "SELECT revision, first, last FROM sightings WHERE source = ?"
-        with self._lock, suppress(WhetError):  # what cannot be remembered makes things look younger
+        with self._lock, suppress(WhetError):  # without memory, revisions look younger
             return tuple(Sighting(*row) for row in self._state.read(query, (ref_text(ref),)))
         return ()
 
     def published(self, ref: Ref, claimed: int, revision: str) -> int:
-        """When a revision of a source became public; from now on it is known to be there. `ref` is what is followed."""
+        """Return the publication time of a revision, and record that it was seen. `ref` is the followed source."""
         with self._lock:
             self._new.add((ref_text(ref), revision))
         return published(claimed, revision, self.seen(ref), self.now)
 
     def keep(self) -> None:
-        """Remember what was seen."""
+        """Save the new observations."""
         with self._lock:
             new, self._new = self._new, set()
         if not new:

@@ -1,7 +1,7 @@
-"""Tokens for hubs, as `whet hub login` keeps them: `credentials.json` in the state directory, readable by its owner.
+"""Tokens for hubs, stored by `whet hub login`: `credentials.json` in the state directory, readable by its owner.
 
-They are not in the state database, so that no backup and no snapshot carries them away. `WHET_HUB` and `WHET_HUB_TOKEN`
-count for more than the file, as automation wants it. A token goes to the origin that it belongs to and nowhere else.
+They are not in the state database, so that no backup or snapshot contains them. `WHET_HUB` and `WHET_HUB_TOKEN` take
+precedence over the file, for automation. A token is sent only to the origin it belongs to.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NAME = "credentials.json"
 
 
 class Login(NamedTuple):
-    """One hub that somebody is logged in to."""
+    """A login to a hub."""
 
     location: str
     account: str
@@ -33,7 +33,7 @@ class Login(NamedTuple):
 
 
 def get_token(location: str, place: Place) -> str:
-    """The token for a hub, of the environment or of a login; "" for none. Raises UsageError `bad-token`."""
+    """Return the token for a hub, from the environment or a login; "" for none. Raise UsageError `bad-token`."""
     token, home = place.env.get(TOKEN, ""), get_origin(place.env.get(HOME, ""))
     if token and home[1] and home == get_origin(location):
         return check_token(token)
@@ -42,13 +42,13 @@ def get_token(location: str, place: Place) -> str:
 
 
 def get_home(place: Place) -> str:
-    """The hub that is meant where none is named: that of the environment, or the only login; "" for none."""
+    """Return the default hub: that of the environment, or the only login; "" for none."""
     logins = read_logins(place)
     return place.env.get(HOME, "") or (logins[0].location if len(logins) == 1 else "")
 
 
 def read_logins(place: Place) -> tuple[Login, ...]:
-    """Every login. Raises FailedError `credentials-damaged` for a file that cannot be understood."""
+    """Return every login. Raise FailedError `credentials-damaged` for an invalid file."""
     path = os.path.join(place.state, NAME)
     try:
         with open(path, "rb") as file:
@@ -64,13 +64,13 @@ def read_logins(place: Place) -> tuple[Login, ...]:
 
 
 def keep_login(login: Login, place: Place) -> None:
-    """Keep a token; another for the same hub is replaced."""
+    """Store a token; another for the same hub is replaced."""
     others = [known for known in read_logins(place) if get_origin(known.location) != get_origin(login.location)]
     _write([*others, login], place)
 
 
 def forget_login(location: str, place: Place) -> bool:
-    """Forget the token for a hub; whether there was one."""
+    """Delete the token for a hub; return whether there was one."""
     known = read_logins(place)
     kept = [login for login in known if get_origin(login.location) != get_origin(location)]
     if len(kept) < len(known):
@@ -79,7 +79,7 @@ def forget_login(location: str, place: Place) -> bool:
 
 
 def check_token(token: str) -> str:
-    """A token that can stand in a header. Raises UsageError `bad-token`, which does not repeat it."""
+    """Return the token if it is valid in a header. Raise UsageError `bad-token`, which does not repeat it."""
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise UsageError("bad-token", "The hub token is not valid.", hint="Remove spaces and line breaks from it.")
     return token

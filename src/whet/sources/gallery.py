@@ -1,7 +1,7 @@
 """The gallery: the skills that ship with Whet.
 
-They are a source like any other. A skill counts for nothing until it is installed from there; then it lies among the
-user's own, where every client finds it, a newer Whet brings its updates, and edits made to it are merged.
+The gallery is a source like any other. A skill is not loaded until it is installed; then it is among the user's own,
+where every client finds it, a newer version of Whet brings its updates, and edits are merged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ EVERYTHING = Ref("gallery", GALLERY)
 
 
 class GallerySource(PathSource):
-    """The skills that ship with this Whet."""
+    """The skills that ship with this version of Whet."""
 
     def _top(self) -> str:
         if self.ref.path and self.ref.path not in gallery_names():
@@ -47,7 +47,7 @@ class GallerySkill(NamedTuple):
     state: Literal["available", "added", "edited", "outdated", "missing", "other"]
     """`missing`: its directory is gone; `other`: another skill has its name."""
     path: str = ""
-    """Where it was added; of another skill of its name, where that is."""
+    """Path of the added skill, or of the other skill with its name."""
 
     @property
     def added(self) -> bool:
@@ -55,14 +55,14 @@ class GallerySkill(NamedTuple):
         return self.state not in ("available", "other")
 
     def to_json(self) -> Json:
-        """The skill as JSON."""
+        """Return the skill as JSON."""
         return fields_json(self)
 
 
 def list_gallery(
     reach: FetchContext, installers: Iterable[Installer], others: dict[str, str]
 ) -> tuple[GallerySkill, ...]:
-    """Every skill that ships with Whet; `others` are the places of all skills here, by the key of their names."""
+    """Return every skill that ships with Whet; `others` maps the keys of all names here to paths."""
     added: dict[str, tuple[Installer, CheckedSkill]] = {}
     for installer in installers:
         own = [entry.path for entry in installer.installed() if entry.source.startswith("gallery:")]
@@ -70,14 +70,14 @@ def list_gallery(
             added.setdefault(skill.source.rpartition("path=")[2], (installer, skill))
     found = []
     for offer in open_source(EVERYTHING, reach).inspect().offers:
-        told = (offer.name, offer.description, offer.version)
+        described = (offer.name, offer.description, offer.version)
         if offer.ref.path in added:
             installer, skill = added[offer.ref.path]
-            found.append(GallerySkill(*told, _state(skill), installer.directory(skill.path)))
+            found.append(GallerySkill(*described, _state(skill), installer.directory(skill.path)))
         elif place := others.get(key(offer.name)):
-            found.append(GallerySkill(*told, "other", place))
+            found.append(GallerySkill(*described, "other", place))
         else:
-            found.append(GallerySkill(*told, "available"))
+            found.append(GallerySkill(*described, "available"))
     return tuple(found)
 
 
@@ -92,12 +92,12 @@ class GalleryPage(NamedTuple):
     inspected: InspectedSkill
 
     def to_json(self) -> Json:
-        """The page as JSON."""
+        """Return the page as JSON."""
         return {**self.inspected.to_json(), **self.skill.to_json()}
 
 
 def show(installer: Installer, skills: Sequence[GallerySkill], name: str) -> GalleryPage:
-    """One skill in full, as it ships. Raises NotFoundError."""
+    """Return one skill in full, as it ships. Raise NotFoundError."""
     skill = next((skill for skill in skills if key(skill.name) == key(name)), None)
     if skill is None:
         raise not_in_gallery(name)
@@ -119,7 +119,7 @@ def check_added(skills: Sequence[GallerySkill], names: Iterable[str]) -> None:
 
 
 def not_in_gallery(name: str) -> NotFoundError:
-    """The error for a name that the gallery does not have."""
+    """Return the error for a name that the gallery does not have."""
     near = closest(name, sorted(gallery_names()), 3)
     hint = f"Did you mean {near[0]}?" if near else "`whet gallery` lists the skills."
     return NotFoundError("not-in-gallery", f"The gallery has no skill {name!r}.", hint=hint, suggestions=list(near))

@@ -1,9 +1,9 @@
-"""What was seen of the logs of hubs: their keys and their newest checkpoints, so that no hub can show two faces.
+"""Keys and newest checkpoints of hub logs, so that no hub can show different logs to different users.
 
-The first contact with a hub decides which key is its own. From then on, every version that is installed must be proved
-under that key, and every checkpoint must continue the one before. The state directory remembers both for each hub, and
-locks carry the proofs of what they name: a hub that shows one log to you and another to whoever wrote the lock is
-found out when you install from that lock.
+The first contact with a hub fixes its key. From then on, every installed version must be proved under that key, and
+every checkpoint must continue the previous one. The state directory remembers both for each hub, and locks contain the
+proofs of their entries: a hub that shows one log to you and another to the author of a lock is detected when you
+install from that lock.
 """
 
 from __future__ import annotations
@@ -30,46 +30,46 @@ if TYPE_CHECKING:
     from whet.values import Json
 
     ReadConsistency = Callable[[int, int], Sequence[bytes]]
-    """Ask a hub for the proof that its log of so many entries is the beginning of that of so many."""
+    """Ask a hub for the proof that its log of one size is a prefix of its log of a larger size."""
 
 
 _PUBLISHED = ("publish", "mirror")
-"""The acts that bring a version into a hub: from its publisher, or from another hub or site."""
+"""Acts that add a version to a hub: from its publisher, or from another hub or site."""
 
 
 class KnownLog(NamedTuple):
-    """What is known of a hub's log."""
+    """The key and newest checkpoint of a hub's log."""
 
     key: LogKey
     checkpoint: str
-    """The newest that was seen, signed; "" for none."""
+    """Newest signed checkpoint; "" for none."""
     chosen: bool = False
-    """A person named the key; otherwise the hub did, at the first contact."""
+    """Whether the user chose the key; otherwise the hub named it at the first contact."""
 
 
 class LogMemory(Protocol):
-    """Where it is kept what was seen of logs."""
+    """Storage of known logs."""
 
     def load(self, location: str) -> KnownLog | None:
-        """What is kept of a hub's log."""
+        """Return the stored log of a hub."""
 
     def save(self, known: Mapping[str, KnownLog]) -> None:
-        """Keep this about the logs of hubs, by their locations."""
+        """Store the logs of hubs, by location."""
 
 
 class StateMemory:
-    """The memory of one person: the state directory. It is a help, so that it cannot be written stops nothing."""
+    """Storage in the state directory of one user. A write that fails is ignored."""
 
     def __init__(self, state: StateDatabase) -> None:
         self._state = state
 
     def load(self, location: str) -> KnownLog | None:
-        """What is kept of a hub's log."""
+        """Return the stored log of a hub."""
         rows = self._state.read("SELECT key, checkpoint, chosen FROM hub_logs WHERE location = ?", (location,))
         return KnownLog(LogKey.parse(rows[0][0]), rows[0][1], bool(rows[0][2])) if rows else None
 
     def save(self, known: Mapping[str, KnownLog]) -> None:
-        """Keep this about the logs of hubs, by their locations."""
+        """Store the logs of hubs, by location."""
         with suppress(WhetError), self._state.write(durable=False) as connection:
             for location, log in known.items():
                 row = (location, str(log.key), log.checkpoint, int(log.chosen))
@@ -77,40 +77,40 @@ class StateMemory:
 
 
 class HubLogs:
-    """Remembers the logs of hubs. Several threads may use it; `keep` saves what is new."""
+    """Remembers the logs of hubs. Thread-safe; `keep` saves changes."""
 
     def __init__(self, memory: LogMemory, entries: Iterable[Installed] = ()) -> None:
-        """`entries` are those of a lock, whose proofs must fit what hubs say now."""
+        """`entries` are those of a lock, whose proofs must match the current logs."""
         self._memory = memory
         self._entries = tuple(entry for entry in entries if entry.log_key)
         self._lock = RLock()
         self._known: dict[str, KnownLog | None] = {}
         self._new: set[str] = set()
         self._fits: set[str] = set()
-        """Hubs whose log fits what the lock has seen."""
+        """Hubs whose log matches the lock."""
 
     def known(self, location: str) -> KnownLog | None:
-        """What is remembered of a hub's log; None at the first contact."""
+        """Return the known log of a hub; None at the first contact."""
         with self._lock:
             if location not in self._known:
                 self._known[location] = self._memory.load(location) or self._locked(location)
             return self._known[location]
 
     def size(self, location: str) -> int:
-        """How many entries a hub's log was seen to have, here or by the lock; 0 for none."""
+        """Return the largest known size of a hub's log, here or in the lock; 0 for none."""
         with self._lock:
             known = self.known(location)
             seen = [each for each in (known, self._locked(location)) if each and known and each.key == known.key]
             return max((read_checkpoint(each.checkpoint, each.key).size for each in seen if each.checkpoint), default=0)
 
     def choose(self, location: str, key: LogKey) -> None:
-        """Take this key for a hub's from now on, and forget what was seen under another."""
+        """Use this key for a hub from now on, and forget the checkpoints of another."""
         with self._lock:
             self._known[location] = KnownLog(key, "", chosen=True)
             self._new.add(location)
 
     def see(self, location: str, key: LogKey, note: str, read: ReadConsistency) -> None:
-        """Take note of a signed checkpoint. Raises InvalidError `log-diverged` and RefusedError `log-key-changed`."""
+        """Check and record a signed checkpoint. Raise InvalidError `log-diverged` or RefusedError `log-key-changed`."""
         with self._lock:
             known = self.known(location)
             if known is not None and known.key != key:
@@ -129,7 +129,7 @@ class HubLogs:
             self._fits.add(location)
 
     def keep(self) -> None:
-        """Remember what was seen."""
+        """Save the changes."""
         with self._lock:
             new, self._new = sorted(self._new), set()
             found = {location: known for location in new if (known := self._known[location])}
@@ -137,7 +137,7 @@ class HubLogs:
             self._memory.save(found)
 
     def _locked(self, location: str) -> KnownLog | None:
-        """What the lock has seen of a hub's log."""
+        """Return the log of a hub as the lock knows it."""
         found: list[tuple[int, KnownLog]] = []
         for entry in self._entries:
             if read_remote(entry.source).location.rstrip("/") == location:
@@ -147,7 +147,7 @@ class HubLogs:
 
 
 def check_entry(proof: LogProof, **expected: str) -> Json:
-    """What the log says of a version, if it is proved and says this. Raises InvalidError `bad-proof`."""
+    """Return the log's entry about a version if its proof and fields are valid. Raise InvalidError `bad-proof`."""
     Proof.parse(proof.log_proof).check(proof.log_entry.encode(), LogKey.parse(proof.log_key))
     said = _read_line(proof.log_entry)
     if hidden := said.get("hidden"):
@@ -173,36 +173,36 @@ def _read_line(line: str) -> Json:
 
 
 class Publication(NamedTuple):
-    """What a hub's log says about a version that is installed."""
+    """The entry of a hub's log about an installed version."""
 
     publisher: str
     """An account, or the repository whose workflow published it."""
     tier: str
-    """How far the hub knows the owner: `official`, `verified` or `community`; "" where it does not say."""
+    """Tier of the owner on the hub: `official`, `verified` or `community`; "" if unknown."""
     published: str
     verdict: str
-    """Of the hub's own scan."""
+    """Verdict of the hub's own scan."""
     ruleset: str
     entry: int
-    """Its number in the log."""
+    """Number of the entry in the log."""
     mirrored: str = ""
-    """Where the hub has it from, if it is a mirror: the name of that hub's log, or a site."""
+    """Origin of a mirrored version: the name of that hub's log, or a site."""
 
     evals: str = ""
-    """What the publisher says of its evals, in a line; "" for nothing."""
+    """The publisher's report about its evals in a line; "" for none."""
 
     @property
     def by(self) -> str:
-        """Who published it, and on which hub or site if it is mirrored."""
+        """Publisher, and the original hub or site if it is mirrored."""
         return f"{self.publisher}, mirrored from {self.mirrored}" if self.mirrored else self.publisher
 
     def to_json(self) -> Json:
-        """What a plan and `why` show."""
+        """Return the publication as JSON for a plan and `why`."""
         return self._asdict()
 
 
 def read_publication(entry: Installed) -> Publication | None:
-    """What the log of its hub says about an installed skill; None where its lock has no valid proof."""
+    """Return what the hub's log says about an installed skill; None if its lock has no valid proof."""
     try:
         said = Answer(_check(entry), "the entry")
         publisher = said.optional_child("publisher")
@@ -225,7 +225,7 @@ def _tell_evals(said: Answer) -> str:
 
 
 def check_installed(entry: Installed) -> str:
-    """Why the proof in a lock does not hold for what the lock says; "" if it does, or if there is none."""
+    """Return why the proof in a lock does not match its entry; "" if it does, or if there is none."""
     if not (entry.log_key or entry.log_entry or entry.log_proof):
         return ""
     try:
@@ -242,7 +242,7 @@ def _check(entry: Installed) -> Json:
 
 
 def _compare(one: Checkpoint, other: Checkpoint, read: ReadConsistency) -> None:
-    """Raise InvalidError `log-diverged` unless the smaller log is the beginning of the larger one."""
+    """Raise InvalidError `log-diverged` unless the smaller log is a prefix of the larger one."""
     path: Sequence[bytes] = ()
     if 0 < one.size < other.size:
         try:

@@ -1,6 +1,6 @@
-"""Your own keys, which sign skills: `keys/NAME.key` in the state directory, readable by you alone.
+"""Your own keys, which sign skills: `keys/NAME.key` in the state directory, readable only by you.
 
-Like tokens, they are not in the state database, so that no backup and no snapshot carries them away.
+Like tokens, they are not in the state database, so that no backup or snapshot contains them.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class SignedSkill(NamedTuple):
     """A skill that was signed."""
 
     path: str
-    """Of the signature."""
+    """Path of the signature."""
     key: str
     files: int
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
 def sign_directory(directory: str, name: str, place: Place) -> SignedSkill:
-    """Sign the skill in a directory with a key of yours. Raises WhetError."""
+    """Sign the skill in a directory with one of your keys. Raises WhetError."""
     directory = package_directory(directory)
     tree = read_tree(directory)
     if tree is None:
@@ -65,7 +65,7 @@ def sign_directory(directory: str, name: str, place: Place) -> SignedSkill:
 
 
 def list_keys(place: Place) -> tuple[OwnKey, ...]:
-    """Your keys, by name."""
+    """Return your keys, by name."""
     directory = os.path.join(place.state, "keys")
     try:
         names = sorted(os.listdir(directory))
@@ -78,7 +78,7 @@ def list_keys(place: Place) -> tuple[OwnKey, ...]:
 
 
 def create_key(name: str, place: Place) -> OwnKey:
-    """A new key. Raises ConflictError `key-exists`."""
+    """Create a key. Raise ConflictError `key-exists`."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -93,7 +93,7 @@ def create_key(name: str, place: Place) -> OwnKey:
 
 
 def read_key(name: str, place: Place) -> Ed25519PrivateKey:
-    """A key of yours. Raises NotFoundError `no-such-key` and FailedError `key-damaged`."""
+    """Read one of your keys. Raise NotFoundError `no-such-key` or FailedError `key-damaged`."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 

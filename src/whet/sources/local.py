@@ -1,8 +1,8 @@
-"""Skills on this machine: a directory that is one or holds several, and an archive in a file.
+"""Skills on this machine: a directory that is a skill or contains several, and an archive file.
 
-A directory is searched without following links, so that nothing outside it is ever read, and a skill counts as it was
-at one moment: what is fetched is what was listed, or the fetch is refused. An archive is read once; its
-hash is the revision and stays true for everything that is fetched from it.
+A directory is searched without following links, so that nothing outside it is read, and a skill is read at one moment:
+a fetch returns what was listed, or fails. An archive is read once; its hash is the revision of everything fetched from
+it.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ if TYPE_CHECKING:
     from whet.sources.model import FetchContext
 
 MAX_ENTRIES = 200_000
-"""Names that are looked at while a directory is searched for skills."""
+"""Largest number of names in a search for skills."""
 _HELD = 32 * 1024 * 1024
-"""Bytes of what was listed that are kept until it is fetched; the rest is read again."""
+"""Bytes of listed contents that are kept until they are fetched; the rest is read again."""
 _ATTEMPTS = 5
 _SKILL_PLACES = (("skills",), (".agents", "skills"), (".claude", "skills"))
 _VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class _Place(NamedTuple):
-    """A directory that skills are installed from, and where it really lies."""
+    """A directory that skills are installed from, and its real path."""
 
     path: str
     real: str
 
 
 class PathSource:
-    """A directory that is a skill, or holds several."""
+    """A directory that is a skill, or contains several."""
 
     def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref
@@ -69,7 +69,7 @@ class PathSource:
         self._room = _HELD
 
     def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  everything is listed anyway
-        """What lies there now, each skill with the digest of its content as revision and marker."""
+        """List the current skills, each with the digest of its content as revision and marker."""
         self.close()
         base = self._directory(self.ref.path)
         directories, unsearched = find_skills(base, entries=MAX_ENTRIES, check=self._reach.check_cancelled)
@@ -91,7 +91,7 @@ class PathSource:
         return Listing(self.ref, revision, tuple(offers), tuple(notes))
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
-        """The contents, as they were listed."""
+        """Return the contents as they were listed."""
         found, total = [], 0
         for done, offer in enumerate(offers):
             self._reach.check_cancelled()
@@ -106,7 +106,7 @@ class PathSource:
         return tuple(found)
 
     def close(self) -> None:
-        """Let go of the contents."""
+        """Release the contents."""
         self._held, self._room = {}, _HELD
 
     def _offer(self, where: str) -> Offer:
@@ -121,7 +121,7 @@ class PathSource:
         return offer
 
     def _tree(self, where: str) -> Tree:
-        """The package in a directory, all of one moment."""
+        """Return the package in a directory, read at one moment."""
         directory = self._directory(where)
         files = read_package(directory, check=lambda files: check_amount(where, (file.size for file in files))).tree
         return package_at(files, "")
@@ -141,7 +141,7 @@ class PathSource:
         return read_checkout(self._place.real) if self.ref.kind == "path" else ""
 
     def _directory(self, where: str) -> str:
-        """A directory in this one, reached without leaving it."""
+        """Return a subdirectory, reached without leaving this one."""
         top = self._place
         if not where:
             return top.path
@@ -155,7 +155,7 @@ class PathSource:
 
 
 class ArchiveSource:
-    """A zip, tar or tar.gz in a file, with one skill or several."""
+    """A zip, tar or tar.gz file with one or more skills."""
 
     def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref
@@ -163,7 +163,7 @@ class ArchiveSource:
         self._held: dict[Offer, Fetched] = {}
 
     def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  everything is listed anyway
-        """What is in the file now: its hash as revision, the digest of each skill's content as marker."""
+        """List the skills in the file: its hash is the revision, the digest of each skill its marker."""
         self._reach.check_cancelled()
         if self.ref.path:
             paths.check(self.ref.path)
@@ -176,7 +176,7 @@ class ArchiveSource:
         return Listing(self.ref, revision, tuple(self._held), notes)
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
-        """The contents of offers that were listed."""
+        """Return the contents of listed offers."""
         self._reach.check_cancelled()
         if not self._held:
             self.inspect()
@@ -185,11 +185,11 @@ class ArchiveSource:
         return tuple(self._held[offer] for offer in offers)
 
     def close(self) -> None:
-        """Let go of the content."""
+        """Release the content."""
         self._held = {}
 
     def _read(self) -> bytes:
-        """The file, all of one moment."""
+        """Read the file at one moment."""
         path = self.ref.location
         most = SOURCE_LIMITS.archive_bytes + 1
         if os.path.isdir(path):
@@ -207,7 +207,7 @@ class ArchiveSource:
 
 
 def _missing(path: str) -> NotFoundError:
-    """The error for a path that does not exist; the hint names a skill or a revision of its parent if one fits."""
+    """Return the error for a missing path; the hint names a skill or a revision of its parent if one fits."""
     hint, (above, name) = "Check the path.", os.path.split(path)
     directory, at, ref = path.rpartition("@")
     if any(os.path.isdir(os.path.join(above, *place, name)) for place in _SKILL_PLACES):

@@ -1,19 +1,19 @@
-"""Three-way merge of a skill: what was installed, what became of it here, what its source has now.
+"""Three-way merge of a skill: the installed content, the local one, and the new one of its source.
 
-Decided file by file. Who alone changed a file wins; two changes of one text are merged line by line; the executable
-bit is merged for itself. Where both sides want different things in the same place nobody guesses: that is a *clash*,
-with what a person needs to decide it. `prefer` decides all of them at once, and only them.
+Files are decided one by one. A file changed on one side takes that change; two changes of one text are merged line by
+line; the executable bit is merged separately. If both sides changed the same place differently, the file is a *clash*
+with the text that the user needs to decide. `prefer` decides all clashes at once, and only those.
 
     merged = merge(installed, here, there)
     if not merged.clashes:
         write_tree(directory, here, merged.tree)
 
-Line ends, a byte order mark and the end of the last line are put aside before texts are merged and given back
-afterwards, so that an editor that changed all of them has changed nothing.
+Line ends, a byte order mark and the end of the last line are removed before a merge and restored afterwards, so that an
+editor that changed all of them has changed nothing.
 
-Whoever changes a skill raises its version, so both sides always changed that line of the main file and it would always
-clash. It is taken out of the comparison: all sides get the same word in its place, the rest is merged, and the version
-comes back: that of the side that raised it, the higher one where both did.
+Every change of a skill raises its version, so both sides always change that line of the main file, and it would always
+clash. It is therefore replaced with the same word on all sides; the rest is merged, and the version is put back: that
+of the side that raised it, or the higher one if both did.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ CLASHES: dict[Kind, str] = {
     "type": "is a different kind of file here and in the source",
     "unreadable": "cannot be merged",
 }
-"""What happened to a file that clashes."""
+"""Description of each kind of clash."""
 MAX_BYTES = 1024 * 1024
 MAX_LINES = 50_000
-"""Texts beyond this are not merged."""
+"""Larger texts are not merged."""
 MAX_TEXT = 6_000
-"""Characters that a clash shows."""
+"""Characters shown of a clash."""
 
 _PLACES = (("version",), ("metadata", "version"))
 _STEPS = ("strict", "repaired", "rescued", "none")
@@ -70,20 +70,20 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Clash(NamedTuple):
-    """One file that a person has to decide about."""
+    """A file that the user must decide about."""
 
     path: str
     kind: Kind
     text: str
-    """The places in question, labelled `yours`, `before` and `theirs`, or a sentence."""
+    """The conflicting parts, labelled `yours`, `before` and `theirs`, or a sentence."""
 
     def to_json(self) -> Json:
-        """The clash as JSON."""
+        """Return the clash as JSON."""
         return fields_json(self)
 
 
 class Merged(NamedTuple):
-    """The outcome. With clashes, the tree has your version of the files they are about."""
+    """The result of a merge. Files with clashes have your version in the tree."""
 
     tree: Tree
     clashes: tuple[Clash, ...]
@@ -99,7 +99,7 @@ class _Sides(NamedTuple):
 
 
 _Outcome: TypeAlias = "Item | Clash | None"
-"""What becomes of one file: its content, nothing, or something that a person has to decide."""
+"""The new content of a file, None if it is removed, or a clash."""
 
 
 def merge(
@@ -109,13 +109,13 @@ def merge(
     *,
     prefer: Prefer = "",
 ) -> Merged:
-    """Bring what was done here (`local`) and at the source (`remote`) since `base` together.
+    """Merge the local and remote changes since `base`.
 
-    `prefer` settles what clashes in favour of one side and leaves the rest as it is merged anyway.
+    `prefer` resolves clashes in favour of one side; everything else is merged as usual.
     """
     every = {path: _Sides(path, base.get(path), local.get(path), remote.get(path)) for path in {*base, *local, *remote}}
     outcomes = {path: _settle(every[path], _merge_file(every[path], prefer), prefer) for path in sorted(every)}
-    while crowded := _crowded(outcomes, local, remote):  # each round leaves out a file of one side, so it ends
+    while crowded := _crowded(outcomes, local, remote):  # each round drops a file of one side, so the loop ends
         outcomes |= {path: _settle(every[path], clash, prefer) for path, clash in crowded.items()}
     clashes = tuple(outcome for outcome in outcomes.values() if isinstance(outcome, Clash))
     return Merged(_tree(outcomes, local), clashes)
@@ -127,14 +127,14 @@ def _tree(outcomes: Mapping[str, _Outcome], local: Mapping[str, Item]) -> Tree:
 
 
 def _settle(sides: _Sides, outcome: _Outcome, prefer: Prefer) -> _Outcome:
-    """The outcome; where it is a clash and a side is preferred, that side."""
+    """Return the outcome; replace a clash with the preferred side, if any."""
     if not isinstance(outcome, Clash) or not prefer:
         return outcome
     return sides.local if prefer == "ours" else sides.remote
 
 
 def _merge_file(sides: _Sides, prefer: Prefer) -> _Outcome:
-    """One file: whoever alone changed it wins; else it depends on what it is."""
+    """Merge one file: a change on only one side wins; otherwise it depends on the kind of file."""
     path, base, local, remote = sides
     if remote in (local, base):
         return local
@@ -152,7 +152,7 @@ def _merge_file(sides: _Sides, prefer: Prefer) -> _Outcome:
 
 
 def _files(sides: _Sides, local: Item, remote: Item, prefer: Prefer) -> _Outcome:
-    """A file that both sides changed: its content and its executable bit, each for itself."""
+    """Merge a file that both sides changed: content and executable bit separately."""
     base = sides.base if sides.base and not sides.base.link else None
     was = base.executable if base else False
     executable = local.executable if local.executable != was else remote.executable
@@ -186,14 +186,14 @@ def _text(texts: _Texts, prefer: Prefer) -> bytes | _Trouble:
 
 
 def _main(texts: _Texts, prefer: Prefer) -> bytes | _Trouble:
-    """The main file without its version, and the version for itself."""
+    """Merge the main file without its version, then the version."""
     without, blanks = _take_out_versions(texts)
     pieces = merge_text(*without)
     text = _joined(pieces, prefer)
     if text is None:
         return _Trouble("conflict", _conflicts(_show_versions(pieces, blanks)))
     text = _put_back_versions(text, blanks)
-    if text is None:  # a side moved the version elsewhere: then it is a line like any other
+    if text is None:  # a side moved the version: merge it like any other line
         found = _text(texts, prefer)
         if not isinstance(found, bytes):
             return found
@@ -204,24 +204,24 @@ def _main(texts: _Texts, prefer: Prefer) -> bytes | _Trouble:
 
 
 def _joined(pieces: Pieces, prefer: Prefer) -> bytes | None:
-    """The text of the pieces, conflicts decided; None when there are any and nobody decides."""
+    """Join the pieces, with conflicts resolved by `prefer`; return None if conflicts remain."""
     if not prefer and any(isinstance(piece, Conflict) for piece in pieces):
         return None
     sides = (piece if isinstance(piece, bytes) else piece[0 if prefer == "ours" else 2] for piece in pieces)
     return b"".join(sides)
 
 
-# --- files that get in each other's way -----------------------------------------------------------------------------
+# --- paths that collide ---------------------------------------------------------------------------------------------
 
 
 def _crowded(
     outcomes: Mapping[str, _Outcome], local: Mapping[str, Item], remote: Mapping[str, Item]
 ) -> dict[str, Clash]:
-    """The files of one side that cannot lie beside one of the other: `a` and `a/b`, or `a` and `A`."""
+    """Return the files of one side that collide with one of the other: `a` and `a/b`, or `a` and `A`."""
     clashes: dict[str, Clash] = {}
     for one, other in collides(_tree(outcomes, local)):
         if any(one in side and other in side for side in (local, remote)):
-            continue  # a side has both and lives with it
+            continue  # one side already has both
         nested = other.startswith(f"{one}/") or one.startswith(f"{other}/")
         text = (
             "It is a file on one side and a directory on the other."
@@ -236,7 +236,7 @@ def _crowded(
     return clashes
 
 
-# --- what a person sees ---------------------------------------------------------------------------------------------
+# --- descriptions of clashes ----------------------------------------------------------------------------------------
 
 
 def _clash(sides: _Sides, kind: Kind, text: str) -> Clash:
@@ -249,7 +249,7 @@ def _both(sides: _Sides) -> Kind:
 
 
 def _conflicts(pieces: Pieces) -> str:
-    """Every conflict with its place in your text."""
+    """Describe every conflict with its line in your text."""
     parts: list[str] = []
     line = 1
     for piece in pieces:
@@ -281,11 +281,11 @@ def _described(item: Item | None) -> str:
     return f"a link to {item.data.decode(errors='replace')}" if item.link else f"a file of {len(item.data):,} bytes"
 
 
-# --- what a text looks like beside its lines ------------------------------------------------------------------------
+# --- line ends and marks --------------------------------------------------------------------------------------------
 
 
 class _Texts(NamedTuple):
-    """The three states of a text; line ends and such are those of `yours`."""
+    """The three states of a text."""
 
     before: bytes
     yours: bytes
@@ -293,17 +293,17 @@ class _Texts(NamedTuple):
 
 
 class _Style(NamedTuple):
-    """What a text looks like beside its lines."""
+    """The byte order mark and line ends of a text."""
 
     mark: bool
-    """It begins with a byte order mark."""
+    """Whether it begins with a byte order mark."""
     crlf: bool
     ended: bool
-    """Its last line has an end."""
+    """Whether its last line has an end."""
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether this can be merged line by line."""
+    """Return whether this can be merged line by line."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -312,16 +312,15 @@ def _is_text(data: bytes) -> bool:
 
 
 def _plain(before: bytes, yours: bytes, theirs: bytes) -> tuple[_Texts, _Style]:
-    """The texts as bare lines with plain ends, and how the merged one is to look.
+    """Return the texts with plain line ends, and the style of the merged one.
 
-    Marks and line ends stay as you have them. Where a text mixes its line ends they may mean something, and stay lines'
-    own business.
+    Marks and line ends stay as in `yours`. Mixed line ends may be intended, so they are kept line by line.
     """
     bare = [text.removeprefix(_BOM) for text in (before, yours, theirs)]
     crlf = False
     if not any(map(_mixed, bare[1:])):
-        told = next((text for text in (bare[1], bare[2]) if b"\n" in text), b"")
-        crlf = b"\r\n" in told
+        sample = next((text for text in (bare[1], bare[2]) if b"\n" in text), b"")
+        crlf = b"\r\n" in sample
         bare = [text.replace(b"\r\n", b"\n") for text in bare]
     ends = [not text or text.endswith(b"\n") for text in bare]
     ended = ends[1] if ends[1] != ends[0] else ends[2]
@@ -330,7 +329,7 @@ def _plain(before: bytes, yours: bytes, theirs: bytes) -> tuple[_Texts, _Style]:
 
 
 def _styled(text: bytes, style: _Style) -> bytes:
-    """Bare lines as a file that looks like this."""
+    """Return plain lines in a given style."""
     if not style.ended:
         text = text.removesuffix(b"\n")
     if style.crlf:
@@ -346,20 +345,20 @@ def _mixed(text: bytes) -> bool:
 
 
 class _Blank(NamedTuple):
-    """One version that was taken out of the three texts."""
+    """A version that was replaced with a word in the three texts."""
 
     key: str
     word: str
-    """What stands in its place."""
+    """The word in its place."""
     versions: tuple[str, str, str]
-    """Before, yours, theirs; "" where there is none."""
+    """Before, yours, theirs; "" if missing."""
     winner: str
     spelled: bool
-    """The winner is written without quotes, as a number or a date."""
+    """Whether the winner is written without quotes, as a number or a date."""
 
 
 def _take_out_versions(texts: _Texts) -> tuple[_Texts, tuple[_Blank, ...]]:
-    """The texts with one word for each version that both sides have, and what these words stand for."""
+    """Replace each version that both sides have with one word; return the texts and the replacements."""
     blanks: list[_Blank] = []
     for place in _PLACES:
         documents = [read_document(text.decode()) for text in texts]
@@ -373,7 +372,7 @@ def _take_out_versions(texts: _Texts) -> tuple[_Texts, tuple[_Blank, ...]]:
                 set_value(text.decode(), key, word).encode() if version else text
                 for text, version in zip(texts, versions, strict=True)
             ]
-        except InvalidError:  # it is not written in a row of its own: it is merged like any other text
+        except InvalidError:  # it is not on a line of its own: merge it like any other text
             continue
         winner = choose_version(before, yours, theirs)
         side = documents[1 if winner == yours else 2]
@@ -383,7 +382,7 @@ def _take_out_versions(texts: _Texts) -> tuple[_Texts, tuple[_Blank, ...]]:
 
 
 def _put_back_versions(text: bytes, blanks: tuple[_Blank, ...]) -> bytes | None:
-    """The merged text with its versions; None where a version is no longer there exactly once."""
+    """Put the versions back into the merged text; return None if a word does not occur exactly once."""
     for blank in blanks:
         word = blank.word.encode()
         if text.count(word) != 1:
@@ -395,13 +394,13 @@ def _put_back_versions(text: bytes, blanks: tuple[_Blank, ...]) -> bytes | None:
             text = set_value(text.decode(), blank.key, blank.winner).encode()
         except InvalidError:
             return None
-        if word in text:  # the frontmatter ends before it now, so that the version was set anew
+        if word in text:  # the frontmatter now ends before it, so the version was added again
             return None
     return text
 
 
 def _show_versions(pieces: Pieces, blanks: tuple[_Blank, ...]) -> Pieces:
-    """The pieces as people shall see them: with each side's own version."""
+    """Return the pieces with each side's own version, as they are shown."""
     for blank in blanks:
         before, yours, theirs = (version.encode() for version in blank.versions)
         word, winner = blank.word.encode(), blank.winner.encode()
@@ -415,7 +414,7 @@ def _show_versions(pieces: Pieces, blanks: tuple[_Blank, ...]) -> Pieces:
 
 
 def _unused(texts: _Texts, number: int) -> str:
-    """A word that none of the texts has and YAML takes for nothing else."""
+    """Return a word that none of the texts contains and that YAML reads as a plain string."""
     word = f"whet-version-{number}"
     while any(word.encode() in text for text in texts):
         word += "-x"
@@ -426,7 +425,7 @@ def _unused(texts: _Texts, number: int) -> str:
 
 
 def choose_version(before: str, yours: str, theirs: str) -> str:
-    """The version of a merged skill: the changed one, the higher one where both sides changed it."""
+    """Return the version of a merged skill: the changed one, or the higher one if both sides changed it."""
     if before and yours == before:
         return theirs
     if before and theirs == before:
@@ -435,9 +434,9 @@ def choose_version(before: str, yours: str, theirs: str) -> str:
 
 
 def _order(version: str) -> tuple[int, Key, int, Key, str]:
-    """Versions in order: numbers behind words, a release behind its candidates, runs of digits as the numbers they are.
+    """Return a sort key for versions: numbers after words, a release after its candidates, digits by value.
 
-    Ever the same for the same two, whatever people write there.
+    The order is total and stable for any text.
     """
     found = _NUMBERED.fullmatch(version[:_LONGEST])
     if not found:
@@ -462,7 +461,7 @@ def _runs(text: str) -> Key:
 
 
 def _find_damage(merged: bytes, yours: bytes, theirs: bytes) -> str:
-    """What can no longer be read of a merged main file although both sides could be; "" for nothing."""
+    """Return what can no longer be read in a merged main file that both sides could read, or ""."""
     new, *sides = (read_document(text) for text in (merged, yours, theirs))
     worst = max(_STEPS.index(side.step) for side in sides)
     if _STEPS.index(new.step) > worst:

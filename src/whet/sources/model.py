@@ -1,8 +1,8 @@
-"""What a source is, and what it hands out.
+"""Sources and the values they return.
 
-A source is opened for one `Ref` and answers two questions: what is there (`inspect`, which pins everything it tells to
-an immutable revision), and the content (`fetch`). Contents are values in memory, never files: until the policy has let
-a package in, nothing of it lies anywhere an agent could look.
+A source is opened for one `Ref`. `inspect` lists its skills, each pinned to an immutable revision, and `fetch` returns
+their content. Contents are values in memory, never files: until the policy has allowed a package, nothing of it is
+anywhere an agent could look.
 
     source = open_source(read_ref("anthropics/skills", reach), reach)
     listing = source.inspect()
@@ -40,138 +40,138 @@ _SOURCES = {
     "hub": ("registries.hub", "HubSource"),
     "oci": ("registries.oci", "OciSource"),
 }
-"""Kind -> module and class; a module is imported when a source of its kind is used."""
+"""Module and class by kind; a module is imported when a source of its kind is used."""
 KINDS = tuple(_SOURCES)
 
 
 class Ref(NamedTuple):
-    """Where skills come from, exactly. Its text (`whet.sources.refs.parse`) is what a lock records."""
+    """An exact source of skills. Its text (`whet.sources.refs.parse`) is recorded in a lock."""
 
     kind: str
     """One of `KINDS`."""
     location: str
-    """A directory, a file or an address, in its one normal spelling."""
+    """A directory, a file or an address, in canonical spelling."""
     ref: str = ""
-    """A branch, tag, commit, version or range of versions; "" for what the source considers current."""
+    """A branch, tag, commit, version or version range; "" for the source's default."""
     path: str = ""
-    """One thing in it: a directory with forward slashes, or the name by which the source knows a skill."""
+    """A directory in it, with forward slashes, or the name by which the source knows a skill."""
 
 
 class Offer(NamedTuple):
-    """One skill that a source has."""
+    """A skill that a source offers."""
 
     name: str
-    """As it calls itself; where it does not, the name of its directory."""
+    """Its own name, or else the name of its directory."""
     description: str
     ref: Ref
-    """Exactly this skill, still following the branch or version that was asked for."""
+    """Exactly this skill, still following the requested branch or version."""
     revision: str
-    """What was looked at, for ever: a commit, the hash of an artifact, a version that cannot change."""
+    """Immutable identifier of the content: a commit, the hash of an artifact, a version that cannot change."""
     marker: str = ""
-    """Differs whenever the content may differ, the same as long as it is: a tree id, the hash of an artifact."""
+    """Changes whenever the content may have changed: a tree id, the hash of an artifact."""
     version: str = ""
     digest: str = ""
-    """The content digest that the source promises, if it does."""
+    """Content digest that the source promises, if any."""
     group: str = ""
-    """The plugin or category under which the source lists it."""
+    """Plugin or category under which the source lists it."""
     hidden: bool = False
-    """Its author marked it as internal: it is only meant when it is named."""
+    """Whether its author marked it as internal, so that it must be named."""
     published: int = 0
-    """When it became public, in seconds, as far as can be told (`whet.sources.age`); 0 where nobody asked."""
+    """Publication time in seconds, as far as known (`whet.sources.age`); 0 if age does not matter."""
     newer: Newer | None = None
-    """What the source has that is too young; this is offered instead."""
+    """The newer version that is too young and replaced by this one."""
     security: str = ""
-    """What the hub says that this version fixes: then it need not be old."""
+    """Security fix of this version, according to the hub: then it need not be old."""
     proof: LogProof | None = None
-    """That the hub's log has it; None for other sources."""
+    """Proof that the hub's log contains it; None for other sources."""
     checkout: str = ""
-    """Of a directory in a git repository: what is checked out there (`whet.sources.git.checkout`)."""
+    """For a directory in a git repository: the commit that is checked out (`whet.sources.git.checkout`)."""
 
 
 class LogProof(NamedTuple):
-    """That a hub has written a version into its log (`whet.sources.transparency`)."""
+    """Proof that a hub has a version in its log (`whet.sources.transparency`)."""
 
     log_key: str
     log_entry: str
-    """One line of JSON: who published which content, and what the hub's guard found."""
+    """One line of JSON: the publisher, the content and the findings of the hub's guard."""
     log_proof: str
     log_act: str = ""
-    """What the entry of a private skill hides."""
+    """The act that the entry of a private skill hides."""
     log_salt: str = ""
 
 
 class Newer(NamedTuple):
-    """Something newer that is held back because it is too young."""
+    """A newer version that is held back because it is too young."""
 
     version: str
-    """What people call it: its version, or the start of its revision."""
+    """Its version, or the start of its revision."""
     published: int
 
 
 class Listing(NamedTuple):
-    """What a source has at one revision."""
+    """The skills of a source at one revision."""
 
     ref: Ref
     revision: str
     offers: tuple[Offer, ...]
     notes: tuple[Note, ...] = ()
-    """What was skipped, and why."""
+    """Notes about what was skipped, and why."""
 
 
 class Fetched(NamedTuple):
-    """One skill with its content."""
+    """A skill with its content."""
 
     offer: Offer
     tree: Tree
     notes: tuple[Note, ...] = ()
-    """What was left out, and why."""
+    """Notes about what was left out, and why."""
 
 
 class FetchContext(NamedTuple):
-    """What sources may use of the world around them."""
+    """The environment of sources."""
 
     place: Place
     web: Web
     cancelled: threading.Event
     progress: Callable[[Progress], None]
     cooldown: Cooldown | None = None
-    """What is too young; None where age does not matter."""
+    """Minimum age; None if age does not matter."""
     logs: HubLogs | None = None
-    """What was seen of the logs of hubs; None where nothing is installed."""
+    """Known logs of hubs; None if nothing is installed."""
 
     def check_cancelled(self) -> None:
-        """Raise FailedError `cancelled` if somebody wants this to end."""
+        """Raise FailedError `cancelled` if the operation was cancelled."""
         if self.cancelled.is_set():
             raise FailedError("cancelled", "Cancelled.", hint="Nothing was changed.")
 
 
 class Source(Protocol):
-    """One place with skills. Everything raises WhetError; `close` lets temporary files go."""
+    """A source of skills. Every method raises WhetError; `close` deletes temporary files."""
 
     ref: Ref
 
     def inspect(self, names: Collection[str] = ()) -> Listing:
-        """What is there now. With `names`, at least everything that answers to one of them."""
+        """List the current skills. With `names`, at least every skill that matches one of them."""
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
-        """The contents of offers of the last `inspect`, in their order, each complete or the whole refused."""
+        """Return the contents of offers of the last `inspect`, in their order; if one fails, the whole fetch fails."""
 
     def close(self) -> None:
-        """Let go of everything that was opened or written meanwhile."""
+        """Release everything that was opened or written."""
 
 
 class SearchableSource(Source, Protocol):
-    """A place that knows what fits a query, because it has too much to list or lists only a part of it."""
+    """A source that can be searched, because it has too many skills to list or lists only some of them."""
 
     def search(self, query: str, limit: int) -> tuple[Offer, ...]:
-        """What fits a query, best first."""
+        """Return the skills that fit a query, best first."""
 
     def find(self, name: str) -> tuple[Offer, ...]:
-        """The skills of a name, whoever owns them; none is an answer, too."""
+        """Return the skills with a name, of any owner; possibly none."""
 
 
 def open_source(ref: Ref, context: FetchContext) -> Source:
-    """The source of a reference. Nothing is fetched yet."""
+    """Open the source of a reference. Nothing is fetched yet."""
     if ref.kind not in _SOURCES:
         hint = f"Whet supports {', '.join(_SOURCES)}. A newer Whet may know more."
         raise UsageError("unknown-source", f"{ref.kind!r} is not a kind of source.", hint=hint)

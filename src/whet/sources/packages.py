@@ -1,8 +1,8 @@
-"""Skills among many files: what each says of itself, and its files as a package.
+"""Skills among many files: their descriptions, and their files as packages.
 
-Every source that hands out directories (a path, an archive, a repository, a marketplace) describes, takes out and
-chooses skills with these functions, so that the same files are the same skills wherever they come from. All of it
-works on values: names and bytes, no disk and no network.
+Every source of directories (a path, an archive, a repository, a marketplace) describes, extracts and chooses skills
+with these functions, so that the same files are the same skills wherever they come from. All of them work on values:
+names and bytes, no disk and no network.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
 _MIB = 1024 * 1024
 
 SOURCE_LIMITS = Limits(files=10_000, file_bytes=64 * _MIB, total_bytes=256 * _MIB)
-"""What an archive with many skills, and everything beside them, may hold."""
+"""Limits of an archive with many skills and other files."""
 FETCH_BYTES = 256 * _MIB
-"""What all skills of one fetch may hold together."""
+"""Largest total size of the skills of one fetch."""
 _NOBODY = "/"
-"""The directory of what lies in no skill."""
+"""Directory of files that belong to no skill."""
 _LISTED = 10
 
 
 class Archived(NamedTuple):
-    """The files of an archive, relative to the one folder in which everything lies, if there is one."""
+    """The files of an archive, relative to its only top-level folder, if there is one."""
 
     folder: str
     files: Tree
     skipped: tuple[str, ...]
-    """What is never part of a package."""
+    """Files that are never part of a package."""
 
 
 def describe(ref: Ref, main: bytes, *, fallback: str = "", revision: str = "", marker: str = "") -> Offer:
-    """The offer of a skill as its main file says, read leniently; one without a name is called like its directory.
+    """Return the offer of a skill from its main file, read leniently; without a name it gets that of its directory.
 
-    `fallback` is what the root directory is called.
+    `fallback` is the name of the root directory.
     """
     stem = ref.path.rpartition("/")[2] or fallback
     document = read_document(main[:MAX_DOCUMENT])
@@ -62,9 +62,9 @@ def describe(ref: Ref, main: bytes, *, fallback: str = "", revision: str = "", m
 
 
 def package_at(files: Mapping[str, Item], directory: str) -> Tree:
-    """The package in a directory, its paths relative to it, without what is never part of one.
+    """Return the package in a directory with relative paths, without files that are never part of one.
 
-    Wholly or not at all: what could not be stored everywhere, or could reach out of the package, is an `InvalidError`.
+    Raises InvalidError if a path cannot be stored everywhere or leaves the package.
     """
     prefix = f"{directory}/" if directory else ""
     found = {path[len(prefix) :]: item for path, item in files.items() if path.startswith(prefix)}
@@ -91,7 +91,7 @@ def package_at(files: Mapping[str, Item], directory: str) -> Tree:
 
 
 def check_amount(directory: str, sizes: Iterable[int], limits: Limits = DEFAULT_LIMITS) -> None:
-    """Refuse files that are too many or too large for one package."""
+    """Raise InvalidError for too many or too large files in one package."""
     total = 0
     where = f"The package in {paths.shown(directory)}" if directory else "The package"
     for count, size in enumerate(sizes, 1):
@@ -105,7 +105,7 @@ def check_amount(directory: str, sizes: Iterable[int], limits: Limits = DEFAULT_
 
 
 def weigh(tree: Mapping[str, Item], before: int = 0) -> int:
-    """How many bytes a package has, together with those fetched before it; too much is an `InvalidError`."""
+    """Return the size of a package plus `before`; raise InvalidError if it is too large."""
     total = before + sum(len(item.data) for item in tree.values())
     if total > FETCH_BYTES:
         message = f"Together, the skills have more than {FETCH_BYTES // _MIB} MiB."
@@ -114,7 +114,7 @@ def weigh(tree: Mapping[str, Item], before: int = 0) -> int:
 
 
 def archived(data: bytes) -> Archived:
-    """The files of an archive with any number of skills. Raises InvalidError."""
+    """Read the files of an archive with any number of skills. Raises InvalidError."""
     files, skipped = contents(data, limits=SOURCE_LIMITS)
     tops = {path.partition("/")[0] for path in files}
     folder = next(iter(tops)) if len(tops) == 1 and all("/" in path for path in files) else ""
@@ -124,10 +124,10 @@ def archived(data: bytes) -> Archived:
 
 
 def offered(ref: Ref, archive: Archived, *, revision: str, fallback: str) -> tuple[list[Fetched], tuple[Note, ...]]:
-    """The skills of an archive, or of the directory `ref.path` in it, and what is to be said of the rest.
+    """Return the skills of an archive, or of the directory `ref.path` in it, and notes about the rest.
 
-    `fallback` is what a skill at the root without a name is called. A refused skill does not hide the others; when
-    there is no other, the refusal is raised.
+    `fallback` is the name of a skill at the root that has none. A refused skill does not hide the others; if there is
+    no other, its error is raised.
     """
     prefix = f"{ref.path}/" if ref.path else ""
     directories = find_skills(path[len(prefix) :] for path in archive.files if path.startswith(prefix))
@@ -158,12 +158,12 @@ def offered(ref: Ref, archive: Archived, *, revision: str, fallback: str) -> tup
 
 
 def refusal(error: WhetError, skill: str, path: str) -> Note:
-    """What to say of a skill that is there and cannot be offered."""
+    """Return a note about a skill that exists but cannot be offered."""
     return Note.from_error(error, "error", skill=skill, path=path)
 
 
 def left_out(names: Iterable[str], skill: str = "") -> tuple[Note, ...]:
-    """What to say of files that are never part of a package; nothing when there are none."""
+    """Return a note about files that are never part of a package; empty if there are none."""
     listed = sorted(names)
     if not listed:
         return ()
@@ -174,16 +174,16 @@ def left_out(names: Iterable[str], skill: str = "") -> tuple[Note, ...]:
 
 
 def nothing_found(where: str) -> NotFoundError:
-    """The error of a place without a skill."""
+    """Return the error for a source without skills."""
     hint = f"Use a location with a {MAIN_FILE} in or below it."
     return NotFoundError("no-skills-found", f"There is no skill in or below {where}.", hint=hint)
 
 
 def choose(listing: Listing, names: Sequence[str], *, all: bool) -> tuple[Offer, ...]:  # noqa: A002  `--all` is its name
-    """The offers that were asked for: those named, all of them, or the only one.
+    """Return the requested offers: those named, all of them, or the only one.
 
-    A name is the path of a skill, what it calls itself, or the name of its directory: the first of these that fits
-    counts. Skills that their author marked as internal are taken when they are named, or when the reference names them.
+    A name is the path of a skill, its own name, or the name of its directory: the first match counts. Skills that their
+    author marked as internal must be named, by the caller or by the reference.
     """
     chosen = [_named(listing, name) for name in names]
     plain = [offer for offer in listing.offers if not offer.hidden or offer.ref == listing.ref]
@@ -234,7 +234,7 @@ def _named(listing: Listing, name: str) -> Offer:
 
 
 def _why_not(notes: Sequence[Note]) -> InvalidError | None:
-    """Why a skill that is there is not offered, if that is so."""
+    """Return the error for a skill that exists but is not offered, if any."""
     note = next((note for note in notes if note.severity == "error"), None)
     return InvalidError(note.code, note.message, hint=note.hint) if note else None
 
@@ -252,7 +252,7 @@ def _directory(offer: Offer) -> str:
 
 
 def _labels(offers: Sequence[Offer]) -> list[str]:
-    """What tells each offer from the others: its name, or its path where others have the same name."""
+    """Return a unique label of each offer: its name, or its path if others have the same name."""
     counts: dict[str, int] = {}
     for offer in offers:
         counts[key(offer.name)] = counts.get(key(offer.name), 0) + 1

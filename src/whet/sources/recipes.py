@@ -1,8 +1,8 @@
-"""Installing the programs that skills need, by the recipes that the skills bring: planned, shown, then run on consent.
+"""Install the programs that skills need, with the recipes of the skills: planned, shown, then run on consent.
 
-A recipe is followed only if the policy allows its skill, its values are sound and its installer is on this machine. The
-command is an argument list; no shell reads it. Of a download, the programs that are missing are put into ~/.local/bin,
-where nothing is overwritten: the file itself, or the files of that name in an archive, which is unpacked in memory.
+A recipe is followed only if the policy allows its skill, its values are valid and its installer is on this machine. The
+command is an argument list; no shell reads it. From a download, missing programs are put into ~/.local/bin, where
+nothing is overwritten: the file itself, or the files of that name in an archive, which is unpacked in memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 600
 _MOST = 256 * 1024 * 1024
-"""Bytes of a download, and of what is in it."""
+"""Largest download in bytes, and its largest content."""
 _LIMITS = Limits(file_bytes=_MOST, total_bytes=_MOST)
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _ARCHIVES = (b"PK", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
@@ -44,55 +44,55 @@ _PAGES = (b"<!doctype", b"<html")
 
 
 class RecipeStep(NamedTuple):
-    """One program that is missing, and what is done about it."""
+    """A missing program and the step to install it."""
 
     program: str
     skill: str
-    """The skill whose recipe it is."""
+    """The skill with the recipe."""
     state: str
-    """`ready`, `manual` (for a person to do), `blocked` (by the policy), `no-recipe`; then `installed` or `failed`."""
+    """`ready`, `manual` (for the user to do), `blocked` (by the policy), `no-recipe`; then `installed` or `failed`."""
     command: tuple[str, ...] = ()
     reason: str = ""
     url: str = ""
-    """What is downloaded, where no command is run."""
+    """Address of the download, if no command is run."""
     sha256: str = ""
     path: str = ""
-    """Where a program that is downloaded goes."""
+    """Destination of a downloaded program."""
 
     def to_json(self) -> Json:
-        """The step as JSON."""
+        """Return the step as JSON."""
         return fields_json(self)
 
 
 class RecipePlan(NamedTuple):
-    """What installing everything that is missing would do, or did."""
+    """The steps to install all missing programs, planned or done."""
 
     steps: tuple[RecipeStep, ...]
     dry_run: bool = True
 
     @property
     def ready(self) -> tuple[RecipeStep, ...]:
-        """The steps that can be done."""
+        """Steps that can be carried out."""
         return tuple(step for step in self.steps if step.state == "ready")
 
     def to_json(self) -> Json:
-        """The plan as JSON."""
+        """Return the plan as JSON."""
         return answer_json(self)
 
 
 class Rules(NamedTuple):
-    """What decides whether a recipe may be followed."""
+    """The checks of a recipe."""
 
     decide: Callable[[Card], Decision]
-    """What the policy says of a skill."""
+    """Returns the policy's decision about a skill."""
     judge: Callable[[Tree, str], Decision]
-    """What it says of scripts from an address."""
+    """Returns the policy's decision about scripts from an address."""
     check_address: Callable[[str], None]
     """Raises RefusedError for an address that the policy of this machine does not allow."""
 
 
 def plan_recipes(cards: Iterable[Card], probe: Probe, rules: Rules, home: str) -> RecipePlan:
-    """What to do about every program that these skills miss, each once; the first skill with a good recipe counts."""
+    """Plan a step for every program that these skills lack; the first skill with a usable recipe counts."""
     found: dict[str, RecipeStep] = {}
     for card in cards:
         for kind, name, text in missing(card.gates, probe):
@@ -134,20 +134,20 @@ def _can_follow(install: Install, names: Sequence[str], probe: Probe) -> bool:
 
 
 def _program(install: Install, names: Sequence[str]) -> str:
-    """The program that a download brings, if it has a plain name."""
+    """Return the program in a download, if it has a plain name."""
     wanted = next((name for name in names if not install.bins or name in install.bins), "")
     return wanted if _PROGRAM.fullmatch(wanted) else ""
 
 
 def _fits(install: Install, names: Sequence[str], probe: Probe) -> bool:
-    """Is a recipe for one of these programs, and for this platform?"""
+    """Return whether a recipe is for one of these programs and for this platform."""
     platforms = {platform_name(word) for word in install.os}
     here = not platforms or probe.platform in platforms
     return here and (not install.bins or not set(install.bins).isdisjoint(names))
 
 
 def run_recipes(plan: RecipePlan, env: Mapping[str, str], web: Web, rules: Rules) -> RecipePlan:
-    """Do the steps of a plan that are ready, one after the other; what fails does not stop the others."""
+    """Carry out the ready steps of a plan one after the other; a failure does not stop the others."""
     steps = (_follow(step, env, web, rules) if step.state == "ready" else step for step in plan.steps)
     return RecipePlan(tuple(steps), dry_run=False)
 
@@ -165,7 +165,7 @@ def _follow(step: RecipeStep, env: Mapping[str, str], web: Web, rules: Rules) ->
 
 
 def _download(step: RecipeStep, web: Web, rules: Rules) -> None:
-    """Put a program in its place. Raises WhetError."""
+    """Install a downloaded program. Raises WhetError."""
     response = web.get(step.url, limit=_MOST, sha256=step.sha256)
     rules.check_address(response.url)
     if response.body[:100].lstrip().lower().startswith(_PAGES):
@@ -183,7 +183,7 @@ def _download(step: RecipeStep, web: Web, rules: Rules) -> None:
 
 
 def _find_program(data: bytes, name: str) -> Item:
-    """The program: what was downloaded, or the file of that name in it. Raises InvalidError."""
+    """Return the program: the download itself, or the file of that name in it. Raises InvalidError."""
     if not data.startswith(_ARCHIVES) and data[_TAR] != b"ustar":
         return Item(data, executable=True)
     files, _ = contents(data, limits=_LIMITS)
@@ -195,7 +195,7 @@ def _find_program(data: bytes, name: str) -> Item:
 
 def _run(step: RecipeStep, env: Mapping[str, str]) -> RecipeStep:
     try:
-        done = subprocess.run(  # noqa: S603  an argument list of checked words, agreed to by a person
+        done = subprocess.run(  # noqa: S603  an argument list of checked words, approved by the user
             step.command, env=dict(env), stdin=subprocess.DEVNULL, stdout=2, timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,15 +1,14 @@
-"""Looking for skills, by words or by a name: all sources at once, one ranking.
+"""Search for skills by words or by name: all sources at once, one ranking.
 
-How well a skill fits is told from its words (`whet.skill.rank`). Trust never makes a skill fit, it only decides
-between those that fit equally well, so that the vendor's `pdf` stands before a stranger's. A source that does not
-answer is told of and fails nobody else's answer. What a source left out of its listing is for `inspect` to tell.
+The words of a skill decide how well it fits (`whet.skill.rank`). Trust only orders skills that fit equally well, so
+that the vendor's `pdf` comes before a stranger's. A source that does not answer is reported and fails no other.
+`inspect` reports the skills that a source left out of its listing.
 
-What a source had when it was last asked is kept (`Listings`), so that a second search costs nothing and works without
-a net. They are rows of `cache.db`, and only save work: one that is damaged or about something else is as good as none
-and is replaced by the next answer.
+The last answer of a source is cached (`Listings`), so that a second search costs nothing and works offline. The answers
+are rows of `cache.db`: a damaged or outdated one is ignored and replaced by the next answer.
 
-A bare name (`pdf`, `pdf@^1.2`) means the one skill of that name in all taps. Where several have it, somebody must say
-which; where a source that may be meant did not answer, the name means nothing: otherwise whoever publishes a skill
+A bare name (`pdf`, `pdf@^1.2`) means the one skill of that name in all taps. If several have it, the user must choose;
+if a source that may be meant did not answer, the name resolves to nothing: otherwise an attacker who publishes a skill
 under the name of a private one would only have to wait.
 """
 
@@ -56,21 +55,21 @@ _VOUCHED = ("org", "local", "trusted")
 _BARE = compile_late(r"([A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?)(?:@(.+))?")
 _LISTED = 10
 ASKED = (*REGISTRIES, "marketplace")
-"""Kinds of sources that are asked what fits a query; all others list what they have."""
+"""Kinds of sources that are searched with the query; all others list their skills."""
 
 
 class Kept(NamedTuple):
-    """What a source had."""
+    """A cached answer of a source."""
 
     offers: tuple[Offer, ...]
     time: int
-    """When it said so, in nanoseconds since 1970."""
+    """Time of the answer, in nanoseconds since 1970."""
     fresh: bool
-    """Within the last hour: it need not be asked again."""
+    """Whether it is less than an hour old, so that the source need not be asked again."""
 
 
 class Listings:
-    """The cache of one person."""
+    """The cache of answers of one user."""
 
     __slots__ = ("_clock", "_database", "_place")
 
@@ -80,7 +79,7 @@ class Listings:
         self._clock = clock
 
     def find(self, key: str) -> Kept | None:
-        """What was kept under a key, however old; None when there is nothing that can be read."""
+        """Return the answer cached under a key, however old; None if there is none that can be read."""
         query = "SELECT document FROM listings WHERE key = ?"
         rows = self._database.use(lambda database: database.read(query, (_row_key(key),)), create=False)
         try:
@@ -89,9 +88,9 @@ class Listings:
             return None
 
     def keep(self, key: str, revision: str, offers: Iterable[Offer]) -> bool:
-        """Keep an answer, and let the oldest go where there are too many. False when it is too large to keep.
+        """Cache an answer and delete the oldest ones if there are too many. Return False if it is too large.
 
-        Raises FailedError where it cannot be written.
+        Raises FailedError if it cannot be written.
         """
         rows = [[*offer._replace(ref=None), ref_text(offer.ref)] for offer in offers]  # type: ignore[arg-type]  # the text stands for it
         now = self._clock()
@@ -121,12 +120,12 @@ class Listings:
 
 
 def _row_key(key: str) -> str:
-    """A key as a database can hold it."""
+    """Return a key as the database stores it."""
     return sha256(key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def _prune(connection: sqlite3.Connection, newest: str) -> None:
-    """Let the rows go that were written longest ago, until few and small enough are left."""
+    """Delete the oldest rows until the cache is within its limits."""
     query = "SELECT key, length(document) FROM listings ORDER BY key = ? DESC, time DESC, key"
     left = MAX_TOTAL_BYTES
     for number, (name, size) in enumerate(connection.execute(query, (newest,)).fetchall(), 1):
@@ -136,7 +135,7 @@ def _prune(connection: sqlite3.Connection, newest: str) -> None:
 
 
 def _offer(row: Any, place: Place) -> Offer:
-    """One offer as it was kept; anything else raises."""
+    """Read a cached offer; raise an error for anything else."""
     *values, text = row
     offer = Offer(*values)._replace(ref=read_ref(text, place))
     texts = (offer.name, offer.description, offer.revision, offer.marker, offer.version, offer.digest, offer.group)
@@ -146,17 +145,17 @@ def _offer(row: Any, place: Place) -> Offer:
 
 
 class Hit(NamedTuple):
-    """One skill that was found."""
+    """A skill that was found."""
 
     offer: Offer
     tap: str
-    """The name of the source in the search."""
+    """Name of the source in the search."""
     trust: str
     install: str
-    """What to pass to `whet install`."""
+    """Text to pass to `whet install`."""
 
     def to_json(self) -> Json:
-        """The hit as JSON."""
+        """Return the hit as JSON."""
         offer = self.offer
         return {
             "name": offer.name,
@@ -176,17 +175,17 @@ class SearchResult(NamedTuple):
     query: str
     skills: tuple[Hit, ...]
     notes: tuple[Note, ...]
-    """Sources that did not answer, or for which only cached results are available."""
+    """Notes about sources that did not answer, or whose cached results are shown."""
     asked: int
-    """How many sources answered."""
+    """Number of sources that answered."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the result as JSON."""
         return {**answer_json(self), "count": len(self.skills)}
 
 
 class _Look(NamedTuple):
-    """What came of asking one source."""
+    """The result of asking one source."""
 
     tap: str
     ref: Ref
@@ -194,19 +193,19 @@ class _Look(NamedTuple):
     notes: tuple[Note, ...] = ()
     answered: bool = True
     kept: bool = False
-    """It was not asked now."""
+    """Whether the answer is cached."""
 
 
 class _Question(NamedTuple):
-    """What is asked of a source that has too much to list."""
+    """The question for a source that has too many skills to list."""
 
     text: str
-    """What tells it from other questions."""
+    """Key of the question in the cache."""
     ask: Callable[[SearchableSource], tuple[Offer, ...]]
 
 
 class Finder(NamedTuple):
-    """What looking for skills takes."""
+    """The parts that a search needs."""
 
     reach: FetchContext
     open_source: Callable[[Ref, FetchContext], Source]
@@ -217,7 +216,7 @@ class Finder(NamedTuple):
     def look(
         self, sources: Iterable[tuple[str, Ref]], question: _Question, *, offline: bool = False, fresh: bool = False
     ) -> list[_Look]:
-        """What each source has; `fresh` asks even those whose last answer is kept."""
+        """Ask each source for its skills; `fresh` ignores cached answers."""
         listings = Listings(self.cache, self.reach.place, self.clock)
         wanted = list(dict.fromkeys(sources))
         looks = together(
@@ -240,10 +239,10 @@ class Finder(NamedTuple):
 def search(
     finder: Finder, sources: Iterable[tuple[str, Ref]], query: str, limit: int, *, offline: bool = False
 ) -> SearchResult:
-    """What the named sources have that fits a query, best first.
+    """Return the skills of the named sources that fit a query, best first.
 
-    Each is asked at most once an hour; `offline` asks none that is not on this disk. Raises FailedError
-    `no-source-answered` only when every single one failed.
+    Each source is asked at most once an hour; `offline` asks only those on this disk. Raises FailedError
+    `no-source-answered` if every source failed.
     """
     _check_limit(limit)
     question = _Question(f"{limit} {key(query)}", lambda source: source.search(query, limit))
@@ -253,23 +252,23 @@ def search(
 
 
 class Resolved(NamedTuple):
-    """What a bare name means."""
+    """The meaning of a bare name."""
 
     source: Ref
-    """The source, in the version that was asked for."""
+    """The source, in the requested version."""
     path: str
-    """What to choose from it; "" if the reference says it."""
+    """The skill to choose from it; "" if the reference names it."""
     notes: tuple[Note, ...]
 
 
 def split_name(text: str) -> tuple[str, str] | None:
-    """Name and range of versions of a bare name; None for a text that is written in another way."""
+    """Split a bare name into name and version range; return None for other texts."""
     found = _BARE.fullmatch(text.strip())
     return (found[1], found[2] or "") if found and (not found[2] or is_range(found[2])) else None
 
 
 def resolve(finder: Finder, text: str, sources: Sequence[tuple[str, Ref]], own: Collection[str]) -> Resolved:
-    """The one skill that a bare name means; `own` are the taps that the user added.
+    """Resolve a bare name to one skill; `own` are the taps that the user added.
 
     Raises AmbiguousError `several-sources`, NotFoundError `name-not-found`, and FailedError `source-silent` if a source
     that may be meant did not answer.
@@ -310,7 +309,7 @@ def resolve(finder: Finder, text: str, sources: Sequence[tuple[str, Ref]], own: 
 
 
 def _same(looks: Sequence[_Look], name: str) -> list[tuple[_Look, Offer]]:
-    """Who has a skill of this name; where nobody has, who has a directory of this name."""
+    """Return the skills with this name; if there are none, those in a directory of this name."""
     called: dict[str, tuple[_Look, Offer]] = {}
     placed: dict[str, tuple[_Look, Offer]] = {}
     for look in looks:
@@ -323,7 +322,7 @@ def _same(looks: Sequence[_Look], name: str) -> list[tuple[_Look, Offer]]:
 
 
 def _written(look: _Look, offer: Offer, version: str) -> str:
-    """The shortest text that gets this skill in this range of versions."""
+    """Return the shortest text that installs this skill in this version range."""
     once = sum(key(other.name) == key(offer.name) for other in look.offers) == 1
     text = _install(look, offer, once)
     return (
@@ -353,12 +352,12 @@ def _not_found(looks: Sequence[_Look], silent: Sequence[_Look], name: str) -> No
 
 
 def _is_known(ref: Ref, trust: str) -> bool:
-    """Whether a skill is no stranger's: somebody vouches for its source, or it lies in a directory here."""
+    """Return whether the source of a skill is vouched for, or a directory on this machine."""
     return trust in _VOUCHED or ref.kind == "path"
 
 
 def _lookalikes(looks: Sequence[_Look], hit: Hit, trust: Callable[[Ref], str]) -> tuple[Note, ...]:
-    """What to say of a stranger's skill whose name is nearly that of a known one."""
+    """Return a note about an unknown skill whose name is nearly that of a known one."""
     for look in looks:
         for offer in look.offers:
             if is_slip(key(hit.offer.name), key(offer.name)) and _is_known(offer.ref, trust(offer.ref)):
@@ -378,7 +377,7 @@ def _look(
     offline: bool,
     fresh: bool,
 ) -> _Look:
-    """What one source has, from memory or from itself."""
+    """Return the skills of one source, cached or asked now."""
     asks = ref.kind in ASKED and not ref.path
     local = ref.kind in ("path", "archive", "gallery") or ref.location.startswith(("file:", "/", "\\"))
     key_ = f"{ref_text(ref)}\n{question.text}" if asks else ref_text(ref)
@@ -408,7 +407,7 @@ def _look(
 
 
 def _failed(tap: str, ref: Ref, error: WhetError, kept: Kept | None) -> _Look:
-    """A source that did not answer: what it said earlier, if that is remembered, and why."""
+    """Return the cached answer of a source that did not answer, if any, with a note."""
     message = f"{tap or shown(ref)} did not answer: {error.message}"
     if kept is None:
         return _Look(tap, ref, notes=(_note(error.code, ref, message, error.hint),), answered=False)
@@ -417,7 +416,7 @@ def _failed(tap: str, ref: Ref, error: WhetError, kept: Kept | None) -> _Look:
 
 
 def _keep(listings: Listings, key_: str, revision: str, offers: Sequence[Offer], ref: Ref) -> tuple[Note, ...]:
-    """Remember an answer; one that cannot be remembered is still an answer."""
+    """Cache an answer; a failure to do so is only a note."""
     try:
         listings.keep(key_, revision, offers)
     except (WhetError, OSError) as error:
@@ -436,7 +435,7 @@ def _fits(offers: Sequence[Offer], query: str) -> dict[int, ranking.Fit]:
 
 
 def _hits(looks: Sequence[_Look], query: str, trust: Callable[[Ref], str]) -> tuple[Hit, ...]:
-    """All that fits, each skill once, best first; what fits equally well, most trusted first."""
+    """Return all skills that fit, each once, best first; among equals, the most trusted first."""
     texts: dict[str, tuple[_Look, Offer]] = {}
     for look in looks:
         for offer in look.offers:
@@ -458,7 +457,7 @@ def _hits(looks: Sequence[_Look], query: str, trust: Callable[[Ref], str]) -> tu
 
 
 def _install(look: _Look, offer: Offer, once: bool) -> str:
-    """The shortest text that gets exactly this skill."""
+    """Return the shortest text that installs exactly this skill."""
     named = once and is_ascii_name(look.tap) and is_ascii_name(offer.name)
     return f"{look.tap}:{offer.name}" if named and offer.ref.kind not in ASKED else shown(offer.ref)
 

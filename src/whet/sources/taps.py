@@ -1,7 +1,7 @@
-"""Taps: sources with a name of their own, which `whet search` looks through and `tap:skill` takes skills from.
+"""Taps: named sources that `whet search` searches and `tap:skill` selects skills from.
 
-Vendors publish skills in known places, so that these are taps from the start; a person removes those they do not want
-and adds their own. Only what differs from the start is stored.
+Vendors publish skills at known addresses, which are default taps; users remove those they do not want and add their
+own. Only the differences from the defaults are stored.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ DEFAULTS = {
     "cloudflare": "git:https://github.com/cloudflare/skills",
     "clawhub": "clawhub:https://clawhub.ai",
 }
-"""The taps from the start: the vendors of `whet.guard.trust`, and the largest open registry."""
+"""Default taps: the vendors of `whet.guard.trust`, and the largest open registry."""
 
 REGISTRIES = ("clawhub", "hub")
-"""Kinds of sources that know too many skills to list them, and are asked for one by its name."""
+"""Kinds of sources with too many skills to list, which are asked for one by its name."""
 
 _RESERVED = frozenset(
     (
@@ -54,23 +54,23 @@ _RESERVED = frozenset(
         "data",
     )
 )
-"""What stands before a colon with another meaning."""
+"""Prefixes with another meaning."""
 
 
 class Tap(NamedTuple):
-    """One named source."""
+    """A named source."""
 
     name: str
     source: str
-    """The text of its reference (`whet.sources.refs.parse.ref_text`)."""
+    """Text of its reference (`whet.sources.refs.parse.ref_text`)."""
     default: bool = False
     """Whether it ships with Whet."""
     added: str = ""
-    """When it was added; "" for taps that ship with Whet."""
+    """Time when it was added; "" for taps that ship with Whet."""
 
 
 class Taps:
-    """The taps of one person."""
+    """The taps of one user."""
 
     __slots__ = ("_clock", "_state")
 
@@ -79,7 +79,7 @@ class Taps:
         self._clock = clock
 
     def all(self) -> tuple[Tap, ...]:
-        """Those from the start in their order, then the others by name."""
+        """Return the default taps in their order, then the others by name."""
         rows = self._state.read("SELECT name, source, added FROM taps")
         own = sorted(Tap(name, source, added=time) for name, source, time in rows)
         away = {*(tap.name for tap in own), *(name for (name,) in self._state.read("SELECT name FROM removed_taps"))}
@@ -87,7 +87,7 @@ class Taps:
         return (*default, *own)
 
     def add(self, name: str, ref: Ref) -> Tap:
-        """Give a source a name. A tap from the start that was removed comes back under its own name and source."""
+        """Give a source a name. A removed default tap can be added again under its own name and source."""
         source = ref_text(ref)
         original = DEFAULTS.get(name) == source
         if not original:
@@ -107,7 +107,7 @@ class Taps:
         return tap
 
     def remove(self, name: str) -> Tap:
-        """Forget a tap; one from the start, or whose place another one took, stays away until it is added again."""
+        """Remove a tap; a default tap, or one that replaced it, stays removed until it is added again."""
         with self._state.write() as connection:
             taps = {tap.name: tap for tap in self.all()}
             if name not in taps:
@@ -121,12 +121,11 @@ class Taps:
 
 
 def expand(text: str, taps: Sequence[Tap], place: Place) -> tuple[Ref, tuple[str, ...]] | None:
-    """What `tap:skill` means: the tap's source, and the names to choose from it. None when the text names no tap.
+    """Resolve `tap:skill` to the tap's source and the names to choose from it; None if the text names no tap.
 
-    A path that exists here means that, whatever taps there are.
-    `tap:skill@ref` asks for a revision or version, `tap:path/to/skill` or `tap:owner/skill` for what lies there, and
-    `tap` alone is all of it. `skill@tap` is the same as `tap:skill`, and so is `tap/skill` for the taps that the user
-    added; with the name of a tap from the start it is somebody's repository on GitHub.
+    An existing path takes precedence over taps. `tap:skill@ref` selects a revision or version, `tap:path/to/skill` or
+    `tap:owner/skill` a path, and `tap` alone everything. `skill@tap` is the same as `tap:skill`, and so is `tap/skill`
+    for taps that the user added; with the name of a default tap it is a repository on GitHub.
     """
     if here := existing(text, place):
         return here, ()
@@ -155,7 +154,7 @@ def expand(text: str, taps: Sequence[Tap], place: Place) -> tuple[Ref, tuple[str
 
 
 def _split(text: str) -> tuple[str, str, str]:
-    """Tap, skill and revision, where a text is written so; else no tap."""
+    """Split a text into tap, skill and revision; the tap is "" for other texts."""
     name, colon, rest = text.partition(":")
     if colon:
         skill, _, ref = rest.partition("@")
@@ -168,7 +167,7 @@ def _split(text: str) -> tuple[str, str, str]:
 
 
 def check_name(name: str) -> None:
-    """Raise UsageError for what cannot be the name of a tap."""
+    """Raise UsageError for an invalid name of a tap."""
     if not is_ascii_name(name) or len(name) < 2 or name in _RESERVED:
         raise UsageError(
             "bad-tap-name",

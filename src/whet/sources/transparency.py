@@ -1,9 +1,9 @@
-"""A transparency log as a hub writes it and anybody checks it: Merkle trees, signed checkpoints and proofs.
+"""Transparency logs of hubs: Merkle trees, signed checkpoints and proofs.
 
 The tree is that of RFC 6962 over SHA-256. A checkpoint is a note signed with Ed25519 that names the log, its size and
-its root; a proof is a text that carries an entry's index, its path to the root, and the checkpoint. Both have the
-forms of C2SP (tlog-checkpoint, signed-note, tlog-proof), so that other tools read them. Everything here is a plain
-function on bytes: whoever has the key of a log can check a proof offline.
+its root; a proof is a text with the index of an entry, its path to the root, and the checkpoint. Both use the formats
+of C2SP (tlog-checkpoint, signed-note, tlog-proof), so that other tools can read them. Everything here is a plain
+function on bytes: the key of a log is enough to check a proof offline.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ _ED25519 = b"\x01"
 _PROOF_HEADER = "c2sp.org/tlog-proof@v1"
 _DASH = "\u2014"
 _MOST_PATH = 64
-"""Hashes of a proof: a log has less than 2 ** 64 entries."""
+"""Largest number of hashes in a proof: a log has less than 2 ** 64 entries."""
 
 
 def hash_leaf(entry: bytes) -> bytes:
-    """The hash of an entry as a leaf of the tree."""
+    """Return the hash of an entry as a leaf of the tree."""
     return hashlib.sha256(b"\x00" + entry).digest()
 
 
 def hash_node(left: bytes, right: bytes) -> bytes:
-    """The hash of a node above two others."""
+    """Return the hash of a node above two others."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
 def write_entry(act: Mapping[str, object]) -> str:
-    """An act as the line that a hub's log has of it; its hash is that of exactly this text."""
+    """Return an act as a line of the log; the hash covers exactly this text."""
     return json.dumps(act, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
-# the tree, for whoever has its nodes
+# the tree
 
 
 class Tree:
@@ -58,27 +58,27 @@ class Tree:
         self._node = node
 
     def at(self, size: int) -> Tree:
-        """The same tree when it had fewer leaves."""
+        """Return the tree as it was with `size` leaves."""
         if not 0 <= size <= self.size:
             raise ValueError(f"a tree of {self.size} leaves never had {size}")
         return Tree(size, self._node)
 
     def leaf(self, number: int) -> bytes:
-        """The hash of an entry."""
+        """Return the hash of an entry."""
         return self._node(0, number)
 
     def root(self) -> bytes:
-        """The hash of the whole tree."""
+        """Return the hash of the whole tree."""
         return self._hash(0, self.size) if self.size else EMPTY_ROOT
 
     def prove_inclusion(self, index: int) -> list[bytes]:
-        """The path from a leaf to the root."""
+        """Return the path from a leaf to the root."""
         if not 0 <= index < self.size:
             raise ValueError(f"no leaf {index} in a tree of {self.size}")
         return self._path(index, 0, self.size)
 
     def prove_consistency(self, size: int) -> list[bytes]:
-        """What shows that the tree of the first `size` leaves is the beginning of this one."""
+        """Return the proof that the tree of the first `size` leaves is a prefix of this one."""
         if not 0 <= size <= self.size:
             raise ValueError(f"a tree of {size} leaves is not the beginning of one of {self.size}")
         return self._grown(size, 0, self.size, whole=True) if 0 < size < self.size else []
@@ -110,7 +110,7 @@ class Tree:
 
 
 def completed_nodes(index: int, leaf: bytes, node: Callable[[int, int], bytes]) -> list[tuple[int, int, bytes]]:
-    """The nodes that are complete once a leaf is appended at `index`: (level, number, hash), the leaf first."""
+    """Return the nodes that a leaf appended at `index` completes: (level, number, hash), the leaf first."""
     nodes = [(0, index, leaf)]
     level, number, value = 0, index, leaf
     while number & 1:
@@ -121,11 +121,11 @@ def completed_nodes(index: int, leaf: bytes, node: Callable[[int, int], bytes]) 
 
 
 def _split(count: int) -> int:
-    """The largest power of two that is smaller."""
+    """Return the largest power of two below `count`."""
     return 1 << (count - 1).bit_length() - 1
 
 
-# checks, for everybody else
+# checks
 
 
 def check_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> None:
@@ -150,7 +150,7 @@ def check_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], r
 
 
 def check_consistency(old_size: int, old_root: bytes, size: int, root: bytes, path: Sequence[bytes]) -> None:
-    """Raise InvalidError `log-diverged` unless the smaller tree is the beginning of the larger one."""
+    """Raise InvalidError `log-diverged` unless the smaller tree is a prefix of the larger one."""
     if not 0 <= old_size <= size:
         raise diverged(f"it had {old_size} entries and has {size} now")
     if old_size == size or old_size == 0:
@@ -184,14 +184,14 @@ def check_consistency(old_size: int, old_root: bytes, size: int, root: bytes, pa
 
 
 class LogKey(NamedTuple):
-    """The public key of a log, and the name under which it signs."""
+    """The public key of a log and the name it signs with."""
 
     name: str
     key: bytes
 
     @property
     def id(self) -> bytes:
-        """What a signature says of the key that made it."""
+        """The key id in its signatures."""
         return hashlib.sha256(f"{self.name}\n".encode() + _ED25519 + self.key).digest()[:4]
 
     def __str__(self) -> str:
@@ -199,8 +199,8 @@ class LogKey(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> LogKey:
-        """The key that `str()` gave. Raises InvalidError `bad-log-key`."""
-        name, mark, key = (*text.split("+", 2), "", "")[:3]  # the key may hold a plus sign, a name does not
+        """Parse the result of `str()`. Raise InvalidError `bad-log-key`."""
+        name, mark, key = (*text.split("+", 2), "", "")[:3]  # the key may contain a plus sign, the name cannot
         try:
             data = _decode(key)
         except binascii.Error:
@@ -213,12 +213,12 @@ class LogKey(NamedTuple):
 
 
 def is_origin(name: str) -> bool:
-    """Can this be the name of a log?"""
+    """Return whether this is a valid name of a log."""
     return bool(name) and name.isascii() and name.isprintable() and not {" ", "+"} & {*name}
 
 
 class Checkpoint(NamedTuple):
-    """What a log says of itself: so many entries, and this root above them."""
+    """The size and root of a log at one moment."""
 
     origin: str
     size: int
@@ -226,19 +226,19 @@ class Checkpoint(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What is signed."""
+        """The signed text."""
         return f"{self.origin}\n{self.size}\n{_encode(self.root)}\n"
 
 
 def sign_checkpoint(checkpoint: Checkpoint, key: Ed25519PrivateKey) -> str:
-    """The checkpoint as a note with one signature."""
+    """Return the checkpoint as a note with one signature."""
     public = LogKey(checkpoint.origin, key.public_key().public_bytes_raw())
     signature = _encode(public.id + key.sign(checkpoint.text.encode()))
     return f"{checkpoint.text}\n{_DASH} {checkpoint.origin} {signature}\n"
 
 
 def read_checkpoint(note: str, key: LogKey) -> Checkpoint:
-    """The checkpoint of a note that this key signed. Raises InvalidError `bad-checkpoint`."""
+    """Read the checkpoint from a note that this key signed. Raise InvalidError `bad-checkpoint`."""
     text, gap, signatures = note.partition("\n\n")
     lines = text.split("\n")
     if not gap or len(lines) < 3 or not signatures.endswith("\n"):
@@ -280,12 +280,12 @@ def _signed(line: str, body: bytes, key: LogKey) -> bool:
 
 
 class Proof(NamedTuple):
-    """That an entry is in a log."""
+    """Proof that an entry is in a log."""
 
     number: int
     path: tuple[bytes, ...]
     checkpoint: str
-    """The signed note."""
+    """Signed note."""
 
     def __str__(self) -> str:
         hashes = "".join(f"{_encode(value)}\n" for value in self.path)
@@ -293,7 +293,7 @@ class Proof(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Proof:
-        """The proof that `str()` gave. Raises InvalidError `bad-proof`."""
+        """Parse the result of `str()`. Raise InvalidError `bad-proof`."""
         head, gap, note = text.partition("\n\n")
         header, index, *hashes = (*head.split("\n"), "")[: _MOST_PATH + 3]
         number = index.removeprefix("index ")
@@ -308,14 +308,14 @@ class Proof(NamedTuple):
         return cls(int(number), path, note)
 
     def check(self, entry: bytes, key: LogKey) -> Checkpoint:
-        """The checkpoint that the entry is proved under. Raises InvalidError."""
+        """Check the proof of an entry and return its checkpoint. Raises InvalidError."""
         checkpoint = read_checkpoint(self.checkpoint, key)
         check_inclusion(hash_leaf(entry), self.number, checkpoint.size, self.path, checkpoint.root)
         return checkpoint
 
 
 def diverged(why: str) -> InvalidError:
-    """The error for a log that tells different people, or the same person at different times, different things."""
+    """Return the error for a log that shows different content to different users or at different times."""
     hint = "Do not install from this hub until its operator has explained it; keep your lock as evidence."
     return InvalidError("log-diverged", f"The hub's log contradicts what it said before: {why}.", hint=hint)
 

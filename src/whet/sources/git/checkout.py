@@ -1,6 +1,6 @@
-"""What is checked out in the git repository around a directory, read from its files: git itself is not run.
+"""Read the branch and commit checked out around a directory, without running git.
 
-Running git in a directory of somebody else's can run what its configuration names; reading three small files cannot.
+Running git in a stranger's directory can run programs that its configuration names; reading three small files cannot.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from whet.library.files import read_file
 from whet.patterns import compile_late
 
 _LARGEST = 4 * 1024 * 1024
-"""Bytes of the file with packed references; the others have one line."""
+"""Largest file of packed references in bytes; the other files have one line."""
 _COMMIT = compile_late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def read_checkout(directory: str) -> str:
-    """The branch and the commit that are checked out around a directory, as `main@COMMIT`.
+    """Return the branch and the commit that are checked out around a directory, as `main@COMMIT`.
 
     Without a branch, it is `@COMMIT`; before the first commit, `main@`; outside a repository, "".
     """
@@ -32,7 +32,7 @@ def read_checkout(directory: str) -> str:
     if not head.startswith("ref:"):
         return f"@{head}" if _COMMIT.fullmatch(head) else ""
     name = head.removeprefix("ref:").strip()
-    if ".." in name:  # no reference is called that, and no file outside is read
+    if ".." in name:  # not a valid reference, and could lead outside
         return ""
     common = os.path.join(git, _line(os.path.join(git, "commondir")))
     commit = _line(os.path.join(common, *name.split("/"))) or _find_packed(common, name)

@@ -1,4 +1,4 @@
-"""What git says when it fails, as errors with codes. Nothing in them shows a password or a token."""
+"""Translate git's messages into errors with codes. They never show a password or a token."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _IDLE = compile_late(
     r"^From |^\s*\*|^hint:|objects: +\d+%|^remote: (?:Enumerating|Counting|Compressing|Total)",
     re.IGNORECASE,
 )
-"""Lines that stand below what happened, and do not say it."""
+"""Lines after the actual error message."""
 
 
 class _Sign(NamedTuple):
-    """What a failure is told by, and what it is."""
+    """A pattern in git's output, and the error for it."""
 
     words: re.Pattern[str]
     code: str
@@ -118,7 +118,7 @@ _SIGNS = (
 
 
 def failure(talk: str, location: str) -> WhetError:
-    """The error for what git said last about a location."""
+    """Return the error for git's output about a location."""
     line = last_line(talk)
     where = shown_location(location)
     if location.startswith("file:") and _NOT_FOUND.search(talk):
@@ -132,7 +132,7 @@ def failure(talk: str, location: str) -> WhetError:
 
 
 def _not_a_repository(location: str, where: str) -> WhetError:
-    """The error for a `file:` address: the address of its repository, or the path, that reaches what is there."""
+    """Return the error for a `file:` address, with a hint to the address or path that would work."""
     from urllib.request import pathname2url, url2pathname
 
     from whet.library.repository import find_repository
@@ -152,7 +152,7 @@ def _not_a_repository(location: str, where: str) -> WhetError:
 
 
 def last_line(talk: str) -> str:
-    """The last line that says what happened, without secrets."""
+    """Return the last line that describes the error, without secrets."""
     lines = [line.strip() for line in without_secrets(talk).splitlines() if line.strip()]
     telling = [line for line in lines if not _IDLE.search(line)] or lines
     if not telling:
@@ -162,7 +162,7 @@ def last_line(talk: str) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """A text without the part of its addresses that may hold a password; a plain user name of ssh stays."""
+    """Remove userinfo from the addresses in a text; a plain ssh user name stays."""
 
     def kept(found: re.Match[str]) -> str:
         over_ssh = found.string[max(0, found.start() - 6) : found.start()].endswith("ssh://")
@@ -172,7 +172,7 @@ def without_secrets(text: str) -> str:
 
 
 def shown_location(location: str) -> str:
-    """An address as it may stand in a message."""
+    """Return an address for a message."""
     return without_secrets(location.partition("?")[0])
 
 

@@ -1,8 +1,8 @@
-"""From all the files of a commit to the skills that are meant, with no more of them fetched than that takes.
+"""Find the requested skills among the files of a commit, fetching as few files as possible.
 
-`Contents` knows which files are here and what they weigh, and makes packages of them; `Look` finds the skills. Links
-between directories are how repositories show one skill to several clients: a link to a directory is no skill of its
-own, but leads to one, also to one that would not have been found otherwise.
+`Contents` knows the fetched files and their sizes, and makes packages of them; `Look` finds the skills. Repositories
+use links between directories to show one skill to several clients: a link to a directory is not another skill, but
+leads to one, even to one that would not be found otherwise.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from whet.sources.model import Offer, Ref
 
 EVERYTHING = f"blob:limit={DEFAULT_LIMITS.file_bytes + 1}"
-"""Filter: all files but those that no package may hold."""
+"""Filter: all files except those too large for any package."""
 LISTING = "blob:none"
-"""Filter: the names of all files, and the content of none."""
+"""Filter: the names of all files, without contents."""
 _MIB = 1024 * 1024
 _MAX_LINKS = 5_000
 _LISTED = 10
 
 
 class Contents:
-    """What a commit holds. With `parts`, files are fetched when they are asked for; otherwise they are all here."""
+    """The files of a commit. With `parts`, files are fetched on demand; otherwise they are all here."""
 
     def __init__(self, remote: Remote, commit: str, snapshot: Snapshot, *, parts: bool) -> None:
         self.commit = commit
@@ -49,10 +49,10 @@ class Contents:
         self._parts = parts
         self._sizes: dict[str, int] = {}
         self._small: dict[str, bytes] = {}
-        """Main files and the targets of links, as far as they were read."""
+        """Main files and the targets of links that were read."""
 
     def bring(self, files: Iterable[str]) -> None:
-        """See to it that these files are here and weighed, with at most one request."""
+        """Make sure that these files are here and their sizes known, with at most one request."""
         unknown = self._unweighed(files)
         self._weigh(unknown)
         if self._parts and (missing := [oid for oid in unknown if oid not in self._sizes]):
@@ -65,7 +65,7 @@ class Contents:
                 raise FailedError("git-failed", message, hint="Try again.", missing=still[:10])
 
     def read(self, files: Iterable[str]) -> dict[str, bytes]:
-        """The contents of those of these small files that are here; they are kept."""
+        """Return the contents of those of these small files that are here, and cache them."""
         nodes = {path: self.snapshot.files[path] for path in files if path in self.snapshot.files}
         oids = [node.oid for node in nodes.values() if node.oid not in self._small and not node.module]
         readable = [oid for oid in dict.fromkeys(oids) if self._sizes.get(oid, MAX_DOCUMENT + 1) <= MAX_DOCUMENT]
@@ -74,7 +74,7 @@ class Contents:
         return {path: self._small[node.oid] for path, node in nodes.items() if node.oid in self._small}
 
     def led(self, links: Iterable[str]) -> dict[str, str]:
-        """Where paths lead through links, for those that stay in the repository and exist."""
+        """Resolve paths through links; leave out those that leave the repository or do not exist."""
         wanted = list(links)
         if not wanted:
             return {}
@@ -85,7 +85,7 @@ class Contents:
         return {path: end for path, end in ends.items() if end is not None}
 
     def sketch(self, directory: str, files: Iterable[str]) -> None:
-        """Refuse what could not be a package, told from names, sizes, links and the main file. Raises InvalidError."""
+        """Raise InvalidError if names, sizes, links or the main file show that this cannot be a package."""
         listed = list(files)
         nodes = self._checked(directory, listed)
         main = main_file(nodes, directory)
@@ -95,7 +95,7 @@ class Contents:
         package_at({path: _item(node, known.get(path, b"")) for path, node in nodes.items()}, directory)
 
     def packages(self, wanted: Mapping[str, Iterable[str]]) -> list[Tree]:
-        """The packages in these directories with these files, each complete. Raises WhetError."""
+        """Return the packages in these directories with these files, each complete. Raises WhetError."""
         listed = {directory: list(files) for directory, files in wanted.items()}
         self.bring(path for files in listed.values() for path in files)
         nodes = {directory: self._checked(directory, files) for directory, files in listed.items()}
@@ -108,7 +108,7 @@ class Contents:
         ]
 
     def _checked(self, directory: str, files: Iterable[str]) -> dict[str, Node]:
-        """The files of a package, if none is another repository, is there twice, or is too large."""
+        """Return the files of a package; raise InvalidError for a submodule, a duplicate path or a large file."""
         prefix = f"{directory}/" if directory else ""
         nodes = {path: self.snapshot.files[path] for path in files if not ignored(path[len(prefix) :])}
         if directory not in self.snapshot.trees:
@@ -134,7 +134,7 @@ class Contents:
         self._sizes.update(self._remote.sizes(oids))
 
     def _bring_everything(self) -> None:
-        """For a server that lists files without sending them and then does not hand out single ones."""
+        """Fetch everything from a server that lists files without contents but does not serve single ones."""
         self._remote.start(sha256=len(self.commit) > 40)
         if self._remote.fetch([f"+{self.commit}:{ASKED}"]):
             message = "The server offers neither single files nor this commit."
@@ -152,7 +152,7 @@ def _check_total(sizes: Iterable[int]) -> None:
 
 
 class Look:
-    """One look at a commit: from all its files to the skills that are meant."""
+    """Finds the requested skills in a commit."""
 
     def __init__(self, ref: Ref, contents: Contents, names: set[str], known: Mapping[str, str]) -> None:
         self.ref = ref
@@ -167,7 +167,7 @@ class Look:
         self.refusals: list[WhetError] = []
 
     def run(self) -> None:
-        """Find the skills, bring what is needed of them, and describe them."""
+        """Find the skills, fetch the files they need, and describe them."""
         base = self._base()
         directories = self._directories(base)
         chosen = [item for item in directories if not self.names or self.names & self._spellings(item)]
@@ -191,12 +191,12 @@ class Look:
         self._offer(said, marketplace)
 
     def _is_known(self, directory: str) -> bool:
-        """Whether a skill is what it was when its marker was noted."""
+        """Return whether the marker of a skill is unchanged."""
         marker = self.known.get(directory)
         return bool(marker) and marker == self.contents.snapshot.trees.get(directory)
 
     def _base(self) -> str:
-        """The directory that the reference names: itself, behind links, or that of the one skill of this name."""
+        """Return the directory of the reference: itself, behind links, or that of the only skill with this name."""
         path, snapshot = self.ref.path, self.contents.snapshot
         if links_on(snapshot, path):
             path = self.contents.led([path]).get(path, path)
@@ -222,22 +222,22 @@ class Look:
         return ["/".join(filter(None, (base, item))) for item in find_skills(self._paths(base))]
 
     def _paths(self, base: str) -> list[str]:
-        """The files below a directory, relative to it."""
+        """Return the files below a directory, relative to it."""
         prefix = f"{base}/" if base else ""
         return [path[len(prefix) :] for path, node in self.all.items() if path.startswith(prefix) and not node.module]
 
     def _spellings(self, directory: str) -> set[str]:
-        """What a skill may be called before its main file is read."""
+        """Return the possible names of a skill before its main file is read."""
         return {key(directory or "."), key(_last(directory) or self.repository)}
 
     def _links(self, base: str, directories: Iterable[str]) -> list[str]:
-        """The links below the base that are not part of a skill."""
+        """Return the links below the base that are not part of a skill."""
         inside, prefix = set(directories), f"{base}/" if base else ""
         found = (path for path, node in self.all.items() if node.link and path.startswith(prefix))
         return [path for path in found if inside.isdisjoint(parents(path))]
 
     def _linked(self, links: Sequence[str], directories: Sequence[str]) -> list[str]:
-        """Skills that only links lead to; the links to the others are noted."""
+        """Return skills that only links lead to; note the links to other skills."""
         added: list[str] = []
         known = set(directories)
         for link, end in self.contents.led(links).items():
@@ -253,7 +253,7 @@ class Look:
         return added
 
     def _own(self, directories: Iterable[str]) -> None:
-        """Note which files belong to each of these directories."""
+        """Record the files of each of these directories."""
         new: dict[str, list[str]] = {item: [] for item in directories if item not in self.files}
         if not new:
             return
@@ -295,7 +295,7 @@ class Look:
 
 
 def _plain(text: str) -> str:
-    """A name that a stranger chose, as it can be printed anywhere."""
+    """Return an untrusted name in printable form."""
     return text if text.isprintable() else ascii(text)[1:-1]
 
 

@@ -1,15 +1,14 @@
-"""The git on this machine: the surroundings it is run in, and running it so that it always ends.
+"""Run the git of this machine in a controlled environment, so that it always ends.
 
-Of the configuration of the user and the system only what belongs to credentials, proxies, certificates and ssh is
-carried over, into a file that git then reads in the place of theirs: no hooks, no rewritten addresses, no helpers of
-other protocols, no filters. `GIT_ALLOW_PROTOCOL` names the one protocol of the location, or none where git only reads
-what was fetched. Objects are not checked by `fsck` on arrival: nothing is ever checked out, every id is computed from
-the content anyway, and the paths of a package meet our own, stricter check.
+From the configuration of the user and the system, only credentials, proxies, certificates and ssh settings are copied
+into a file that git reads instead: no hooks, no rewritten addresses, no helpers of other protocols, no filters.
+`GIT_ALLOW_PROTOCOL` names the one protocol of the location, or none if git only reads fetched data. Objects are not
+checked by `fsck` on arrival: nothing is ever checked out, every id is computed from the content anyway, and the paths
+of a package go through our own, stricter check.
 
-Each run is a process group of its own without a terminal. While it works, one loop looks after it: whether somebody
-cancelled or pressed Ctrl-C, whether its time is up, whether nothing has happened for too long, and how large the
-directory it writes to has become. Whatever goes wrong, the whole group is killed before the error is raised. Output is
-read by a function of the caller's in a thread of its own, as it comes; it raises when there is too much.
+Each run is its own process group without a terminal. Meanwhile one loop checks for cancellation and Ctrl-C, for the
+time limit, for a stall, and for the size of the working directory. On any problem the whole group is killed before the
+error is raised. A function of the caller reads the output in a thread as it arrives and raises if there is too much.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 REMOTE = "whet-source"
-"""What the location is called in the configuration."""
+"""Name of the location in the configuration."""
 _OLDEST = (2, 25)
 _OWN_GLOBAL = (2, 32)
-"""The first git that reads the file named by GIT_CONFIG_GLOBAL."""
+"""First version that reads GIT_CONFIG_GLOBAL."""
 _VERSION = compile_late(r"(\d+)\.(\d+)")
 _LARGEST = "512m"
 _KEPT_VARIABLES = frozenset(
@@ -82,26 +81,26 @@ _OTHERS_KEPT = frozenset(("core.sshcommand", "ssh.variant", "safe.directory"))
 T = TypeVar("T")
 _MIB = 1024 * 1024
 _PULSE = 0.05
-"""Seconds between two looks at a running git."""
+"""Seconds between two checks of a running git."""
 _GRACE = 5.0
-"""Seconds for reading what an ended git has still written."""
+"""Seconds to read the remaining output after git ended."""
 _LAST_WORDS = 0.5
-"""Seconds that its standard error may stay open; an ssh that it left running for later may hold that for ever."""
+"""Seconds to wait for stderr to close; an ssh left running in the background may hold it open for ever."""
 _TALK = 16 * 1024
-"""How many bytes of git's output are kept, counted from its end."""
+"""Bytes kept of the end of git's stderr."""
 _CHUNK = 64 * 1024
 _PROGRESS = compile_late(rb"(?:Receiving|Unpacking) objects: +\d+% \((\d+)/(\d+)\)")
 
 
 class Git(NamedTuple):
-    """A git that can be run."""
+    """A git executable and its version."""
 
     executable: str
     version: tuple[int, int]
 
 
 class Setting(NamedTuple):
-    """One line of a configuration; a name may repeat."""
+    """A line of a configuration; names may repeat."""
 
     section: str
     subsection: str
@@ -110,7 +109,7 @@ class Setting(NamedTuple):
 
 
 def find_git(env: Mapping[str, str]) -> Git:
-    """The first git of the path. Raises FailedError `no-git`, `git-too-old`."""
+    """Return the first git on the PATH. Raise FailedError `no-git` or `git-too-old`."""
     names = ("git.exe",) if os.name == "nt" else ("git",)
     for directory in env.get("PATH", "").split(os.pathsep):
         for name in names:
@@ -141,9 +140,9 @@ def _examined(path: str, _changed: int) -> Git:
 
 
 def environment(env: Mapping[str, str], *, git: Git, directory: str, config: str, protocol: str) -> dict[str, str]:
-    """The variables for one run: those of the user without what steers git, and ours.
+    """Return the environment of one run: the user's variables without those that control git, and ours.
 
-    Without a `config` of ours, git reads the user's configuration, from wherever the user's variables say it is.
+    Without `config`, git reads the user's configuration, wherever the user's variables say it is.
     """
     kept = {
         name: value
@@ -176,12 +175,12 @@ def environment(env: Mapping[str, str], *, git: Git, directory: str, config: str
 
 
 def command(git: Git, config: str) -> list[str]:
-    """How git is called so that it reads the configuration at `config`."""
+    """Return the command that starts git with the configuration at `config`."""
     return [git.executable] if git.version >= _OWN_GLOBAL else [git.executable, "-c", f"include.path={config}"]
 
 
 def carried(listed: bytes) -> tuple[Setting, ...]:
-    """What is kept of the user's configuration, from `git config --list -z`."""
+    """Return the settings to copy from the user's configuration, read from `git config --list -z`."""
     found = []
     for item in listed.decode("utf-8", "surrogateescape").split("\0"):
         name, equals, value = item.partition("\n")
@@ -196,7 +195,7 @@ def carried(listed: bytes) -> tuple[Setting, ...]:
 def settings(
     location: str, *, kept: Iterable[Setting], env: Mapping[str, str], pins: Iterable[str], stall: float
 ) -> tuple[Setting, ...]:
-    """The whole configuration for one location; `pins` are the addresses that its host has been found to have."""
+    """Return the whole configuration for one location; `pins` are the resolved addresses of its host."""
     kept = tuple(kept)
     seconds = str(max(1, round(stall)))
     found = [
@@ -221,7 +220,7 @@ def settings(
         Setting("transfer", "", "fsckObjects", "false"),
         Setting("transfer", "", "unpackLimit", "1"),
         Setting("remote", REMOTE, "url", location),
-        # The longest match wins: whatever else would rewrite this address, it stays as it is.
+        # The longest match wins: no other rule can rewrite this address.
         Setting("url", location, "insteadOf", location),
     ]
     if location.startswith(("https://", "http://")):
@@ -239,7 +238,7 @@ def settings(
 
 
 def config_text(found: Iterable[Setting]) -> bytes:
-    """A configuration as git reads it."""
+    """Return a configuration in git's format."""
     lines = []
     for section, subsection, name, value in found:
         inner = subsection.replace("\\", "\\\\").replace('"', '\\"')
@@ -250,31 +249,31 @@ def config_text(found: Iterable[Setting]) -> bytes:
 
 
 class Watch(NamedTuple):
-    """What ends a run early, and who hears how far it is."""
+    """The limits of a run and its progress callback."""
 
     cancelled: threading.Event
     directory: str
-    """Where git works, and what may not grow beyond `size` bytes."""
+    """Working directory of git, limited to `size` bytes."""
     size: int
     total: float
-    """Seconds for all of it."""
+    """Seconds for the whole run."""
     stall: float = 0.0
-    """Seconds without any sign of life; 0 when silence is normal."""
+    """Seconds without output; 0 if silence is normal."""
     progress: Callable[[int, int], None] | None = None
 
 
 class Ran(NamedTuple, Generic[T]):
-    """How a git ended by itself."""
+    """The result of a git that ended without being killed."""
 
     code: int
     output: T | None
-    """What the reader made of it; None where git failed."""
+    """Result of the reader; None if git failed."""
     talk: str
-    """The end of what it said on its standard error."""
+    """The end of its stderr."""
 
 
 def up_to(limit: int) -> Callable[[IO[bytes]], bytes]:
-    """A reader of at most so many bytes."""
+    """Return a reader of at most `limit` bytes."""
 
     def read(stream: IO[bytes]) -> bytes:
         data = stream.read(limit + 1)
@@ -286,7 +285,7 @@ def up_to(limit: int) -> Callable[[IO[bytes]], bytes]:
 
 
 def too_large(what: str) -> InvalidError:
-    """The error of a repository that is more than Whet takes in."""
+    """Return the error for a repository that exceeds a limit."""
     return InvalidError("source-too-large", what, hint="Choose the directory of one skill, or a smaller repository.")
 
 
@@ -298,7 +297,7 @@ def run_git(
     read: Callable[[IO[bytes]], T],
     feed: bytes = b"",
 ) -> Ran[T]:
-    """Run git with `feed` on its standard input until it ends. Raises what `read` raises, and the errors of `watch`."""
+    """Run git with `feed` on its stdin until it ends. Raises what `read` raises, and the errors of `watch`."""
     with HeldSignals() as signals:
         return _run(command, env, watch, read, feed, signals)
 
@@ -341,7 +340,7 @@ def _run(
 
 
 class _Crew(Generic[T]):
-    """The threads that feed a git, read what it answers, and listen to what it says."""
+    """Threads that write to git's stdin and read its stdout and stderr."""
 
     def __init__(self, process: subprocess.Popen[bytes], read: Callable[[IO[bytes]], T], feed: bytes) -> None:
         self.output: T | None = None
@@ -360,12 +359,12 @@ class _Crew(Generic[T]):
         self._threads[-1].start()
 
     def talk(self) -> str:
-        """The last lines of standard error, without progress that was written over."""
+        """Return the last lines of stderr, without overwritten progress lines."""
         lines = (line.rpartition(b"\r")[2] for line in self._talk.replace(b"\r\n", b"\n").split(b"\n"))
         return b"\n".join(lines).decode("utf-8", "replace").strip()
 
     def finish(self) -> None:
-        """Wait for the pipes to end; what somebody else still holds open is left to its thread."""
+        """Wait until the pipes are closed; a pipe that another process holds open is left to its thread."""
         *workers, listener = self._threads
         for thread in workers:
             thread.join(_GRACE)
@@ -375,7 +374,7 @@ class _Crew(Generic[T]):
         try:
             with stream:
                 stream.write(data)
-        except OSError:  # git ended without reading all; why, its exit tells
+        except OSError:  # git ended without reading everything; its exit code tells why
             return
 
     def _read(self, stream: IO[bytes], read: Callable[[IO[bytes]], T]) -> None:
@@ -385,7 +384,7 @@ class _Crew(Generic[T]):
                 self.complete = True
                 while stream.read(_CHUNK):
                     pass
-            except EOFError:  # it ended early, and its exit tells why
+            except EOFError:  # git ended early; its exit code tells why
                 return
             except BaseException as error:  # noqa: BLE001  raised again in the thread that waits
                 self.error = error
@@ -400,9 +399,9 @@ class _Crew(Generic[T]):
 
 
 def _look_after(process: subprocess.Popen[bytes], crew: _Crew[T], watch: Watch, signals: HeldSignals) -> None:
-    """Wait until git ends; raise when it must not go on."""
+    """Wait until git ends; raise if a limit is exceeded or the run is cancelled."""
     started = moved = time.monotonic()
-    life, told = (0, 0), (0, 0)
+    life, reported = (0, 0), (0, 0)
     while True:
         signals.deliver()
         ended = _ended(process)
@@ -417,9 +416,9 @@ def _look_after(process: subprocess.Popen[bytes], crew: _Crew[T], watch: Watch, 
             raise crew.error
         if (crew.heard, weight) != life:
             life, moved = (crew.heard, weight), now
-        if watch.progress and crew.progress != told:
-            told = crew.progress
-            watch.progress(*told)
+        if watch.progress and crew.progress != reported:
+            reported = crew.progress
+            watch.progress(*reported)
         if watch.stall and now - moved > watch.stall:
             raise _too_slow(f"The server sent nothing for {watch.stall:g} s.")
         if now - started > watch.total:
@@ -439,7 +438,7 @@ def _too_slow(what: str) -> FailedError:
 
 
 def _weight(directory: str) -> int:
-    """The bytes below a directory that changes meanwhile."""
+    """Return the size of a directory that may change meanwhile."""
     total = 0
     try:
         with os.scandir(directory) as found:
@@ -454,7 +453,7 @@ def _weight(directory: str) -> int:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End git and everything it started. Its group exists as long as anything in it does."""
+    """Kill git and everything it started. The group exists as long as one of its processes does."""
     if sys.platform == "win32":
         process.kill()
     else:

@@ -1,11 +1,11 @@
-"""A repository somewhere else, and the temporary bare one here that parts of it are fetched into.
+"""A remote repository, and the temporary bare one here that parts of it are fetched into.
 
-Nothing is ever checked out, and nothing is fetched by git on its own account: what is missing is asked for in one
-request, and whatever only reads runs with no protocol allowed. Everything lies in one directory below the state that
-carries a kernel lock while this process lives; the next process removes what a killed one left.
+Nothing is ever checked out, and git fetches nothing on its own: missing objects are requested at once, and commands
+that only read run with no protocol allowed. All files are in one directory below the state, which holds a kernel lock
+while this process lives; the next process removes the leftovers of a killed one.
 
-What a commit holds is a value (`Snapshot`). A tree is text that a stranger wrote. Names are kept as they are, decoded
-without loss; that a path occurs twice, which git itself would not write, is remembered for whoever uses it.
+The content of a commit is a value (`Snapshot`). A tree is text that a stranger wrote. Names are kept as they are,
+decoded without loss; a path that occurs twice, which git itself would not write, is recorded for the callers.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ASKED = "refs/whet/asked"
-"""The name here of what was fetched."""
+"""Local ref of the fetched commit."""
 REPOSITORY_BYTES = 512 * 1024 * 1024
 HISTORY_BYTES = 128 * 1024 * 1024
-"""What the commits alone may have, where they are needed to find one."""
+"""Size limit when only commits are fetched to find one."""
 _BY_ID = (2, 29)
-"""The first git that takes the names of what to fetch from its standard input."""
+"""First version that reads the objects to fetch from stdin."""
 _REFS_BYTES = 32 * 1024 * 1024
 _LINE = 64 * 1024
 _LOCK_SECONDS = 60.0
 _SERVICE = "/info/refs?service=git-upload-pack"
 MAX_ENTRIES = 300_000
-"""Files and directories of one commit that are looked at."""
+"""Files and directories that are read from one commit."""
 LISTING_BYTES = 48 * 1024 * 1024
-"""Bytes of one listing. A small repository can be built whose listing never ends."""
+"""Largest listing in bytes. A small repository can have an endless one."""
 _HOPS = 16
-"""Links that are followed one after another."""
+"""Links that are followed in a row."""
 
 
 class Remote:
-    """One location, and what was fetched from it so far. Every call may raise WhetError."""
+    """One location and its fetched objects. Every call may raise WhetError."""
 
     def __init__(self, location: str, reach: FetchContext, *, size: int = REPOSITORY_BYTES) -> None:
         self.location = location
@@ -92,21 +92,21 @@ class Remote:
 
     @property
     def elsewhere(self) -> str:
-        """Where redirects led, if that is another place than the one that was named; else nothing."""
+        """Final address after redirects, if it differs from the given one; else ""."""
         plain = (address.lower().rstrip("/").removesuffix(".git") for address in (self.location, self._address))
         return "" if len({*plain}) == 1 else git_failures.shown_location(self._address)
 
     @property
     def takes_parts(self) -> bool:
-        """Whether single objects can be asked for."""
+        """Whether single objects can be requested."""
         return self._git.version >= _BY_ID
 
     def close(self) -> None:
-        """Remove everything that was fetched."""
+        """Delete all fetched data."""
         self._stack.close()
 
     def start(self, *, sha256: bool = False) -> None:
-        """An empty repository in the place of the one before it."""
+        """Replace the current repository with an empty one."""
         self._sha256 = sha256
         if os.path.isdir(self._repository):
             from shutil import rmtree
@@ -118,15 +118,15 @@ class Remote:
         self._forget_promises()
 
     def references(self) -> dict[str, str]:
-        """Branches and tags with the commits they mean."""
+        """Return branches and tags with their commits."""
         ran = self._network(["ls-remote", "--quiet", "--heads", "--tags", REMOTE], up_to(_REFS_BYTES))
         lines = self._good(ran).decode("utf-8", "replace").splitlines()
         pairs = (line.split("\t", 1) for line in lines if "\t" in line)
-        # A tag with a message is listed twice: as itself, and then with the commit it means.
+        # An annotated tag is listed twice: as itself, then with its commit.
         return {name.removesuffix("^{}"): oid for oid, name in pairs}
 
     def fetch(self, wanted: Sequence[str], *, depth: int = 1, only: str = "", size: int = 0) -> str:
-        """Fetch names or commits; `only` is a filter. Returns "", or what git said if the server has no such thing."""
+        """Fetch refs or commits; `only` is a filter. Return "", or git's message if the server does not have them."""
         options = [f"--depth={depth}"] if depth else []
         options += [f"--filter={only}"] if only else []
         call = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", *options, REMOTE, *wanted]
@@ -138,7 +138,7 @@ class Remote:
         return self._refused(ran)
 
     def fetch_objects(self, oids: Iterable[str]) -> str:
-        """Fetch exactly these objects, in one request. Returns "", or what git said if the server has no parts."""
+        """Fetch exactly these objects in one request. Return "", or git's message if the server does not allow that."""
         call = ["-c", "fetch.negotiationAlgorithm=noop", "fetch", "--progress", "--no-tags", "--no-recurse-submodules"]
         call += ["--no-write-fetch-head", "--filter=blob:none", "--stdin", REMOTE]
         ran = self._network(call, up_to(_LINE), feed="".join(f"{oid}\n" for oid in oids).encode())
@@ -146,52 +146,52 @@ class Remote:
         return self._refused(ran)
 
     def peeled(self, name: str, kind: str = "commit") -> str:
-        """The id of what a name here means; "" when there is no such thing."""
+        """Return the id of a local ref; "" if it does not exist."""
         ran = self._run([*self._here(), "rev-parse", "--verify", "--quiet", f"{name}^{{{kind}}}"], up_to(_LINE))
         return (ran.output or b"").decode("ascii", "replace").strip()
 
     def commits_like(self, prefix: str) -> tuple[str, ...]:
-        """The commits here whose ids begin so."""
+        """Return the local commits whose ids start with `prefix`."""
         found = self._local(["rev-parse", f"--disambiguate={prefix}"], up_to(_LINE)).decode("ascii", "replace")
         check = ["cat-file", "--batch-check=%(objecttype) %(objectname)"]
         kinds = self._local(check, up_to(_LINE * 4), feed=found.encode()).decode("ascii", "replace")
         return tuple(line.split()[1] for line in kinds.splitlines() if line.startswith("commit "))
 
     def fetched_time(self) -> int:
-        """When what was fetched was committed or, if it is a tag with a message and later, tagged, in seconds."""
+        """Return the time of the fetched commit or, if later, of its annotated tag, in seconds."""
         call = ["for-each-ref", "--format=%(creatordate:unix) %(*committerdate:unix)", ASKED]
         said = self._local(call, up_to(_LINE)).decode("ascii", "replace").split()
         return max((int(time) for time in said if time.isdecimal()), default=0)
 
     def history(self, most: int) -> tuple[Commit, ...]:
-        """The commits of the branch that was fetched, the newest first, along the first parents."""
+        """Return the commits of the fetched branch, newest first, along the first parents."""
         call = ["rev-list", "--first-parent", "--timestamp", f"--max-count={most}", ASKED]
         lines = self._local(call, up_to(LISTING_BYTES)).decode("ascii", "replace").splitlines()
         return tuple(Commit(oid, max(int(time), 0)) for time, oid in map(str.split, lines))
 
     def is_on_a_branch(self, commit: str) -> bool:
-        """Whether a branch or tag here leads to a commit."""
+        """Return whether a local branch or tag contains a commit."""
         call = ["for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}"]
         return bool(self._local(call, up_to(_LINE)).strip())
 
     def snapshot(self, commit: str, path: str = "") -> Snapshot:
-        """What a commit holds; with `path`, only that part of it."""
+        """Return the files of a commit; with `path`, only those below it."""
         root = self.peeled(commit, "tree")
         call = ["ls-tree", "-r", "-t", "-z", "--full-tree", commit, *(["--", path] if path else [])]
         return read_listing(self._local(call, up_to(LISTING_BYTES)), root)
 
     def sizes(self, oids: Iterable[str]) -> dict[str, int]:
-        """The sizes of those of the objects that are here."""
+        """Return the sizes of those objects that exist here."""
         listed = "".join(f"{oid}\n" for oid in dict.fromkeys(oids))
         return self._local(["cat-file", "--batch-check"], read_sizes, feed=listed.encode()) if listed else {}
 
     def contents(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """The contents of objects; whoever asks has looked at their sizes."""
+        """Return the contents of objects; the caller has checked their sizes."""
         listed = "".join(f"{oid}\n" for oid in dict.fromkeys(oids))
         return self._local(["cat-file", "--batch"], read_contents, feed=listed.encode()) if listed else {}
 
     def _aim(self) -> None:
-        """Write the configuration for the present address, with its host checked and its addresses pinned."""
+        """Write the configuration for the current address, with its host checked and its IP addresses pinned."""
         pins: tuple[str, ...] = ()
         if self._address.startswith(("https://", "http://")):
             pins = self._pins()
@@ -203,7 +203,7 @@ class Remote:
         try:
             found = self._reach.web.addresses(self._address)
         except FailedError as error:
-            # Where git itself has a proxy, names may have no addresses on this side of it.
+            # If git itself uses a proxy, names may not resolve on this side of it.
             if error.code == "unreachable" and any(
                 (item.section, item.name) == ("http", "proxy") for item in self._kept
             ):
@@ -217,7 +217,7 @@ class Remote:
     def _network(
         self, arguments: Sequence[str], read: Callable[[IO[bytes]], T], *, feed: bytes = b"", size: int = 0
     ) -> Ran[T]:
-        """Run a command that talks to the other side; a redirect is checked hop by hop, and then git goes there."""
+        """Run a command that uses the network; a redirect is checked hop by hop before git follows it."""
         here = [] if arguments[0] == "ls-remote" else self._here()
         ran = self._run([*here, *arguments], read, feed=feed, online=True, size=size)
         if ran.code and git_failures.REDIRECTED.search(ran.talk) and not self._moved:
@@ -244,7 +244,7 @@ class Remote:
         return ran.output
 
     def _refused(self, ran: Ran[bytes]) -> str:
-        """What git said, if the server does not have or give what was asked for; every other failure is raised."""
+        """Return git's message if the server lacks or refuses the requested objects; raise every other failure."""
         if not ran.code:
             return ""
         if git_failures.NO_REF.search(ran.talk) or git_failures.NOT_ADVERTISED.search(ran.talk):
@@ -271,7 +271,7 @@ class Remote:
             self._directory,
             size or self._size,
             self._total,
-            # git is silent while the other side thinks, and knows itself when nothing comes over http.
+            # git prints nothing while the server works, and detects a stalled http connection itself.
             2 * self._timeout if online else 0.0,
             self._tell if online else None,
         )
@@ -284,7 +284,7 @@ class Remote:
         self._reach.progress(Progress(git_failures.shown_location(self.location), done, total, "objects"))
 
     def _forget_promises(self) -> None:
-        """Write the repository's own configuration anew: git notes in it where it may fetch missing objects from."""
+        """Rewrite the repository's configuration, where git records from where to fetch missing objects."""
         text = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tsharedRepository = 0600\n"
         if self._sha256:
             text = text.replace("= 0", "= 1") + "[extensions]\n\tobjectFormat = sha256\n"
@@ -293,10 +293,10 @@ class Remote:
 
 @contextmanager
 def _workplace(state: str) -> Iterator[str]:
-    """A directory for one source, private and locked, gone at the end."""
+    """Create a private, locked directory for one source, deleted at the end."""
     above = os.path.join(state, "fetching")
     with ExitStack() as stack:
-        # A directory that is not locked yet looks like a leftover to whoever cleans.
+        # To a cleanup, a directory that is not locked yet looks like a leftover.
         with FileLock(lock_path(state, "fetching", above), timeout=_LOCK_SECONDS):
             make_directories(above, durable=False, private=True)
             clean_leftovers(above)
@@ -305,27 +305,27 @@ def _workplace(state: str) -> Iterator[str]:
 
 
 class Node(NamedTuple):
-    """One entry of a tree that is not itself a tree."""
+    """A file, link or submodule of a tree."""
 
     oid: str
     link: bool
     executable: bool
     module: bool
-    """Another repository, of which nothing is here but the name of a commit."""
+    """Whether it is a submodule, of which only the commit id is here."""
 
 
 class Snapshot(NamedTuple):
-    """Everything a commit holds."""
+    """The content of a commit."""
 
     files: Mapping[str, Node]
     trees: Mapping[str, str]
-    """Directory -> its id; "" is the root."""
+    """Tree ids by directory; "" is the root."""
     doubled: tuple[str, ...]
     """Paths that occur more than once."""
 
 
 def read_listing(listed: bytes, root: str) -> Snapshot:
-    """The answer of `ls-tree -r -t -z` for a tree with the id `root`."""
+    """Read the output of `ls-tree -r -t -z` for a tree with the id `root`."""
     files: dict[str, Node] = {}
     trees = {"": root}
     doubled: list[str] = []
@@ -347,7 +347,7 @@ def read_listing(listed: bytes, root: str) -> Snapshot:
 
 
 def read_sizes(stream: IO[bytes]) -> dict[str, int]:
-    """The answer of `cat-file --batch-check`: id -> size, without what is not there."""
+    """Read the output of `cat-file --batch-check`: id -> size, without missing objects."""
     sizes = {}
     for line in stream:
         oid, *rest = line.decode("ascii", "replace").split()
@@ -357,7 +357,7 @@ def read_sizes(stream: IO[bytes]) -> dict[str, int]:
 
 
 def read_contents(stream: IO[bytes]) -> dict[str, bytes]:
-    """The answer of `cat-file --batch` for objects that are all there."""
+    """Read the output of `cat-file --batch` for existing objects."""
     contents = {}
     while header := stream.readline():
         parts = header.decode("ascii", "replace").split()
@@ -373,14 +373,14 @@ def read_contents(stream: IO[bytes]) -> dict[str, bytes]:
 
 
 def links_on(snapshot: Snapshot, path: str) -> str:
-    """The first part of a path, from the root, that is a link; "" when none is."""
+    """Return the shortest prefix of a path that is a link, or ""."""
     parts = path.split("/")
     heads = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
     return next((head for head in heads if head in snapshot.files and snapshot.files[head].link), "")
 
 
 def followed(snapshot: Snapshot, path: str, targets: Mapping[str, bytes]) -> str | None:
-    """Where a path leads through the links whose targets are known; None when that is outside, or nowhere."""
+    """Resolve a path through links with known targets; return None if it leaves the repository or does not exist."""
     for _ in range(_HOPS):
         head = links_on(snapshot, path)
         if not head:

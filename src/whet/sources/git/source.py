@@ -1,14 +1,13 @@
-"""Skills in a git repository, on whatever host, at a branch, a tag or a commit.
+"""Skills in a git repository on any host, at a branch, a tag or a commit.
 
-The repository is never checked out. When everything is wanted, one shallow fetch brings it. When a directory or names
-are given, one fetch brings the names of all files and a second one exactly the files of the skills meant, also from a
-repository that is otherwise too large. What git knows already serves as the marker of a skill: the id of its
-directory's tree, which is the same as long as nothing in it changes.
+The repository is never checked out. If everything is wanted, one shallow fetch brings it. If a directory or names are
+given, one fetch brings the names of all files and a second one exactly the files of the requested skills, even from a
+repository that is otherwise too large. The git tree id of a skill's directory is its marker: it changes only with the
+content.
 
-Branches, tags and the default branch are fetched by name, so that there is no moment between looking one up and
-fetching it. A commit is fetched by its id. Servers also hand out commits that belong to a fork of the repository and
-never were on a branch of it; that a commit is on none is said in a note, because its address then says nothing about
-who wrote it.
+Branches, tags and the default branch are fetched by name, so that they cannot move between lookup and fetch. A commit
+is fetched by its id. Servers also serve commits that belong to a fork of the repository and were never on one of its
+branches; a note says that a commit is on no branch, because the address then says nothing about its author.
 """
 
 from __future__ import annotations
@@ -50,16 +49,16 @@ _NAMES = ("refs/heads/", "refs/tags/")
 _MOST = 1024
 _HISTORY = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 _COMMITS = 20_000
-"""Commits of a branch that are looked at for one that is old enough."""
+"""Commits of a branch that are searched for one that is old enough."""
 _TAG = compile_late(r"refs/tags/(?:(.+)[@/_-])?v?(\d{1,9}(?:\.\d{1,9}){0,2}(?:\+[0-9A-Za-z.-]*)?)")
-"""Tags of versions, of the repository or of one skill (review@1.2.0); those before a release are none of them."""
+"""Tags of versions, of the repository or of one skill (review@1.2.0); prereleases do not match."""
 _TAGS = 8
-"""Tags that are looked at for a version within a range."""
+"""Tags that are tried for a version within a range."""
 _UNTOLD = frozenset(("source-too-large", "too-slow", "git-failed"))
 
 
 class GitSource:
-    """One repository, and what was fetched from it last."""
+    """One repository, and the data fetched from it last."""
 
     def __init__(self, ref: Ref, reach: FetchContext) -> None:
         scheme, colon, rest = ref.location.partition("://")
@@ -77,7 +76,7 @@ class GitSource:
         self._held: dict[str, _Held] = {}
 
     def inspect(self, names: Collection[str] = ()) -> Listing:
-        """What is there now. With names, the skills that answer to them; where not all are found, everything."""
+        """List the skills of the repository. With names, only matching skills; if some are not found, all skills."""
         try:
             return self._inspect({key(name.removeprefix("./").rstrip("/")) for name in names})
         except BaseException:
@@ -85,7 +84,7 @@ class GitSource:
             raise
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
-        """The contents of what the last `inspect` offered."""
+        """Return the contents of offers of the last `inspect`."""
         if any(
             offer.revision not in self._held or offer.ref.path not in self._held[offer.revision].files
             for offer in offers
@@ -111,13 +110,13 @@ class GitSource:
         return Fetched(offer, tree, (*held.doubts, *_remarks(offer, tree, held.files[offer.ref.path])))
 
     def close(self) -> None:
-        """Remove everything that was fetched."""
+        """Delete all fetched data."""
         remotes, self._remotes, self._held = self._remotes, [], {}
         for remote in remotes:
             remote.close()
 
     def read_file(self, path: str, limit: int) -> bytes | None:
-        """One file, fetched without the rest if the server allows it; None if there is none. Raises WhetError."""
+        """Fetch one file, alone if the server allows it; return None if it does not exist. Raises WhetError."""
         check_words(self.ref.ref, path)
         remote = Remote(self.ref.location, self._reach)
         try:
@@ -155,15 +154,15 @@ class GitSource:
         return Listing(self.ref, found.commit, offers, (*self._held[found.commit].doubts, *look.notes))
 
     def _open(self, number: int) -> Remote:
-        """The first or the second place to fetch into."""
+        """Return the remote with this number, opened on first use."""
         if len(self._remotes) == number:
             self._remotes.append(Remote(self.ref.location, self._reach))
         return self._remotes[number]
 
     def _inspect_range(self, first: Remote, names: set[str]) -> Listing:
-        """Each skill in its highest version within the range that is old enough: of the tags, else of the branch.
+        """List each skill in its highest version within the range that is old enough: of the tags, else of the branch.
 
-        What a skill says of its own version counts for more than the name of a tag.
+        The version in a skill takes precedence over the name of a tag.
         """
         tags, cooldown, one = self._tags(first, names), self._reach.cooldown, bool(self.ref.path or names)
         chosen: dict[str, Offer] = {}
@@ -192,7 +191,7 @@ class GitSource:
         return Listing(self.ref, revision, tuple(chosen.values()), (*self._held[revision].doubts, *notes))
 
     def _tags(self, remote: Remote, names: set[str]) -> dict[str, str]:
-        """The tags of versions within the range and the commits they mean, the highest version first."""
+        """Return the tags within the version range and their commits, the highest version first."""
         own = {"", *(spelled for path in (self.ref.path, *names) for spelled in _spell(path))}
         found = []
         for name, commit in remote.references().items():
@@ -213,7 +212,7 @@ class GitSource:
     def _old_enough(
         self, look: Look, cooldown: Cooldown, claimed: int, names: set[str], *, parts: bool
     ) -> tuple[Offer, ...]:
-        """What was found, each skill in its newest state that is old enough; if none is, the newest."""
+        """Return each skill in its newest state that is old enough; if there is none, the newest."""
         commit, place = look.contents.commit, self.ref._replace(path="")
         time = cooldown.looks.published(place, claimed, commit)
         offers = [offer._replace(published=time) for offer in look.offers]
@@ -230,7 +229,7 @@ class GitSource:
         chosen = []
         for offer in offers:
             old, installed = before.get(offer.ref.path), cooldown.installed.get(offer.ref.path, "")
-            if old and old.marker == offer.marker:  # what is young lies elsewhere in the repository
+            if old and old.marker == offer.marker:  # the recent change is elsewhere in the repository
                 chosen.append(offer._replace(published=then))
             elif old and (not installed or installed in ids[at + 1 :]):
                 newer = Newer(offer.version if offer.version != old.version else commit[:10], time)
@@ -240,7 +239,7 @@ class GitSource:
         return tuple(chosen)
 
     def _history(self, remote: Remote) -> tuple[Commit, ...]:
-        """The commits of the branch that is followed; none of a tag, and none where the server tells too much."""
+        """Return the commits of the followed branch; none for a tag, and none if the server sends too much."""
         ref = self.ref.ref
         if ref and f"refs/heads/{ref.removeprefix('refs/heads/')}" not in remote.references():
             return ()
@@ -255,7 +254,7 @@ class GitSource:
             return ()
 
     def _look_at(self, remote: Remote, commit: str, names: set[str], *, parts: bool) -> Look | None:
-        """A look at an earlier commit of the branch; None where it has none of the skills, or is not given out."""
+        """Look at an earlier commit of the branch; return None if it has none of the skills or cannot be fetched."""
         remote.start(sha256=len(commit) > 40)
         if remote.fetch([f"+{commit}:{ASKED}"], only=LISTING if parts else EVERYTHING):
             return None
@@ -265,7 +264,7 @@ class GitSource:
             return None
 
     def _fetched(self, remote: Remote, only: str) -> FetchedCommit:
-        """The commit that is meant. In the address of a page, a branch with slashes ends somewhere in the path."""
+        """Fetch the requested commit. In the address of a page, the name of a branch may extend into the path."""
         try:
             return fetch_commit(remote, self.ref.ref, only)
         except NotFoundError as error:
@@ -279,7 +278,7 @@ class GitSource:
             raise
 
     def _snapshot(self, remote: Remote, commit: str) -> Snapshot:
-        """Everything the commit holds; of one that holds too much, what lies at the path."""
+        """Return the files of the commit; if there are too many, only those at the path."""
         try:
             return remote.snapshot(commit)
         except InvalidError:
@@ -289,13 +288,13 @@ class GitSource:
 
 
 class _Held(NamedTuple):
-    """What stays between a look and a fetch."""
+    """Data kept between `inspect` and `fetch`."""
 
     contents: Contents
     files: Mapping[str, Sequence[str]]
-    """Directory of a skill -> its files."""
+    """Files by directory of the skill."""
     doubts: tuple[Note, ...]
-    """Why the commit may be somebody else's."""
+    """Notes that the commit may belong to a fork."""
 
 
 def _moved(remote: Remote) -> tuple[Note, ...]:
@@ -307,7 +306,7 @@ def _moved(remote: Remote) -> tuple[Note, ...]:
 
 
 def _remarks(offer: Offer, tree: Tree, files: Iterable[str]) -> tuple[Note, ...]:
-    """What to say of a package: what was left out of it, and files whose content is kept elsewhere."""
+    """Return notes about files that are left out, or that are only Git LFS pointers."""
     start = len(offer.ref.path) + 1 if offer.ref.path else 0
     outside = left_out((path[start:] for path in files if ignored(path[start:])), offer.name)
     pointers = [path for path, item in tree.items() if item.data.startswith(_LFS)]
@@ -328,7 +327,7 @@ class FetchedCommit(NamedTuple):
 
 
 def _spell(path: str) -> tuple[str, ...]:
-    """What a skill at a path may be called."""
+    """Return the possible names of a skill at a path."""
     return (key(path), key(path.rpartition("/")[2])) if path else ()
 
 
@@ -337,7 +336,7 @@ def _is_young(offer: Offer, cooldown: Cooldown | None) -> bool:
 
 
 def _prefer(higher: Offer | None, lower: Offer, cooldown: Cooldown | None, tags: Mapping[str, str]) -> Offer:
-    """The higher version of a skill; if that is too young, a lower one that is not, and is above what is installed."""
+    """Return the higher version; if it is too young, a lower one that is old enough and above the installed one."""
     if higher is None:
         return lower
     if cooldown is None or not _is_young(higher, cooldown) or _is_young(lower, cooldown):
@@ -349,7 +348,7 @@ def _prefer(higher: Offer | None, lower: Offer, cooldown: Cooldown | None, tags:
 
 
 def check_words(ref: str, path: str) -> None:
-    """Refuse a revision or a path that git could read as something else. Raises UsageError `bad-ref`."""
+    """Raise UsageError `bad-ref` for a revision or a path that git could read as something else."""
     for what, text, wrong in (("revision", ref, _BAD_REF), ("path", path, _BAD_PATH)):
         odd = text.startswith(("-", "/", "+")) or text.endswith(("/", ".")) or len(text) > _MOST
         if text and (odd or any(map(hidden, text)) or wrong.search(text)):
@@ -358,7 +357,7 @@ def check_words(ref: str, path: str) -> None:
 
 
 def fetch_commit(remote: Remote, ref: str, only: str) -> FetchedCommit:
-    """Fetch what `ref` means, "" the default branch, into an empty repository; `only` filters. Raises WhetError."""
+    """Fetch `ref`, "" for the default branch, into an empty repository with the filter `only`. Raises WhetError."""
     if _FULL.fullmatch(ref):
         return _by_commit(remote, ref.lower(), only)
     remote.start()
@@ -367,7 +366,7 @@ def fetch_commit(remote: Remote, ref: str, only: str) -> FetchedCommit:
             commit = remote.peeled(ASKED)
             if not commit:
                 raise _no_commit(remote, ref)
-            # Anybody may make other names than branches and tags, such as those of pull requests.
+            # Anyone can create refs other than branches and tags, such as those of pull requests.
             odd = spelling.startswith("refs/") and not spelling.startswith(_NAMES)
             return _by_commit(remote, commit, only) if odd else FetchedCommit(commit)
     names = remote.references()
@@ -377,7 +376,7 @@ def fetch_commit(remote: Remote, ref: str, only: str) -> FetchedCommit:
 
 
 def _spellings(ref: str) -> tuple[str, ...]:
-    """What to ask a server for. A name with slashes is a branch or a tag, never anything else that git would find."""
+    """Return the refs to request. A name with slashes is a branch or a tag, and nothing else that git might find."""
     if not ref:
         return ("HEAD",)
     if ref.startswith("refs/") or "/" not in ref:
@@ -388,7 +387,7 @@ def _spellings(ref: str) -> tuple[str, ...]:
 
 
 def _by_commit(remote: Remote, commit: str, only: str) -> FetchedCommit:
-    """A commit by its whole id; from a server that gives out only what a branch leads to, all branches."""
+    """Fetch a commit by its full id; fetch all branches if the server refuses single commits."""
     tips = remote.references()
     notes = () if commit in tips.values() else _doubts(remote, commit)
     remote.start(sha256=len(commit) > 40)
@@ -406,7 +405,7 @@ def _by_commit(remote: Remote, commit: str, only: str) -> FetchedCommit:
 
 
 def _by_prefix(remote: Remote, prefix: str, only: str) -> FetchedCommit:
-    """A commit by the beginning of its id, among those that branches and tags lead to."""
+    """Fetch a commit by the start of its id, among the commits of branches and tags."""
     remote.start()
     remote.fetch(_HISTORY, depth=0, only="tree:0", size=HISTORY_BYTES)
     commits = remote.commits_like(prefix)
@@ -422,7 +421,7 @@ def _by_prefix(remote: Remote, prefix: str, only: str) -> FetchedCommit:
 
 
 def _doubts(remote: Remote, commit: str) -> tuple[Note, ...]:
-    """What to say of a commit that no branch or tag points to: whether one leads to it at all."""
+    """Return a note about a commit that no branch or tag points to, if it is on none of them."""
     where = shown_location(remote.location)
     remote.start(sha256=len(commit) > 40)
     try:

@@ -1,1 +1,1 @@
-"""From a source to a plan, from a plan to the disk."""
+"""Installing: from a source to a plan, from a plan to the disk."""

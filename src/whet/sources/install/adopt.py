@@ -1,9 +1,8 @@
-"""Taking charge of skills that are there already: installed by another tool, or simply lying there.
+"""Adopt existing skills: installed by another tool, or without any record.
 
-What another tool's lock says of a skill (where it came from, the hash of what it installed) is taken over if the skill
-is still what that tool installed, or if its source still has that content, so that edits can be told from it. A source
-that the user names is taken at their word: what differs from it are edits. Anything else is adopted without a source:
-it is known from now on, and never overwritten by an update.
+The record of another tool (source, hash of the installed content) is used if the skill is unchanged, or if its source
+still has that content, so that edits can be recognized. A source that the user names is accepted: all differences are
+edits. Any other skill is adopted without a source: it is in the lock, and no update overwrites it.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ _NOT_TOLD = "its source is not recorded, and updates skip it."
 def plan_adopt(
     installers: Sequence[Installer], names: Sequence[str] = (), source: Wanted | None = None, made: Collection[str] = ()
 ) -> Plan:
-    """Record skills that lie in roots and are not in their locks; with `source`, one skill as coming from there.
+    """Plan to add unmanaged skills of the roots to their locks; with `source`, one skill as coming from there.
 
-    `made` are the directories that syncing made. They and links are passed by in all roots but the first.
+    `made` are the directories that sync made. They and links are skipped in all roots but the first.
     """
     found: dict[Installer, dict[str, str]] = {}
     for installer in installers:
@@ -124,7 +123,7 @@ def _adopt(planner: Planner, entry: Installed, tree: Tree, reason: str, judgemen
 
 
 def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, ref: Ref, trust: str = "") -> None:
-    """Adopt a skill whose base, what its source had, is known. What the policy says is told, and nothing waits."""
+    """Adopt a skill whose original content is known. The policy's decision is reported but holds nothing back."""
     installer = planner.installer
     installer.check_allowed(ref)
     judgement = installer.judged(tree, trust or installer.trust(ref), ref_text(ref))
@@ -137,7 +136,7 @@ def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, r
 
 
 def _adopt_from(planner: Planner, entry: Installed, tree: Tree, source: Wanted) -> None:
-    """Adopt a skill as coming from where the user says it comes from: the one that is named, or the one of its name."""
+    """Adopt a skill from the source that the user names: the named skill there, or the one with its name."""
     own = () if source.ref.path else (entry.name,)
     (package,), notes = planner.installer.fetch([source._replace(names=source.names or own)])
     planner.notes.extend(notes)
@@ -151,9 +150,9 @@ def _adopt_package(planner: Planner, entry: Installed, tree: Tree, package: Fetc
 
 
 def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) -> None:
-    """Look at the sources of what is not what another tool installed: what it installed may still be there.
+    """Ask the sources of skills that differ from another tool's record for the recorded content.
 
-    First at the revision that the tool wrote down, then at what there is now.
+    First at the recorded revision, then at the current one.
     """
     left = dict(asked)
     problems: dict[str, WhetError] = {}
@@ -174,7 +173,7 @@ def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) ->
                 del left[path]
     for path, (_, tree, entry) in left.items():
         problem = problems.get(path)
-        if isinstance(problem, FailedError):  # later it may answer, so that nothing is decided now
+        if isinstance(problem, FailedError):  # the source may answer later, so nothing is decided now
             step = Step("adopt", "failed", entry.name, path, problem.message, problem.code)
             planner.steps.append(step._replace(hint=problem.hint, exit_code=problem.exit_code))
             continue
@@ -184,7 +183,7 @@ def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) ->
 
 
 def _may_name(installer: Installer, ref: Ref) -> bool:
-    """Whether the lock may name a source, as far as that is a directory; if not, asking for it says why."""
+    """Return whether the lock may name a source, if that is a directory; if not, asking for it reports why."""
     try:
         if ref.kind == "path":
             installer.check_own(ref)
@@ -198,16 +197,16 @@ def _stored(installer: Installer, ref: Ref) -> str:
 
 
 def _unread(path: str, name: str) -> Installed:
-    """What stands for a skill of which nothing is known yet."""
+    """Return a placeholder for a skill of which nothing is known yet."""
     return Installed(path, name, "", "", "", "", "", "", "", "", (), "", "")
 
 
 def unsourced(installer: Installer, path: str, name: str, tree: Tree) -> Installed:
-    """The entry of a skill that comes from nowhere in particular."""
+    """Return the entry of a skill without a source."""
     now = iso(installer.workspace.clock())
     try:
         version = version_of(main_of(tree).document)
-    except WhetError:  # a main file that is gone, or a link
+    except WhetError:  # the main file is missing, or a link
         version = ""
     return Installed(
         path=path,

@@ -1,9 +1,9 @@
-"""What can be done with installed skills, as plans: install, update, restore, uninstall; and applying them.
+"""Plan and apply changes of installed skills: install, update, restore, uninstall.
 
     plan = plan_install(installer, [Wanted(read_ref("anthropics/skills", place), ("pdf",))])
     apply(installer, plan)
 
-Applying is one transaction for all skills of a plan: files, history and what is installed change together or not at all
+Applying is one transaction for all skills of a plan: files, history and lock change together or not at all
 (`whet.sources.lock.installs`).
 """
 
@@ -47,7 +47,7 @@ NEEDED_HINT = "Remove the skills that need it as well, or use `--force` to remov
 
 
 def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Prefer = "") -> Plan:
-    """Take skills in from their sources."""
+    """Plan the installation of skills from their sources."""
     for ref, *_ in wanted:
         if ref.kind == "path" and inside(os.path.realpath(ref.location), installer.root):
             message = f"{ref.location} is part of the library itself."
@@ -63,7 +63,7 @@ def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Pref
 
 
 def _not_for_others(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[Note]:
-    """What to say of a place on this machine that the lock of a repository will name: nobody else has it."""
+    """Yield notes about local paths outside the project, which other users of its lock do not have."""
     for ref, *_ in wanted:
         try:
             installer.check_own(ref)
@@ -74,7 +74,7 @@ def _not_for_others(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[
 
 
 def _name_clones(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[Note]:
-    """What to say of a directory that is a clone: its files are installed as they are, whatever git says of them."""
+    """Yield notes about directories that are clones: their files are installed as they are on disk."""
     place = installer.workspace.place
     here = find_repository(place.directory, home=place.home).root
     for ref, *_ in wanted:
@@ -88,7 +88,7 @@ def _name_clones(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[Not
 
 
 def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Prefer = "") -> Plan:
-    """Bring skills, or all of them, to what their recorded sources have now."""
+    """Plan to update skills, or all of them, to the content of their recorded sources."""
     planner = Planner(installer, prefer)
     asked = []
     for entry in installer.named(names):
@@ -116,7 +116,7 @@ def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Pref
 
 
 def _unchanged(entry: Installed, offer: Offer) -> bool:
-    """Can the content be told to be the same without fetching it?"""
+    """Return whether the markers show that the content is the same, without fetching it."""
     return bool(offer.marker) and offer.marker == entry.marker
 
 
@@ -129,15 +129,15 @@ def _keep_current(planner: Planner, answer: Answer) -> None:
     elif offer and (held := planner.installer.held_back(offer)):
         planner.keep(entry, f"Held back: {held}.", "held", TOO_YOUNG)
     else:
-        moved = offer is not None and offer.ref.kind == "git"  # elsewhere a revision stays what it is
+        moved = offer is not None and offer.ref.kind == "git"  # only in git can the revision of the same content change
         planner.stay(entry, entry._replace(revision=offer.revision) if offer and moved else entry)
 
 
 def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool = False, frozen: bool = False) -> Plan:
-    """Bring back exactly what the lock names: from what is kept here, else from the sources, at their revisions.
+    """Plan to restore what the lock names: from the local store, else from the sources at their revisions.
 
-    With `force`, also where it was edited. With `frozen`, the root must be the lock: where it cannot become that, what
-    differs is a conflict and nothing is restored.
+    With `force`, edited skills are restored, too. With `frozen`, the root must match the lock: if it cannot, the
+    differences are conflicts and nothing is restored.
     """
     if frozen and not os.path.lexists(lock_file(installer.root)):
         hint = "`whet install SOURCE` makes one; commit it."
@@ -178,7 +178,7 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
 
 
 def _ask_recorded(installer: Installer, entries: Sequence[Installed]) -> Iterator[Answer]:
-    """What the sources had at the recorded revisions. Where one is gone, what they have now, if that is the same."""
+    """Yield the answers at the recorded revisions; if one is gone, the current one if its content is the same."""
     answers = ask(installer, entries, lambda *_: True, recorded=True)
     lost = [answer.entry for answer in answers if answer.error and answer.error.code == "no-such-ref"]
     now = {answer.entry.path: answer for answer in ask(installer, lost, lambda *_: True)} if lost else {}
@@ -196,13 +196,13 @@ def _ask_recorded(installer: Installer, entries: Sequence[Installed]) -> Iterato
 
 
 def _not_in_source(entry: Installed, error: NotFoundError) -> NotFoundError:
-    """The error for a revision that its source does not have: the lock is ahead of it, or it was removed there."""
+    """Return the error for a revision that its source lacks: the lock is ahead of it, or it was removed there."""
     message = f"Its source does not have {entry.revision[:12] or 'it'}, which the lock names. {error.message}"
     return NotFoundError("frozen-not-in-source", message, hint="Publish that revision, or update the lock.")
 
 
 def _freeze(planner: Planner) -> None:
-    """Name the skills that the lock does not."""
+    """Add a conflict for every skill that the lock does not name."""
     hint = "Remove it, or install it, so that the lock names it."
     for path, name in planner.installer.present().items():
         if path not in planner.locked:
@@ -211,14 +211,14 @@ def _freeze(planner: Planner) -> None:
 
 
 def hold_frozen(plan: Plan) -> Plan:
-    """The plan of a frozen install: where anything differs for good, what would be restored is held."""
+    """Hold all restorations of a frozen install if any skill cannot match the lock."""
     if all(step.state in ("ready", "nothing") for step in plan.steps):
         return plan
     return _hold(plan, "frozen", "It is not restored while other skills differ from the lock.")
 
 
 def hold_unanswered(plan: Plan) -> Plan:
-    """The plan of an install that nobody can be asked about: where one skill needs approval, the others are held."""
+    """Hold the other skills of an install without a terminal if one of them needs approval."""
     if all(step.state != "ask" for step in plan.steps):
         return plan
     return _hold(plan, "needs-approval", "It is not installed while another skill of this plan needs your approval.")
@@ -234,9 +234,9 @@ def _hold(plan: Plan, code: str, reason: str) -> Plan:
 def plan_uninstall(
     installer: Installer, names: Sequence[str], *, force: bool = False, along: Sequence[str] = ()
 ) -> Plan:
-    """Take installed skills away; the history keeps them. One that others need stays, unless with `force`.
+    """Plan to remove installed skills; the history keeps them. A skill that others need stays, unless `force` is true.
 
-    The skills named in `along` go too, in another way.
+    The caller removes the skills named in `along`, which count as removed here.
     """
     planner = Planner(installer)
     going = installer.named(names) if names else ()
@@ -254,7 +254,7 @@ def plan_uninstall(
             if now
             else "It was already gone."
         )
-        name = here.get(entry.path, entry.name)  # it may have been renamed since
+        name = here.get(entry.path, entry.name)  # it may have been renamed
         step = Step("uninstall", "ready", name, entry.path, reason, before=now, previous=entry)
         if target := installer.linked(entry.path):
             reason = f"{entry.path} is a link to {target}; remove the skill there."
@@ -268,7 +268,7 @@ def plan_uninstall(
 
 
 def _no_longer_needed(planner: Planner, staying: Sequence[Card]) -> Iterator[Note]:
-    """What was installed only for skills that go, and that nothing needs then."""
+    """Yield notes about skills that were installed only for removed ones and that nothing needs any more."""
     ready = planner.plan().ready
     going, names = {step.path for step in ready}, {key(step.previous.name) for step in ready if step.previous}
     for entry in planner.locked.values():
@@ -279,13 +279,13 @@ def _no_longer_needed(planner: Planner, staying: Sequence[Card]) -> Iterator[Not
 
 
 def accept(plan: Plan) -> Plan:
-    """The plan with everything ready that the policy asked about or blocked: a person has said why."""
+    """Return the plan with all overridable steps ready: the user has given a reason."""
     steps = (step._replace(state="ready", code="") if step.overridable else step for step in plan.steps)
     return plan._replace(steps=tuple(steps))
 
 
 def check_complete(plan: Plan) -> None:
-    """Raise for the first step that was wanted and cannot be done."""
+    """Raise an error for the first step that cannot be carried out."""
     for step in plan.steps:
         if step.state in DECIDED:
             hint = step.hint or "`whet show` shows what was found. `--override REASON` installs it anyway."
@@ -303,9 +303,9 @@ def apply(
 ) -> Applied:
     """Apply the ready steps of a plan, all or nothing, and record every decision.
 
-    With `override`, what the policy asks about or blocks is done too; the record keeps that reason with the content.
-    `run` makes it part of a change that is undone as a whole.
-    Raises ConflictError when a skill or what the lock says of it is not what it was when the plan was made.
+    With `override`, steps that the policy asks about or blocks are applied, too, and that reason is recorded. `run`
+    makes it part of a change that is undone as a whole. Raises ConflictError if a skill or its lock entry changed since
+    the plan was made.
     """
     _record(installer, plan, actor, override)
     if override:
@@ -313,20 +313,20 @@ def apply(
     notes = _commit(installer, plan, plan.ready, actor, reason, run) if plan.ready else ()
     taps = Taps(installer.workspace.state, installer.workspace.clock)
     for name, source in plan.taps:
-        with suppress(ConflictError):  # somebody else added one of that name a moment ago
+        with suppress(ConflictError):  # another process has just added a tap with that name
             taps.add(name, read_ref(source, installer.reach.place))
     return Applied(plan, notes)
 
 
 def _origin(installer: Installer, ready: Sequence[Step]) -> str:
-    """Why something changes, when nobody says why: where it comes from, if that is one place."""
+    """Return a default reason that names the source, if all steps have the same one."""
     sources = {step.entry.source.partition("#")[0] for step in ready if step.entry}
     if len(sources) != 1 or "" in sources:
         return ""
     entry = next(step.entry for step in ready if step.entry and step.entry.source)
     try:
         return f"From {shown(installer.ref_of(entry)._replace(path=''))}."
-    except WhetError:  # a source that this Whet cannot read
+    except WhetError:  # a source that this version of Whet cannot read
         return ""
 
 
@@ -338,9 +338,9 @@ def _commit(
     changes = []
     for step in ready:
         directory = plan.directory(step)
-        # A merge of the curator takes skills away, and is undone as a whole; this one is an update.
+        # The curator's merges remove skills and are undone as a whole; this one is an update.
         action = "update" if step.action == "merge" else step.action
-        # What changes only the lock is in the history so that it can be undone.
+        # A change of only the lock is in the history so that it can be undone.
         if step.before != step.after or action in LOCK_ACTIONS:
             tree = plan.trees[step.after] if step.after else None
             changes.append(TreeChange(action, step.name, directory, tree, step.before))
@@ -348,9 +348,7 @@ def _commit(
             raise _changed(step.name)
         base = plan.trees.get(step.entry.digest) if step.entry else None
         if base is not None and (step.before == step.after or digest(base) != step.after):
-            installer.journal.retain(
-                directory, base
-            )  # what later merges start from; what is put in place is kept anyway
+            installer.journal.retain(directory, base)  # base of later merges; the new content itself is kept anyway
     new, seen = {step.path: step.entry for step in ready}, {step.path: step.previous for step in ready}
     made: list[Entry] = []
     installer.reach.progress(Progress("Write", 0, len(ready), "skills"))
@@ -369,7 +367,7 @@ def _changed(name: str) -> ConflictError:
 
 
 def _record(installer: Installer, plan: Plan, actor: str, override: str) -> None:
-    """Keep every decision of a plan. What cannot be recorded is not done."""
+    """Record every decision of a plan in the audit log, before anything is applied."""
     gate, notes = installer.workspace.gate, []
     for step in plan.steps:
         path = plan.directory(step)

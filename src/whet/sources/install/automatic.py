@@ -1,7 +1,7 @@
-"""Updates that nobody asks for: which of a plan are harmless enough, when it is time to look, and what to say of it.
+"""Automatic updates: which updates of a plan are safe, when the next check is due, and the news about it.
 
-An update is safe if it comes from the same source, changes a skill that nobody edited, has a clean verdict, can do
-nothing new and is old enough. Everything else waits for a person.
+An update is safe if it comes from the same source, changes a skill without edits, has a clean verdict, can do nothing
+new and is old enough. All other updates wait for the user.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 NOT_AUTOMATIC = "not-automatic"
 INTERVAL = 20 * 3600 * 10**9
-"""How long after one look the next is due: about once a day, and not always a little later."""
+"""Nanoseconds between two checks: about once a day, and not always a little later."""
 
 
 class UpdatedSkill(NamedTuple):
@@ -30,34 +30,34 @@ class UpdatedSkill(NamedTuple):
     name: str
     before: str
     after: str
-    """What people call the two: a version, or the start of a revision."""
+    """Versions, or the starts of revisions."""
 
 
 class LeftSkill(NamedTuple):
-    """A skill that has something newer and waits for a person."""
+    """A skill with a newer version that waits for the user."""
 
     name: str
     reason: str
 
 
 class AutoUpdate(NamedTuple):
-    """What became of an update that nobody asked for."""
+    """The result of an automatic update."""
 
     mode: str
-    """The setting `auto_update`."""
+    """Value of the setting `auto_update`."""
     updated: tuple[UpdatedSkill, ...] = ()
     left: tuple[LeftSkill, ...] = ()
     run: str = ""
-    """What `undo` takes to reverse all of it; "" where nothing was changed."""
+    """The run to pass to `undo`; "" if nothing was changed."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
     def news(self) -> str:
-        """What to say of it when the next session begins; "" for nothing.
+        """Return the message for the start of the next session, or "".
 
-        A model reads it, and strangers chose the words: only those that are plain names and numbers are said.
+        A model reads it, and strangers chose the words: only plain names and numbers are included.
         """
         lines = []
         if self.updated:
@@ -77,7 +77,7 @@ def _plain(word: str) -> str:
 
 
 def restrict_to_safe(plan: Plan) -> Plan:
-    """The plan with only those updates ready that need no person."""
+    """Return the plan with only the safe updates ready."""
     steps = (
         step._replace(state="held", code=NOT_AUTOMATIC, reason=reason)
         if step.state == "ready" and (reason := _needs_person(step))
@@ -88,7 +88,7 @@ def restrict_to_safe(plan: Plan) -> Plan:
 
 
 def _needs_person(step: Step) -> str:
-    """Why a person must look at an update; "" if nobody must."""
+    """Return why the user must review an update, or ""."""
     if step.action != "update" or step.judgement is None:
         return "You edited it." if step.action == "merge" else "Only the lock changes."
     decision = step.judgement.decision
@@ -101,7 +101,7 @@ def _needs_person(step: Step) -> str:
 
 
 def summarize(applied: Applied, run: str) -> AutoUpdate:
-    """What was updated by a plan that was restricted, and what waits for a person."""
+    """Return the updated skills of a restricted plan, and those that wait for the user."""
     steps = applied.plan.steps
     updated = tuple(_describe(step) for step in applied.plan.ready)
     waiting = (step for step in steps if step.state in ("ask", "blocked", "conflict") or step.code == NOT_AUTOMATIC)
@@ -118,28 +118,28 @@ def _describe(step: Step) -> UpdatedSkill:
 
 
 class UpdateMemory:
-    """When it was last looked for updates, and what nobody was told of it yet."""
+    """The time of the last check and its unread news."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self._state = state
         self._clock = clock
 
     def is_due(self) -> bool:
-        """Is it time to look again? A time in the future is none."""
+        """Return whether the next check is due. A last check in the future is ignored."""
         rows = self._state.read("SELECT max(checked) FROM updates")
         last = rows[0][0] if rows and rows[0][0] is not None else 0
         return not 0 <= self._clock() - last < INTERVAL
 
     def keep(self, news: str) -> None:
-        """Note that it was looked just now, and what is to be said."""
+        """Record the time of a check and its news."""
         with self._state.write() as connection:
             old = [text for (text,) in connection.execute("SELECT news FROM updates WHERE news <> ''").fetchall()]
             connection.execute("DELETE FROM updates")
-            told = "\n".join(dict.fromkeys((*old, news) if news else old))
-            connection.execute("INSERT INTO updates VALUES (?, ?)", (self._clock(), told))
+            unread = "\n".join(dict.fromkeys((*old, news) if news else old))
+            connection.execute("INSERT INTO updates VALUES (?, ?)", (self._clock(), unread))
 
     def take_news(self) -> str:
-        """What nobody was told yet; from now on somebody was."""
+        """Return the unread news and mark it as read."""
         rows = self._state.read("SELECT news FROM updates WHERE news <> ''")
         if not rows:
             return ""

@@ -1,9 +1,8 @@
-"""What the skills of a plan need: it is fetched with them, and a skill comes in only with everything that it needs.
+"""Dependencies of a plan: they are fetched, and a skill is installed only together with everything it needs.
 
-A need is met by a skill of the plan, or by one that is in the library already. What is missing comes from the source of
-the skill that needs it, or from the source that the need names. Whoever wrote a skill chose what it needs, so a need
-counts as the word of a stranger: it may name no place on this machine, nothing in it makes the cooldown shorter, and
-one plan fetches only so many of them.
+A need is met by a skill of the plan or of the library. A missing skill comes from the source of the skill that needs
+it, or from the source that the need names. The author of a skill chose its needs, so a need counts as untrusted input:
+it may not name a path on this machine or shorten the cooldown, and one plan fetches only a limited number of them.
 """
 
 from __future__ import annotations
@@ -36,30 +35,30 @@ if TYPE_CHECKING:
     from whet.sources.model import Fetched, Ref
 
 MAX_NEEDED = 100
-"""Skills that one plan fetches because others need them."""
+"""Largest number of skills that one plan fetches as dependencies."""
 MAX_DEPTH = 16
-"""How far one need may lead to the next."""
+"""Largest depth of dependencies."""
 _WITH_VERSIONS = ("git", "hub", "clawhub", "oci")
-"""Kinds of sources that can be asked for a version within a range."""
+"""Kinds of sources that can select a version within a range."""
 _REGISTRIES = ("hub", "clawhub")
 """Kinds of sources whose path is `owner/name`."""
 
 
 class Needed(NamedTuple):
-    """What was fetched because skills need it."""
+    """The fetched dependencies."""
 
     packages: list[Fetched]
     notes: list[Note]
     dependants: dict[str, str]
-    """Key of a skill's name -> the name of the one that it was fetched for."""
+    """Key of a dependency's name -> name of the skill that it was fetched for."""
     problems: dict[str, WhetError]
-    """Key of a skill's name -> why it was not fetched."""
+    """Key of a dependency's name -> the error that prevented the fetch."""
 
 
 def needs_of(tree: Tree) -> tuple[SkillNeed, ...]:
-    """The skills that a content needs; none where its main file cannot be read."""
+    """Return the skills that a content needs; none if its main file cannot be read."""
     if not any(b"requires" in item.data for path, item in tree.items() if path in MAIN_FILES):
-        return ()  # most skills: nothing is read
+        return ()  # as for most skills: skip the parser
     try:
         return read_skill(main_of(tree).document).gates.skills
     except (InvalidError, UsageError):
@@ -67,13 +66,13 @@ def needs_of(tree: Tree) -> tuple[SkillNeed, ...]:
 
 
 def cards_of(installer: Installer) -> dict[str, Card]:
-    """The skills that count as there, by the key of their names; your own cannot rely on those of a project."""
+    """Return the available skills by the keys of their names; your own cannot rely on those of a project."""
     cards = installer.workspace.snapshot().catalogue.cards
     return {card.key: card for card in cards if installer.project or card.scope != "project"}
 
 
 def fetch_needed(installer: Installer, packages: Iterable[Fetched]) -> Needed:
-    """Everything that these packages need, directly or not, and that neither they nor the library have."""
+    """Fetch all direct and indirect needs of these packages that neither they nor the library have."""
     found = Needed([], [], {}, {})
     level = list(packages)
     here = cards_of(installer) if any(needs_of(package.tree) for package in level) else {}
@@ -114,13 +113,13 @@ def fetch_needed(installer: Installer, packages: Iterable[Fetched]) -> Needed:
 def _fetch_in_range(
     installer: Installer, wanted: Mapping[str, Wanted], ranges: Mapping[str, Sequence[str]]
 ) -> dict[str, Got | WhetError]:
-    """What is wanted as its source has it now; where that is out of range, an older version that is not, if any."""
+    """Fetch the current version of each need; if it is out of range, an older one that is not, if any."""
     found = dict(zip(wanted, installer.fetch_each([*wanted.values()]), strict=True))
     older: dict[str, Wanted] = {}
     for name, got in found.items():
         ref, range_ = wanted[name].ref, join_ranges(ranges[name])
         if isinstance(got, WhetError):
-            fits = got.code != "no-such-version"  # the version is that of the skill which needs it
+            fits = got.code != "no-such-version"  # the requested version is that of the skill that needs it
         else:
             fits = all(in_range(package.offer.version, range_) for package in got.packages)
         if not fits and ref.kind in _WITH_VERSIONS and (not range_ or is_range(range_)):
@@ -136,7 +135,7 @@ def _other_name(package: Fetched) -> NotFoundError:
 
 
 def add_needed(planner: Planner, packages: Sequence[Fetched]) -> None:
-    """Add what these packages need to a plan, and refuse the steps that cannot be done without it."""
+    """Add the needs of these packages to a plan, and block the steps that lack one."""
     needed = fetch_needed(planner.installer, packages)
     planner.needed = needed.dependants
     planner.install(needed.packages)
@@ -153,7 +152,7 @@ def _too_many() -> InvalidError:
 
 
 def _want(installer: Installer, package: Fetched, need: SkillNeed) -> Wanted:
-    """Where a need leads. Raises WhetError for a place that the skill may not lead to."""
+    """Return the request for a need. Raise WhetError for a source that the skill may not name."""
     origin = package.offer.ref
     if not need.source:
         return _beside(origin, need.name)
@@ -169,7 +168,7 @@ def _want(installer: Installer, package: Fetched, need: SkillNeed) -> Wanted:
 
 
 def _beside(ref: Ref, name: str) -> Wanted:
-    """The skill of this name in the source of another."""
+    """Return the request for the skill of this name in the same source."""
     if ref.kind in _REGISTRIES:
         owner, slash, _ = ref.path.rpartition("/")
         return Wanted(ref._replace(ref="", path=f"{owner}{slash}{slug(name)}"))
@@ -179,7 +178,7 @@ def _beside(ref: Ref, name: str) -> Wanted:
 
 
 class _Graph:
-    """The steps of a plan and what is there, by the keys of their names, and who needs whom."""
+    """The steps of a plan and the available skills, by the keys of their names, with their needs."""
 
     def __init__(self, steps: Sequence[Step], trees: Mapping[str, Tree], here: Mapping[str, Card]) -> None:
         self.steps: dict[str, Step] = {}
@@ -194,7 +193,7 @@ class _Graph:
 
     @cached_property
     def dependants(self) -> dict[str, list[str]]:
-        """The steps that need each."""
+        """The steps that need each skill."""
         found: dict[str, list[str]] = {}
         for user in self.steps:
             for name in self.edges.get(user, set()) - {user}:
@@ -202,7 +201,7 @@ class _Graph:
         return found
 
     def order(self) -> list[str]:
-        """Every name after those that it needs; the steps of a circle are refused, and the circle is cut."""
+        """Return every name after those it needs; the steps of a cycle are blocked, and the cycle is cut."""
         edges = dict(self.edges)
         while True:
             try:
@@ -219,7 +218,7 @@ class _Graph:
                         self.steps[name] = step._replace(hint=hint)
 
     def version(self, name: str) -> str | None:
-        """The version that will be there; None if none will."""
+        """Return the version that will be available; None if there will be none."""
         step = self.steps.get(name)
         if step is None:
             return version_of(self.here[name]) if name in self.here else None
@@ -231,7 +230,7 @@ class _Graph:
 
 
 def _comes(step: Step) -> bool:
-    """Whether a step is done, or would be with a person's word."""
+    """Return whether a step is carried out, or would be with an override."""
     return (step.state == "ready" and bool(step.after)) or step.overridable
 
 
@@ -241,10 +240,9 @@ def settle(
     here: Mapping[str, Card],
     needed: Needed,
 ) -> list[Step]:
-    """The steps of a plan as far as they go together: nothing comes in without what it needs, or for nobody.
+    """Return the steps of a plan, held or blocked if their needs are not met or if nothing needs them any more.
 
-    A step that another one stands in the way of has the state and the code of that one, so that a person's word for
-    the one is a word for both.
+    A step that another one blocks gets its state and code, so that one approval covers both.
     """
     graph = _Graph(steps, trees, here)
     order = graph.order()
@@ -270,7 +268,7 @@ def _is_there(step: Step) -> bool:
 
 
 def _with_needs(graph: _Graph, step: Step, needs: Sequence[SkillNeed], needed: Needed) -> Step:
-    """The step, or why it is not done: something that it needs is not there, or it is not what others need."""
+    """Return the step, blocked if a need is missing or has the wrong version."""
     for need in needs:
         name = key(need.name)
         other, version = graph.steps.get(name), graph.version(name)
@@ -295,7 +293,7 @@ def _with_needs(graph: _Graph, step: Step, needs: Sequence[SkillNeed], needed: N
 
 
 def _with_dependants(graph: _Graph, step: Step, version: str) -> Step:
-    """The step, or why a skill stays as it is: others need it, and not the new version."""
+    """Return the step, held if other skills need it, but not in the new version."""
     name = key(step.name)
     was = step.previous.version if step.previous else ""
     for user, card in graph.here.items():

@@ -1,9 +1,9 @@
-"""One root, its lock, and everything that deciding and writing need; and what its sources have.
+"""The installer of one root: its lock, its policy, and the skills that its sources offer.
 
-The way of a package: a source hands it out as a value; its format and its promised digest are checked; the guard scans
-it and the policy decides, by how far its source is trusted; only then does it become part of a plan. An installer
-is made for one operation: when one of several fetches fails, it ends the others. Recorded sources are asked each once,
-however many skills come from them.
+A source returns a package as a value. Its format and its expected digest are checked, the guard scans it, and the
+policy decides by the trust of its source; only then does it become part of a plan. An installer is made for one
+operation: when one of several fetches fails, it ends the others. Each recorded source is asked once, however many
+skills come from it.
 """
 
 from __future__ import annotations
@@ -55,28 +55,28 @@ if TYPE_CHECKING:
     from whet.sources.model import FetchContext, Fetched, Listing, Offer, Ref, Source
 
 DOUBTS = ("commit-not-on-branch", "commit-unconfirmed", "moved-elsewhere")
-"""Notes of a source after which its address says nothing about who wrote a package."""
+"""Codes of the notes that put the author of a package in doubt, whatever its address says."""
 
 
 class Wanted(NamedTuple):
-    """What somebody wants of a source."""
+    """A request for skills of a source."""
 
     ref: Ref
     names: tuple[str, ...] = ()
     every: bool = False
     notes: tuple[Note, ...] = ()
-    """What is to be said about how it was found."""
+    """Notes about how the source was found."""
 
 
 class Got(NamedTuple):
-    """What a source gave, and what is to be said of it."""
+    """The packages that a source returned, with notes."""
 
     packages: list[Fetched]
     notes: list[Note]
 
 
 def check_source(machine: MachinePolicy, address: str, told: str) -> None:
-    """Raise RefusedError for an address that the policy of this machine does not allow, or if that cannot be read."""
+    """Raise RefusedError if the policy of this machine does not allow an address, or if the policy cannot be read."""
     machine.check()
     if not machine.allows(address):
         message = f"The policy of this machine does not allow the source {told}."
@@ -85,7 +85,7 @@ def check_source(machine: MachinePolicy, address: str, told: str) -> None:
 
 
 class Installer:
-    """What is installed in one root, and the way in and out."""
+    """Reads the skills and the lock of one root, and fetches, checks and judges what goes into it."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Installer:
         *,
         min_age: int | None = None,
     ) -> None:
-        """`min_age` stands for the setting of that name."""
+        """Make an installer; `min_age` replaces the setting of that name."""
         self.workspace = workspace
         self._min_age = min_age
         self.journal = editor.journal
@@ -118,33 +118,33 @@ class Installer:
     # places
 
     def relative(self, directory: str) -> str:
-        """A directory as the lock names it."""
+        """Return the path of a directory as the lock records it."""
         return relative_path(self._lock_file, directory)
 
     def directory(self, relative: str) -> str:
-        """A directory that the lock names."""
+        """Return the directory of a path in the lock."""
         return directory_of(self._lock_file, relative)
 
     def content(self, relative: str) -> Tree | None:
-        """What lies in a skill's directory now."""
+        """Return the current content of a skill's directory, or None if it does not exist."""
         directory = self.directory(relative)
         if os.path.lexists(directory) and not os.path.isdir(directory):
             raise ConflictError("not-a-package", f"{directory} is not a directory.", hint="Move it.", path=directory)
         return read_tree(directory)
 
     def is_intact(self, relative: str, entry: Installed) -> bool:
-        """Does a directory hold what was installed? What another tool wrote down in it does not count."""
+        """Return whether a directory still has the installed content, apart from the record file of another tool."""
         tree = self.content(relative)
         return tree is not None and digest(without_record(tree, dict(entry.files))) == entry.digest
 
     def linked(self, relative: str) -> str:
-        """Where a skill really lies if its directory is reached through a link: what is there belongs to others."""
+        """Return the real path of a skill whose directory is reached through a link, else ""."""
         directory = self.directory(relative)
         real = os.path.realpath(directory)
         return real if real != directory else ""
 
     def present(self) -> dict[str, str]:
-        """Path, as the lock names it, and name of every skill that lies in the root, installed or not."""
+        """Return the lock path and the name of every skill in the root, installed or not."""
         catalogue = self.workspace.snapshot().catalogue
         cards = (*catalogue.cards, *catalogue.waiting, *(loser for loser, _ in catalogue.shadowed))
         own = (card for card in cards if card.kind == "skill" and card.root.real == self.root)
@@ -155,11 +155,11 @@ class Installer:
     # the lock
 
     def installed(self) -> tuple[Installed, ...]:
-        """What the lock names, by path."""
+        """Return the entries of the lock, by path."""
         return self.installs.entries(self.root)
 
     def set_pin(self, name: str, pinned: str) -> bool:
-        """Write a pin into the lock, or take it out; whether that changed anything."""
+        """Add a pin to the lock or remove it; return whether the lock changed."""
         return self.installs.amend(
             self.root,
             lambda locked: {
@@ -168,9 +168,9 @@ class Installer:
         )
 
     def called(self, name: str, entries: Sequence[Installed], here: Mapping[str, str] | None = None) -> list[Installed]:
-        """What is meant by a name: a path, what a skill is called here or at its source, or its directory.
+        """Return the entries that a name means: a path, a name here or at the source, or the name of a directory.
 
-        `here` is what is `present`, for whoever asks for many names.
+        `here` is the result of `present`, for callers that look up many names.
         """
         here, wanted = self.present() if here is None else here, key(name)
         for spellings in (
@@ -183,7 +183,7 @@ class Installer:
         return []
 
     def named(self, names: Sequence[str]) -> tuple[Installed, ...]:
-        """The installed skills of these names, or all. Raises NotFoundError with what comes close, AmbiguousError."""
+        """Return the installed skills with these names, or all. Raise NotFoundError or AmbiguousError."""
         entries, here = self.installed(), self.present() if names else {}
         found = []
         for name in names:
@@ -206,17 +206,17 @@ class Installer:
         return tuple(dict.fromkeys(found)) if names else entries
 
     def ref_of(self, entry: Installed) -> Ref:
-        """Where a skill was installed from. Raises WhetError for a text that this Whet cannot read."""
+        """Return the source of an installed skill. Raise WhetError if this version of Whet cannot read it."""
         return read_ref(opened_source(entry.source, self.base), self.reach.place)
 
     def show_source(self, entry: Installed) -> str:
-        """A source as people write it."""
+        """Return a source as users write it."""
         return show_source(opened_source(entry.source, self.base), self.reach.place)
 
     def check_own(self, ref: Ref, entry: Installed | None = None) -> None:
-        """Raise RefusedError for a place on this machine that a repository's lock names and that is not part of it.
+        """Raise RefusedError for a local path that the lock of a repository names and that is outside the repository.
 
-        A user who installed the skill of an `entry` from there can update it.
+        If the user installed the skill of `entry` from that path, it can be updated.
         """
         if not self.project or ref.kind == "gallery":
             return
@@ -237,29 +237,29 @@ class Installer:
         return self.workspace.config()
 
     def judged(self, tree: Tree, trust: str, source: str = "") -> Judgement:
-        """What the guard says of a content that comes from so far a trusted place, and from this source of a lock."""
+        """Scan a content and decide by its trust and by its source as the lock records it."""
         gate = self.workspace.gate
         return gate.decide(gate.scan(tree, place_of_source(source)), trust, self._config.policy)
 
     def scan_ahead(self, packages: Iterable[Fetched]) -> None:
-        """Let the guard look at several packages at once."""
+        """Scan several packages at once."""
         origins = ((package.tree, place_of_source(ref_text(package.offer.ref))) for package in packages)
         self.workspace.gate.scan_ahead(origins)
 
     def judged_package(self, package: Fetched, tree: Tree | None = None) -> Judgement:
-        """The same for what a source handed out, or for what becomes of it here."""
+        """Scan a package, or `tree` in its place, and decide by the trust of its source."""
         tree = package.tree if tree is None else tree
         return self.judged(tree, self.trust_in(package), ref_text(package.offer.ref))
 
     @property
     def own_trust(self) -> str:
-        """How far what lies on this disk is trusted: as the user's own, but in a repository only as far as that is."""
+        """Trust in files on this disk: the user's own; in a repository, the trust of the repository."""
         if not self.project:
             return "local"
         return "trusted" if self._config.trusted else "community"
 
     def trust(self, ref: Ref) -> str:
-        """How far a source is trusted."""
+        """Return the trust of a source."""
         level = ref_trust(ref, self._config.settings.trusted_sources)
         if level != "local":
             return level
@@ -269,11 +269,11 @@ class Installer:
         return self._trust[directory]
 
     def _checkout_trust(self, directory: str) -> str:
-        """How far a directory is trusted, wherever the question is asked from.
+        """Return the trust of a directory, independent of the working directory.
 
-        The clone of a repository is what its remotes are, the least trusted counts. A repository or directory that the
-        user trusted stays so, but this does not cover clones inside it. The user's own are the directories of the
-        user's skills; any other directory may be a download.
+        A clone has the trust of its remotes, the least trusted one counts. A repository or directory that the user
+        trusted stays trusted, but clones inside it do not become so. The user's own are the directories of the user's
+        skills; any other directory may be a download.
         """
         directory = os.path.realpath(directory)
         repository = self._repository(directory)
@@ -299,19 +299,19 @@ class Installer:
 
     @cached_property
     def _trusted(self) -> frozenset[str]:
-        """The repositories, and the directories, that the user trusted."""
+        """Repositories and directories that the user trusted."""
         return frozenset(known.identity for known in self.workspace.decisions.trusted())
 
     def trust_in(self, package: Fetched) -> str:
-        """How far a package is trusted: as far as its source, unless somebody else may have put it there.
+        """Return the trust of a package: that of its source, unless another author may have put it there.
 
-        Hosts also hand out commits of forks under the address of the repository they were forked from.
+        Hosts also serve the commits of forks under the address of the original repository.
         """
         doubtful = any(note.code in DOUBTS for note in package.notes)
         return "community" if doubtful else self.trust(package.offer.ref)
 
     def trust_of(self, entry: Installed) -> str:
-        """How far an installed skill is trusted; a lock can say less of one without a source, but not more."""
+        """Return the trust of an installed skill; the lock can lower it, but not raise it."""
         if entry.trust == "community":
             return entry.trust
         return self.trust(self.ref_of(entry)) if entry.source else self.own_trust
@@ -320,18 +320,18 @@ class Installer:
 
     @property
     def machine(self) -> MachinePolicy:
-        """What an administrator allows on this machine. Raises RefusedError where that cannot be read."""
+        """Policy that an administrator set for this machine. Raises RefusedError if it cannot be read."""
         policy = self._config.machine or NO_MACHINE_POLICY
         policy.check()
         return policy
 
     def check_allowed(self, ref: Ref) -> None:
-        """Raise RefusedError for a source that the policy of this machine does not allow."""
+        """Raise RefusedError if the policy of this machine does not allow a source."""
         if self.machine.allowed_sources is not None:
             check_source(self.machine, self.address(ref), shown(ref))
 
     def address(self, ref: Ref) -> str:
-        """Where a source really is, however it is written; of a registry, the skill's owner and name follow."""
+        """Return the real address of a source, in any spelling; in a registry, with owner and name of the skill."""
         if ref.kind == "gallery":
             return GALLERY
         if not is_local(ref):
@@ -340,9 +340,9 @@ class Installer:
         return os.path.realpath(os.path.join(plain, ref.path))
 
     def check_package(self, package: Fetched) -> Fetched:
-        """The package, if it comes from where the policy of this machine allows, by whatever way it came.
+        """Return the package if the policy of this machine allows its source, else raise RefusedError.
 
-        Raises RefusedError; what a redirect led to, or a commit that may be a fork's, comes from nobody knows where.
+        A package behind a redirect, or from a commit that may belong to a fork, counts as from an unknown source.
         """
         self.check_allowed(package.offer.ref)
         doubt = next((note for note in package.notes if note.code in DOUBTS), None)
@@ -357,18 +357,18 @@ class Installer:
 
     @cached_property
     def trusted_keys(self) -> tuple[str, ...]:
-        """The keys whose signatures count."""
+        """Keys whose signatures count."""
         own = (key.key for key in self.workspace.decisions.trusted_keys())
         return self.machine.trusted_keys if self.machine.trusted_keys is not None else tuple(own)
 
     def signer(self, tree: Tree) -> str:
-        """Who signed a content: a key or an identity; "" where nobody did, or nobody who is known."""
+        """Return the key or identity that signed a content; "" if it is not signed or the signer is unknown."""
         return str(check_signature(tree, self.trusted_keys) or "")
 
     def check_signer(self, signer: str, before: str, trust: str) -> tuple[str, str]:
-        """Why something may not be installed because of who signed it, and the code of that; both "" if it may.
+        """Return why the signer is not accepted and the code of that reason; both are "" if the signer is accepted.
 
-        `before` is who signed what is installed.
+        `before` is the signer of the installed content.
         """
         if trust == "local" or any(matches_signer(signer, key) for key in self.trusted_keys):
             return "", ""
@@ -388,14 +388,14 @@ class Installer:
         return Looks(self.workspace.state, self.workspace.clock())
 
     def min_age(self, ref: Ref, trust: str, *, exact: bool = False) -> int:
-        """How many days old something from a source must be; `exact`: exactly that was asked for."""
+        """Return the minimum age in days for packages of a source; `exact`: this very revision was asked for."""
         if is_local(ref):
             return 0
         own = self._config.settings.min_age if self._min_age is None else self._min_age
         return max(self.machine.min_age, 0 if exact or trust != "community" else own)
 
     def open(self, ref: Ref, installed: Mapping[str, str] | None = None) -> Source:
-        """A source that offers, where it can, only what is old enough; `installed` says what is there, by path."""
+        """Open a source that offers, if it can, only skills that are old enough; `installed`: revisions by path."""
         self.check_allowed(ref)
         days = self.min_age(ref, self.trust(ref))
         before = self._looks.now - days * DAY
@@ -407,14 +407,14 @@ class Installer:
         return HubLogs(StateMemory(self.workspace.state), self.installed())
 
     def keep_looks(self) -> None:
-        """Remember what sources had, and what hubs said about their logs."""
+        """Store what sources offered and what hubs reported about their logs."""
         self._looks.keep()
         self._logs.keep()
 
     def too_young(self, offer: Offer, trust: str, *, fixes: bool = True, chosen: bool = True) -> str:
-        """Why something from a source that is trusted so far must wait; "" if it need not.
+        """Return why an offer from a source with this trust must wait, or "".
 
-        What fixes a security problem need not, but for `fixes`; nor exactly what the user has `chosen`.
+        A security fix need not wait if `fixes` is true, nor an exact revision if it was `chosen` by the user.
         """
         days = self.min_age(offer.ref, trust, exact=chosen and is_exact(offer))
         if not days or (offer.security and fixes):
@@ -429,7 +429,7 @@ class Installer:
         return f"{name_offer(offer)} is {describe_age(now - offer.published)} old; {required}."
 
     def held_back(self, offer: Offer) -> str:
-        """What is newer than an offer and must wait; "" if nothing is."""
+        """Describe the newer version that must wait; "" if there is none."""
         if not offer.newer:
             return ""
         return f"{offer.newer.version} is {describe_age(self._looks.now - offer.newer.published)} old"
@@ -437,13 +437,13 @@ class Installer:
     # fetching
 
     def fetch(self, wanted: Iterable[Wanted]) -> tuple[list[Fetched], list[Note]]:
-        """Everything that is wanted, several sources at a time, and what is to be said; the first failure ends all."""
+        """Fetch from several sources at a time and return packages and notes; the first failure ends all fetches."""
         got = together(self._fetched, tuple(wanted), end=self.reach.cancelled.set)
         self.keep_looks()
         return [package for packages, _ in got for package in packages], [note for _, notes in got for note in notes]
 
     def fetch_each(self, wanted: Sequence[Wanted]) -> list[Got | WhetError]:
-        """The same, but what cannot be had fails alone. What comes from one source is first asked for together."""
+        """Like `fetch`, but every request fails alone. Requests to one source are first sent together."""
         groups: dict[Ref, list[int]] = {}
         for at, one in enumerate(wanted):
             groups.setdefault(one.ref, []).append(at)
@@ -493,12 +493,12 @@ class Installer:
 
 
 _NO_SKILLS = ("not-a-skill", "bad-name")
-"""Codes of what is left out, and told, when everything that a source has is wanted."""
+"""Codes of packages that are left out, with a note, when all skills of a source are wanted."""
 _TAMPERED = "Do not install it: it is not what its author signed. Tell them."
 
 
 def place_of_source(source: str) -> str:
-    """Where a source of a lock lies, as the scan wants it: `host/owner/repository`, or a host; "" for this machine."""
+    """Return `host/owner/repository` or the host of a source in the lock, for the scan; "" for this machine."""
     kind, _, location = source.partition("#")[0].partition(":")
     if kind == "git" and (place := source_of(location)):
         return place
@@ -506,18 +506,18 @@ def place_of_source(source: str) -> str:
 
 
 def name_offer(offer: Offer) -> str:
-    """What people call this state of a skill: its version, or the start of its revision."""
+    """Return the version of an offer, or the start of its revision."""
     return offer.version or offer.revision.removeprefix("sha256:")[:10] or offer.name
 
 
 def remarks(listing: Listing, chosen: Iterable[Offer]) -> list[Note]:
-    """What a listing says of the source itself and of these skills."""
+    """Return the notes of a listing about the source itself and about the chosen skills."""
     names = {key(offer.name) for offer in chosen}
     return [note for note in listing.notes if not note.skill or key(note.skill) in names]
 
 
 def check_range(ref: Ref, offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
-    """The offers, if a source that has one version of each has the one that was asked for. Raises NotFoundError."""
+    """Return the offers if a source with only one version has the version asked for, else raise NotFoundError."""
     if ref.kind in _WITH_ONE_VERSION and ref.ref:
         for offer in offers:
             if not in_range(offer.version, ref.ref):
@@ -528,7 +528,7 @@ def check_range(ref: Ref, offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
 
 
 def checked(package: Fetched) -> Fetched:
-    """The package, if it is a skill and what its source promised, and its author signed. Raises InvalidError."""
+    """Return the package if it is a skill with the promised digest and a valid signature, else raise InvalidError."""
     offer, tree = package.offer, package.tree
     if offer.digest and offer.digest != digest(tree):
         message = f"{offer.name} does not match its source: the content has a different digest."
@@ -555,28 +555,28 @@ def checked(package: Fetched) -> Fetched:
 
 
 _WITH_SEVERAL = ("git", "well-known", "path", "archive", "gallery", "url")
-"""Kinds of sources where one look tells of all skills they have."""
+"""Kinds of sources whose listing has all their skills."""
 _WITH_ONE_VERSION = ("path", "archive", "well-known", "gallery")
-"""Kinds of sources that cannot be asked for another version than the one they have."""
+"""Kinds of sources that have only one version of each skill."""
 _WITH_REVISIONS = ("git", "hub", "clawhub", "url", "oci")
-"""Kinds of sources that can be asked for an earlier revision, or at least for that one and no other."""
+"""Kinds of sources that can return an earlier revision, or at least confirm a given one."""
 
 
 class Answer(NamedTuple):
-    """What a source says of one installed skill."""
+    """The answer of a source about one installed skill."""
 
     entry: Installed
     offer: Offer | None = None
     package: Fetched | None = None
-    """Its content, if that was asked for."""
+    """The content, if it was requested."""
     error: WhetError | None = None
-    """Why there is none."""
+    """The reason why there is no offer."""
     notes: tuple[Note, ...] = ()
-    """What the source says of the skill, such as that its version was yanked."""
+    """Notes of the source about the skill, such as that its version was yanked."""
 
 
 class _Asked(NamedTuple):
-    """One skill and where it comes from."""
+    """An installed skill and its source."""
 
     entry: Installed
     ref: Ref
@@ -589,9 +589,9 @@ def ask(
     *,
     recorded: bool = False,
 ) -> list[Answer]:
-    """What the sources have of these skills now; contents where `fetches` says so. One that fails fails alone.
+    """Ask the sources of these skills what they have now; fetch contents if `fetches` returns true. Each fails alone.
 
-    With `recorded`, what they had at the recorded revision, where a source can tell.
+    With `recorded`, ask for the recorded revision, if a source can return that.
     """
     groups: dict[Ref, list[_Asked]] = {}
     answers = []
@@ -609,11 +609,11 @@ def ask(
 
     asked = itertools.count(1)
 
-    def told(group: tuple[Ref, list[_Asked]]) -> list[Answer]:
+    def ask_group(group: tuple[Ref, list[_Asked]]) -> list[Answer]:
         place, members = group
         try:
             known = {} if recorded else {ref.path: entry.marker for entry, ref in members}
-            return _told(installer, place, members, fetches, known)
+            return _ask_source(installer, place, members, fetches, known)
         except WhetError as error:
             if error.code == "cancelled":
                 raise
@@ -621,13 +621,13 @@ def ask(
         finally:
             installer.reach.progress(Progress("Ask", next(asked), len(groups), "sources"))
 
-    for group in together(told, tuple(groups.items()), end=installer.reach.cancelled.set):
+    for group in together(ask_group, tuple(groups.items()), end=installer.reach.cancelled.set):
         answers.extend(group)
     installer.keep_looks()
     return answers
 
 
-def _told(
+def _ask_source(
     installer: Installer,
     place: Ref,
     members: Sequence[_Asked],
@@ -639,7 +639,7 @@ def _told(
     if isinstance(source, GitSource):
         source.known = known
     try:
-        # A skill at the root of its source has no path of its own: then everything is listed.
+        # A skill at the root of its source has no path: list everything.
         listing = source.inspect(names if all(names) else ())
         answers = [_allowed(installer, _answer(listing, asked)) for asked in members]
         wanted = {each.offer for each in answers if each.offer and fetches(each.entry, each.offer)}
@@ -650,7 +650,7 @@ def _told(
 
 
 def _allowed(installer: Installer, answer: Answer) -> Answer:
-    """The answer, unless a source leads on to where the lock itself could not have led."""
+    """Return the answer, unless the source refers to an address that the lock itself may not name."""
     try:
         if answer.offer:
             installer.check_own(answer.offer.ref, answer.entry)
@@ -661,7 +661,7 @@ def _allowed(installer: Installer, answer: Answer) -> Answer:
 
 
 def _answer(listing: Listing, asked: _Asked) -> Answer:
-    """The offer that is this skill: the one at its path, else the one of its name, wherever it lies by now."""
+    """Return the offer at the path of this skill, else the offer with its name, wherever the source has it now."""
     entry, ref = asked
     if ref.kind not in _WITH_SEVERAL and len(listing.offers) == 1:
         return Answer(entry, listing.offers[0])
@@ -676,12 +676,12 @@ def _answer(listing: Listing, asked: _Asked) -> Answer:
         hint = f"`whet show {place}` shows what is there now; `whet skill pin {entry.name}` keeps your copy."
         gone = NotFoundError("gone-from-source", f"{shown(ref)} no longer has this skill.", hint=hint)
         return Answer(entry, error=gone)
-    except WhetError as error:  # several of that name, or one that cannot be taken
+    except WhetError as error:  # several of that name, or one that cannot be installed
         return Answer(entry, error=error)
 
 
 def _contents(source: Source, offers: Sequence[Offer]) -> dict[Offer, Fetched | WhetError]:
-    """The content of each offer, or why it cannot be taken."""
+    """Fetch the content of each offer, or the error that prevents it."""
     try:
         packages = source.fetch(offers) if offers else ()
     except InvalidError as error:
@@ -728,7 +728,7 @@ class OfferedSkill(NamedTuple):
     revision: str
     group: str
     hidden: bool
-    """Its author marked it as internal."""
+    """Whether its author marked it as internal."""
 
 
 class InspectedFile(NamedTuple):
@@ -747,15 +747,15 @@ class InspectedSkill(NamedTuple):
     digest: str
     files: tuple[InspectedFile, ...]
     judgement: Judgement
-    """What the guard found, and what the policy decides."""
+    """Findings of the guard and decision of the policy."""
     notes: tuple[Note, ...]
     instructions: str
     """The text of its `SKILL.md` below the frontmatter."""
     tree: Tree
-    """Its files with their content; not part of the JSON."""
+    """Its files with their content; not in the JSON."""
 
     def read(self, path: str) -> str:
-        """The text of one of its files. Raises NotFoundError `file-not-found`."""
+        """Return the text of one of its files. Raise NotFoundError `file-not-found`."""
         if item := self.tree.get(path):
             return item.data.decode("utf-8", "replace")
         near = list(closest(path, list(self.tree), 3))
@@ -763,13 +763,13 @@ class InspectedSkill(NamedTuple):
         raise NotFoundError("file-not-found", f"{self.offer.name} has no file {path!r}.", hint=hint, suggestions=near)
 
     def to_json(self) -> Json:
-        """The skill as JSON."""
+        """Return the skill as JSON."""
         return {
             **fields_json(self.offer),
             "digest": self.digest,
             "files": as_json(self.files),
             **self.judgement.decision.to_json(),
-            "source": self.offer.source,  # not that of the decision
+            "source": self.offer.source,  # not the source of the decision
             "findings": as_json(self.judgement.scan.findings),
             "notes": as_json(self.notes),
             "instructions": self.instructions,
@@ -777,7 +777,7 @@ class InspectedSkill(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What a source has."""
+    """The skills that a source offers."""
 
     source: str
     shown: str
@@ -787,16 +787,16 @@ class Inspection(NamedTuple):
     inspected: tuple[InspectedSkill, ...]
     notes: tuple[Note, ...]
     checkout: str = ""
-    """Of a directory in a git repository: what is checked out there (`whet.sources.git.checkout`)."""
+    """For a directory in a git repository: the commit that is checked out (`whet.sources.git.checkout`)."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         answer = answer_json(self)
         return answer if self.checkout else {key: value for key, value in answer.items() if key != "checkout"}
 
 
 def inspect(installer: Installer, wanted: Wanted) -> Inspection:
-    """The listing of a source; what is named, or the only skill there is, with its content looked at."""
+    """List a source; fetch and scan the named skills, or the only one."""
     installer.check_allowed(wanted.ref)
     source = open_source(wanted.ref, installer.reach)
     try:

@@ -1,13 +1,12 @@
-"""What is about to happen to the skills of one root, as a value: shown, printed as JSON, and applied as it is.
+"""The plan of an installation: a value that is shown, printed as JSON and applied unchanged.
 
-A plan holds everything that was decided and every content that will be written, so that applying it asks nobody again:
-no network, no second look at a source that may have changed meanwhile. What changed on disk since it was made is
-noticed when it is applied.
+A plan holds every decision and every content that will be written, so that applying it needs no network and no second
+look at a source that may have changed meanwhile. Changes on disk since it was made are noticed when it is applied.
 
-Three contents decide what becomes of a skill, known by their digests: the base (what was installed), what lies there
-now, and what the source has. Where nobody edited the skill, it follows its source; where the source did not change, the
-edits stay; where both did, they are merged file by file, and what cannot be merged is a conflict that a person decides.
-Nothing that somebody wrote is ever replaced without a word: what an update replaces is in the history.
+Three contents decide about a skill, compared by their digests: the base (as installed), the current one on disk, and
+the one of the source. If only the source changed, the skill follows it; if only the skill was edited, the edits stay;
+if both changed, they are merged file by file, and a merge that fails is a conflict for the user to decide. No edit is
+replaced without a record: the history has everything that an update replaces.
 """
 
 from __future__ import annotations
@@ -51,17 +50,17 @@ if TYPE_CHECKING:
 
 Action = Literal["install", "update", "merge", "adopt", "restore", "uninstall", "keep"]
 State = Literal["ready", "nothing", "held", "ask", "blocked", "conflict", "failed"]
-"""`ready` is done when the plan is applied, nothing else is.
+"""Only `ready` steps are carried out when the plan is applied.
 
-`nothing`: it is already so. `held`: it is pinned. `ask` and `blocked`: the policy wants a person's word, or says no.
-`conflict`: something is in the way that must not be overwritten. `failed`: the source could not give it.
+`nothing`: no change needed. `held`: pinned. `ask` and `blocked`: the policy needs approval, or forbids the step.
+`conflict`: an existing file or skill must not be overwritten. `failed`: the source could not be read.
 """
 DECIDED: tuple[State, ...] = ("ask", "blocked")
 TOO_YOUNG = "too-young"
 MACHINE = "machine-policy"
 MACHINE_HINT = "`whet guard policy explain` shows the policy of this machine, which no override changes."
 _OPEN = ("policy-asks", "policy-blocks", "signature-needed", "signer-changed")
-"""Codes of what a person may allow with a reason."""
+"""Codes of obstacles that the user may override with a reason."""
 
 
 class FileChange(NamedTuple):
@@ -72,7 +71,7 @@ class FileChange(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What happens to one skill."""
+    """The change to one skill."""
 
     action: Action
     state: State
@@ -80,45 +79,45 @@ class Step(NamedTuple):
     path: str
     """Its directory, relative to the directory of the lock, with forward slashes."""
     reason: str = ""
-    """The reason, in a sentence."""
+    """One sentence that explains the state."""
     code: str = ""
-    """For programs: the code of the obstacle."""
+    """Code of the obstacle."""
     before: str = ""
-    """The digest of the current content; "" if there is none."""
+    """Digest of the current content; "" if there is none."""
     after: str = ""
-    """The digest of the new content; "" if there is none."""
+    """Digest of the new content; "" if there is none."""
     entry: Installed | None = None
-    """What the lock will say; None if it will no longer have the skill."""
+    """New entry of the lock; None if the skill leaves the lock."""
     previous: Installed | None = None
-    """What the lock says now."""
+    """Current entry of the lock."""
     judgement: Judgement | None = None
     files: tuple[FileChange, ...] = ()
-    """How the content changes."""
+    """Changes of the content."""
     powers: tuple[str, ...] = ()
-    """What the new content can do that the current one cannot."""
+    """Abilities of the new content that the current one lacks."""
     clashes: tuple[Clash, ...] = ()
     notes: tuple[Note, ...] = ()
     hint: str = ""
-    """For a failure: what to do about it."""
+    """What to do about a failure."""
     exit_code: int = 1
-    """For a failure: the exit code of a command."""
+    """Exit code of a command for a failure."""
     needed_by: tuple[str, ...] = ()
-    """The skills of the plan that need it."""
+    """Skills of the plan that need this one."""
     root: str = ""
-    """The root that the skill is in; "" for the plan's root."""
+    """Root of the skill; "" for the root of the plan."""
 
     @property
     def overridable(self) -> bool:
-        """Whether a person may allow it with a reason."""
+        """Whether the user may override the obstacle with a reason."""
         return self.state in DECIDED and self.code in _OPEN
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings that a person must review."""
+        """Findings that the user must review."""
         return self.judgement.scan.grave if self.judgement else ()
 
     def to_json(self) -> Json:
-        """The step as JSON."""
+        """Return the step as JSON."""
         entry = self.entry or self.previous
         answer: Json = {
             "action": self.action,
@@ -153,33 +152,33 @@ class Step(NamedTuple):
         return read_publication(self.entry) if self.entry and self.after else None
 
     def refusal(self) -> dict[str, str]:
-        """The policy's reason not to allow the step."""
+        """Return why the policy does not allow the step."""
         decision = "ask" if self.state == "ask" else "block"
         return {"name": self.name, "decision": decision, "reason": self.reason}
 
 
 class Plan(NamedTuple):
-    """Everything that will happen to the skills of a root, and of other roots that steps name."""
+    """All changes to the skills of a root, and of other roots that steps name."""
 
     root: str
     steps: tuple[Step, ...]
     trees: Mapping[str, Tree]
-    """Digest -> content, for everything that will be written or that later merges need."""
+    """Contents by digest: those that will be written, and those that later merges need."""
     notes: tuple[Note, ...] = ()
     taps: tuple[tuple[str, str], ...] = ()
-    """Name and source of taps that will be added."""
+    """Names and sources of taps that will be added."""
 
     @property
     def ready(self) -> tuple[Step, ...]:
-        """The steps that are carried out when the plan is applied."""
+        """Steps that are carried out when the plan is applied."""
         return tuple(step for step in self.steps if step.state == "ready")
 
     def directory(self, step: Step) -> str:
-        """The skill's directory."""
+        """Return the directory of the skill."""
         return directory_of(lock_file(step.root or self.root), step.path)
 
     def by_root(self) -> tuple[Plan, ...]:
-        """One plan per root, that of this plan's root first."""
+        """Return one plan per root, that of this plan's root first."""
         roots = dict.fromkeys((self.root, *(step.root or self.root for step in self.steps)))
         return tuple(
             self._replace(
@@ -191,7 +190,7 @@ class Plan(NamedTuple):
         )
 
     def to_json(self) -> Json:
-        """The plan as JSON; contents are named by their digests."""
+        """Return the plan as JSON; contents are named by their digests."""
         counts: dict[str, int] = {}
         for step in self.steps:
             counts[step.state] = counts.get(step.state, 0) + 1
@@ -207,24 +206,24 @@ class Plan(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What an update changes in one skill, as unified diffs."""
+    """The changes of an update to one skill, as unified diffs."""
 
     name: str
     directory: str
     source: str
-    """What its source changed since it was installed."""
+    """Changes of the source since the installation."""
     yours: str
-    """What was changed here since then."""
+    """Local changes since the installation."""
     result: str
-    """What the update changes here; "" if it does not happen."""
+    """Changes that the update makes here; "" if it is not carried out."""
 
     def to_json(self) -> Json:
-        """The comparison as every surface answers it."""
+        """Return the comparison as JSON."""
         return self._asdict()
 
 
 def compare(plan: Plan, step: Step, base: Tree | None) -> Comparison:
-    """What a step changes; `base` is what was installed."""
+    """Compare the contents of a step; `base` is the installed content."""
     from whet.authoring.history import difference
     from whet.library.package import read_tree
 
@@ -240,7 +239,7 @@ def compare(plan: Plan, step: Step, base: Tree | None) -> Comparison:
 
 
 def join(plans: Sequence[Plan]) -> Plan:
-    """Plans for several roots as one."""
+    """Join plans for several roots into one."""
     first, *others = plans
     steps = (step._replace(root=plan.root) for plan in others for step in plan.steps)
     trees = {name: tree for plan in plans for name, tree in plan.trees.items()}
@@ -256,22 +255,22 @@ class Applied(NamedTuple):
 
     @property
     def done(self) -> tuple[str, ...]:
-        """The names of the skills that changed."""
+        """Names of the skills that changed."""
         return tuple(step.name for step in self.plan.ready)
 
     @property
     def installed(self) -> tuple[str, ...]:
-        """The names of the skills that were installed."""
+        """Names of the skills that were installed."""
         return tuple(step.name for step in self.plan.ready if step.entry)
 
     def to_json(self) -> Json:
-        """The plan, and what was done of it, as JSON."""
+        """Return the plan and its results as JSON."""
         answer = {"success": True, **self.plan.to_json(), "done": list(self.done), "installed": list(self.installed)}
         return answer | ({"warnings": list(self.warnings)} if self.warnings else {})
 
 
 def file_changes(before: Mapping[str, object] | None, after: Mapping[str, object] | None) -> tuple[FileChange, ...]:
-    """How the files of one content become those of another."""
+    """List the differences between the files of two contents."""
     old, new = before or {}, after or {}
     changed = sorted(path for path in {**old, **new} if old.get(path) != new.get(path))
     return tuple(
@@ -297,35 +296,35 @@ class Planner:
         self.notes: list[Note] = []
         self.locked = {entry.path: entry for entry in installer.installed()}
         self.chosen: frozenset[str] = frozenset()
-        """The keys of the names of what the user wants to have installed."""
+        """Keys of the names that the user asked for."""
         self.needed: Mapping[str, str] = {}
-        """Key of the name of what others need -> the skill that it was fetched for."""
+        """Key of the name of a dependency -> the skill that it was fetched for."""
 
     def plan(self) -> Plan:
-        """What has been collected."""
+        """Return the steps collected so far as a plan."""
         return Plan(self.installer.root, tuple(self.steps), self.trees, tuple(self.notes))
 
     def keep(self, entry: Installed, reason: str, state: State = "nothing", code: str = "", hint: str = "") -> None:
-        """Leave a skill as it is."""
+        """Add a step that leaves a skill unchanged."""
         now = digest(self.installer.content(entry.path))
         self.steps.append(Step("keep", state, entry.name, entry.path, reason, code, now, now, entry, entry, hint=hint))
 
     def fail(self, entry: Installed, error: WhetError) -> None:
-        """Leave a skill as it is because its source, or the disk, could not give it."""
+        """Add a step that leaves a skill unchanged because its source or the disk failed."""
         known = self.locked.get(entry.path)
         step = Step("keep", "failed", entry.name, entry.path, error.message, error.code, entry=known, previous=known)
         self.steps.append(step._replace(hint=error.hint, exit_code=error.exit_code))
 
     @contextmanager
     def alone(self, entry: Installed) -> Iterator[None]:
-        """Whatever fails about one skill is told of it and stops no other."""
+        """Turn an error about one skill into a failed step, so that it stops no other skill."""
         try:
             yield
         except WhetError as error:
             self.fail(entry, error)
 
     def add(self, step: Step, old: Tree | None, new: Tree, judgement: Judgement) -> None:
-        """A step that puts a content in the place of another, if nothing is against it and the policy lets it."""
+        """Add a step that replaces `old` with `new`, unless there is an obstacle or the policy does not allow it."""
         step = step._replace(files=file_changes(old, new), judgement=judgement)
         if target := self.installer.linked(step.path):
             reason = f"{step.path} is a link to {target}; change the skill there."
@@ -357,7 +356,7 @@ class Planner:
     # install
 
     def install(self, packages: Iterable[Fetched]) -> None:
-        """Take packages in: new ones are placed, those that are there already follow their source."""
+        """Plan the installation of packages; a package that is already installed is updated."""
         packages = list(packages)
         self.installer.scan_ahead(packages)
         for number, package in enumerate(packages, 1):
@@ -373,21 +372,21 @@ class Planner:
                 self.steps.append(step._replace(after=digest(package.tree)))
 
     def path_of(self, name: str) -> str:
-        """Where a skill with this directory lies, as the lock names it."""
+        """Return the lock path of the skill in a directory of the root."""
         return self.installer.relative(os.path.join(self.installer.root, *name.split("/")))
 
     @cached_property
     def _sources(self) -> dict[Ref, Installed]:
-        """Each installed skill by the place it comes from, at whatever revision and under whatever name."""
+        """Installed skills by their source, without revision."""
         found: dict[Ref, Installed] = {}
         for entry in self.locked.values():
             if entry.source:
-                with suppress(WhetError):  # a text of a later Whet is no place of ours
+                with suppress(WhetError):  # written by a later version of Whet
                     found[self._identity(self.installer.ref_of(entry))] = entry
         return found
 
     def _identity(self, ref: Ref) -> Ref:
-        """What is the same for all spellings and revisions of a source; a path on this machine may have links."""
+        """Return a source without spelling and revision; links in a local path are resolved."""
         local = is_local(ref) and ref.kind != "gallery"
         return Ref(ref.kind, self.installer.address(ref)) if local else ref._replace(ref="")
 
@@ -397,7 +396,7 @@ class Planner:
 
     @cached_property
     def _taken(self) -> frozenset[str]:
-        """Everything that lies in the root or should; directories in which skills may lie end with a slash."""
+        """Every path in the root or in the lock; directories that may contain skills end with a slash."""
         root = self.installer.root
         names = os.listdir(root) if os.path.isdir(root) else []
         marks = ("/" if os.path.isdir(os.path.join(root, name)) else "" for name in names)
@@ -405,7 +404,7 @@ class Planner:
         return frozenset((*self.locked, *self._present, *listed))
 
     def _source(self, ref: Ref, old: Installed | None) -> str:
-        """What the lock says of a source; another spelling of the same place changes nothing."""
+        """Return the source for the lock; a different spelling of the same address keeps the recorded one."""
         with suppress(WhetError):
             known = self.installer.ref_of(old) if old and old.source else ref
             if old and known.ref == ref.ref and known != ref and self._identity(known) == self._identity(ref):
@@ -444,18 +443,18 @@ class Planner:
             self.add(step._replace(action=action, reason=self._instead(package)), local, package.tree, judgement)
 
     def refuse(self, step: Step, judgement: Judgement, reason: str, code: str, hint: str) -> None:
-        """A step that stays undone, whatever reason somebody has."""
+        """Add a step that no override can allow."""
         decision = judgement.decision._replace(action="block", reason=reason)
         step = step._replace(state="blocked", reason=reason, code=code, hint=hint)
         self.steps.append(step._replace(judgement=judgement._replace(decision=decision)))
 
     def _too_young(self, package: Fetched) -> str:
-        """Why a package must wait; "" if it need not."""
+        """Return why a package must wait, or ""."""
         chosen = key(package.offer.name) not in self.needed
         return self.installer.too_young(package.offer, self.installer.trust_in(package), chosen=chosen)
 
     def _instead(self, package: Fetched) -> str:
-        """What is taken in place of something that is too young, or why something young is taken."""
+        """Describe the version installed instead of one that is too young, or why a young one is installed."""
         offer = package.offer
         if held := self.installer.held_back(offer):
             return f"Held back: {held}; {name_offer(offer)} is installed instead."
@@ -464,7 +463,7 @@ class Planner:
         return ""
 
     def in_the_way(self, path: str, name: str, local: Tree | None, new: Tree) -> str:
-        """Why a content cannot lie at a path: another one does, or a skill of that name lies elsewhere; else ""."""
+        """Return why a content cannot be at a path: another content is there, or the name is taken; else ""."""
         place = self.installer.directory
         if local is not None and digest(local) != digest(new):
             known, mine = self.locked.get(path), self._present.get(path, "")
@@ -486,7 +485,7 @@ class Planner:
     # update
 
     def update(self, package: Fetched, entry: Installed) -> None:
-        """Bring an installed skill to what its source has now."""
+        """Plan the update of an installed skill to the content of its source."""
         local, remote = self.installer.content(entry.path), digest(package.tree)
         now, judgement = digest(local), self.installer.judged_package(package)
         new = self.entry(package, entry.path, judgement)
@@ -517,7 +516,7 @@ class Planner:
         )
 
     def stay(self, entry: Installed, new: Installed, notes: tuple[Note, ...] = ()) -> None:
-        """The source still has the installed content. The lock records its new revision: the old one may be gone."""
+        """Keep an up-to-date skill. The lock records its new revision, because the old one may disappear."""
         intact = self.installer.is_intact(entry.path, entry)
         reason = "Up to date." if intact else "Up to date; your edits are kept."
         kept = new._replace(trust=entry.trust, verdict=entry.verdict, ruleset=entry.ruleset, updated=entry.updated)
@@ -528,7 +527,7 @@ class Planner:
         self.steps[-1] = self.steps[-1]._replace(entry=kept, notes=notes)
 
     def base(self, entry: Installed) -> Tree | None:
-        """What was installed, if it is still kept."""
+        """Return the installed content if it is still stored."""
         try:
             return self.installer.journal.content(entry.digest)
         except WhetError:
@@ -541,7 +540,7 @@ class Planner:
             reason = "It was edited, and the installed version is no longer stored, so nothing can be merged."
             self.steps.append(step._replace(state="conflict", reason=reason, code="no-base"))
             return
-        self.trees[digest(remote)] = remote  # what the next merge starts from, and a conflict is compared with
+        self.trees[digest(remote)] = remote  # base of the next merge, and the other side of a conflict
         merged = merge(base or {}, local, remote, prefer=self.prefer)
         if merged.clashes:
             files = ", ".join(clash.path for clash in merged.clashes)
@@ -557,9 +556,9 @@ class Planner:
     # restore
 
     def restore(self, tree: Tree, entry: Installed, package: Fetched | None = None) -> None:
-        """Bring back exactly what the lock names, in the place of whatever lies there.
+        """Plan to restore the content that the lock names, replacing the current one.
 
-        What was fetched for that is trusted as far as where it really came from, whatever the lock says.
+        A fetched package has the trust of its real source, even if the lock says more.
         """
         if entry.source and self.installer.machine.allowed_sources is not None:
             self.installer.check_allowed(self.installer.ref_of(entry))
@@ -581,7 +580,7 @@ class Planner:
     # shared
 
     def _powers(self, old: Tree, new: Tree, judgement: Judgement) -> tuple[str, ...]:
-        """What a new content can do that the old one could not: tools it asks for, and what the guard newly sees."""
+        """Return the abilities that only the new content has: tools it asks for and rules that match newly."""
         known = {finding.rule for finding in self.installer.workspace.gate.scan(old).findings}
         worst = sorted(judgement.scan.findings, key=lambda finding: -SEVERITIES.index(finding.severity))
         seen = dict.fromkeys(finding.rule for finding in worst if finding.rule not in known)
@@ -589,7 +588,7 @@ class Planner:
         return (*(f"asks for the tool {tool}" for tool in tools_of(new) if tool not in had), *seen)
 
     def entry(self, package: Fetched, path: str, judgement: Judgement) -> Installed:
-        """What the lock says of a package that lies, or will lie, at a path."""
+        """Return the lock entry of a package at a path."""
         offer, now, old = package.offer, iso(self.installer.workspace.clock()), self.locked.get(path)
         name = key(offer.name)
         return Installed(
@@ -620,22 +619,22 @@ def _make_room(name: str) -> str:
 
 
 def held(entry: Installed) -> str:
-    """Why a pinned skill stays as it is."""
+    """Return why a pinned skill stays unchanged."""
     return f"It is pinned. `whet skill unpin {entry.name}` lets updates change it again."
 
 
 def missing(entry: Installed) -> str:
-    """What to say of a skill that the lock names and that is gone."""
+    """Return the message for a skill in the lock whose directory no longer exists."""
     return f"{entry.path} no longer exists. `whet install` brings it back."
 
 
 def files_of(tree: Tree) -> tuple[tuple[str, str], ...]:
-    """Path and hash of each file, as a lock keeps them."""
+    """Return path and hash of each file, for the lock."""
     return tuple((item.path, item.sha256) for item in sorted(entries(tree)))
 
 
 def tools_of(tree: Tree) -> Sequence[str]:
-    """The tools a skill asks for, as it writes them; none where its main file was taken away or cannot be read."""
+    """Return the tools that a skill asks for; none if its main file is missing or cannot be read."""
     from whet.guard.permissions.decision import declared_tools
     from whet.skill.dialects import read_skill
 

@@ -1,7 +1,4 @@
-"""What can be told of installed skills without changing anything.
-
-Are they what was installed, is there something newer, and where do they come from.
-"""
+"""Read-only reports about installed skills: whether they are intact and up to date, and where they come from."""
 
 from __future__ import annotations
 
@@ -36,43 +33,43 @@ if TYPE_CHECKING:
 
 
 class VerifiedSkill(NamedTuple):
-    """An installed skill, compared with what was installed."""
+    """An installed skill, compared with its installed content."""
 
     name: str
     path: str
     digest: str
-    """The digest of the installed content."""
+    """Digest of the installed content."""
     status: Literal["ok", "edited", "missing", "unreadable", "unproved"]
     now: str
-    """The digest of the current content; "" if it cannot be read."""
+    """Digest of the current content; "" if it cannot be read."""
     files: tuple[FileChange, ...]
     reason: str
 
 
 class Verification(NamedTuple):
-    """Whether everything is as it was installed."""
+    """Whether all skills are as they were installed."""
 
     valid: bool
     root: str
     """The first of the roots."""
     skills: tuple[VerifiedSkill, ...]
     unmanaged: tuple[str, ...]
-    """Skills of the root that no lock names, except those that Whet made here."""
+    """Skills of the root that no lock names, except those that Whet created here."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
 class Latest(NamedTuple):
-    """What a source has now."""
+    """The current content of a source."""
 
     revision: str
     version: str
 
 
 class CheckedSkill(NamedTuple):
-    """An installed skill, compared with what its source has now."""
+    """An installed skill, compared with the current content of its source."""
 
     name: str
     path: str
@@ -85,40 +82,40 @@ class CheckedSkill(NamedTuple):
     revision: str
     version: str
     latest: Latest | None
-    """The newer content at the source; None if there is none."""
+    """Newer content of the source; None if there is none."""
     reason: str
     code: str
     held: str = ""
-    """The newer content that is too young to be installed."""
+    """Newer content that is too young to be installed."""
     shown: str = ""
-    """Its source, in readable form."""
+    """Its source in readable form."""
     notes: tuple[Note, ...] = ()
-    """What the source says of it, such as that its version was yanked."""
+    """Notes of the source about it, such as that its version was yanked."""
 
 
 class Outdated(NamedTuple):
-    """Which installed skills are outdated."""
+    """The installed skills and whether they are outdated."""
 
     root: str
     skills: tuple[CheckedSkill, ...]
 
     @property
     def outdated(self) -> int:
-        """How many are outdated."""
+        """Number of outdated skills."""
         return sum(skill.outdated for skill in self.skills)
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return {**answer_json(self), "outdated": self.outdated}
 
 
 class Installation(NamedTuple):
-    """What the lock says about a skill, and whether it has changed since."""
+    """The lock entry of a skill, and whether it was edited since."""
 
     entry: Installed
     edited: bool
     shown: str
-    """Its source, in readable form."""
+    """Its source in readable form."""
 
     @property
     def published(self) -> Publication | None:
@@ -126,7 +123,7 @@ class Installation(NamedTuple):
         return read_publication(self.entry)
 
     def to_json(self) -> Json:
-        """What the lock says, and whether the skill has changed, as JSON."""
+        """Return the lock entry, and whether the skill was edited, as JSON."""
         return {
             **fields_json(self.entry),
             "files": len(self.entry.files),
@@ -137,28 +134,28 @@ class Installation(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a skill comes from, who approved it and why."""
+    """The source of a skill, who approved it and why."""
 
     name: str
     path: str
     scope: str
     installed: Installation | None
-    """What the lock says; None if it is in no lock."""
+    """Its lock entry; None if it is in no lock."""
     history: tuple[Entry, ...]
-    """The changes that created it, if Whet has them."""
+    """The changes that created it, if Whet recorded them."""
     decision: Record | None
-    """The guard's decision."""
+    """Decision of the guard."""
     plugin: str = ""
-    """The plugin that it belongs to, and the client of the plugin."""
+    """The plugin that it belongs to, with the plugin's client."""
     needs: tuple[str, ...] = ()
-    """The skills that it needs, with their version ranges."""
+    """Skills that it needs, with their version ranges."""
     needed_by: tuple[str, ...] = ()
-    """The skills that need it."""
+    """Skills that need it."""
     trust: str = ""
-    """The trust that it has for the policy."""
+    """Its trust for the policy."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         known = ("time", "actor", "action")
         history = [{key: value for key, value in entry.to_json().items() if key in known} for entry in self.history]
         answer = {**answer_json(self._replace(history=())), "history": history}
@@ -166,7 +163,7 @@ class Origin(NamedTuple):
 
 
 def verify(installer: Installer, names: Sequence[str] = ()) -> Verification:
-    """Compare what is there with what was installed, file by file."""
+    """Compare the current files with the installed ones."""
     skills = tuple(_verify_skill(installer, entry) for entry in installer.named(names))
     locked = {skill.path for skill in skills}
     present = () if names else installer.present()
@@ -177,7 +174,7 @@ def verify(installer: Installer, names: Sequence[str] = ()) -> Verification:
 
 
 def _is_made(installer: Installer, path: str) -> bool:
-    """Whether Whet created a skill, by `new` or `distill` for example: then it is one's own and has no source."""
+    """Return whether Whet created a skill, for example with `new` or `distill`, so that it has no source."""
     first = installer.journal.entries(path=os.path.realpath(installer.directory(path)))[:1]
     return any(not entry.before and entry.action != "found" and entry.origin != INSTALL for entry in first)
 
@@ -200,7 +197,7 @@ def _verify_skill(installer: Installer, entry: Installed) -> VerifiedSkill:
 
 
 def _explain_digest(installer: Installer, entry: Installed) -> str:
-    """Why a skill has the files of its entry, but not the digest, which also covers execute permissions."""
+    """Explain why the files match but the digest, which also covers execute permissions, does not."""
     with suppress(WhetError):
         if installer.journal.content(entry.digest) is not None:
             return "Only execute permissions differ."
@@ -208,11 +205,11 @@ def _explain_digest(installer: Installer, entry: Installed) -> str:
 
 
 def outdated(installer: Installer, names: Sequence[str] = ()) -> Outdated:
-    """Which skills have something newer at their sources. Nothing is fetched that need not be."""
+    """Report which skills have newer content at their sources. Fetch only what is needed for that."""
     wanted = installer.named(names)
     skills = {entry.path: _check_skill(installer, entry) for entry in wanted}
     asked = [entry for entry in wanted if entry.source]
-    # Without a marker on both sides, only the content tells.
+    # Without a marker on both sides, the content must be compared.
     for answer in ask(installer, asked, lambda entry, offer: not (entry.marker and offer.marker)):
         skills[answer.entry.path] = _compare(installer, skills[answer.entry.path], answer)
     return Outdated(installer.root, tuple(skills.values()))
@@ -256,7 +253,7 @@ def _compare(installer: Installer, skill: CheckedSkill, answer: Answer) -> Check
 
 
 def find_installation(installer: Installer, card: Card) -> Installation | None:
-    """What the lock says about a skill, and whether it has changed since; None if it is in no lock."""
+    """Return the lock entry of a skill, and whether it was edited since; None if it is in no lock."""
     relative = installer.relative(card.place)
     entry = next((entry for entry in installer.installed() if entry.path == relative), None)
     if entry is None:
@@ -265,7 +262,7 @@ def find_installation(installer: Installer, card: Card) -> Installation | None:
 
 
 def why(installer: Installer, card: Card) -> Origin:
-    """Where a skill comes from, who let it in and why, and what became of it since."""
+    """Report where a skill comes from, who approved it and why, and how it changed since."""
     path = card.place
     made = tuple(installer.journal.entries(path=path)[:1])
     installed = find_installation(installer, card)
@@ -281,7 +278,7 @@ def why(installer: Installer, card: Card) -> Origin:
 
 
 def _decision(installer: Installer, path: str, entry: Installed | None) -> Record | None:
-    """The decision that let in what is there: the last one about that content, else about the skill."""
+    """Return the decision that allowed the current content: the last one about it, else about the skill."""
     others = ("uninstall", "eval", "publish")
     known = (record for record in installer.workspace.gate.audit.records() if record.action not in others)
     records = [record for record in known if record.path == path]

@@ -1,7 +1,7 @@
-"""A snapshot's skills on their way into a library: a plan like any other; and a library's on their way out.
+"""Import the skills of a snapshot as a plan, and collect those of a library for an export.
 
-A snapshot is a file like any other, too, whoever says that it is theirs: what is in it is judged as coming from a
-community source. A skill that was installed keeps its source, so that it can be updated from there.
+A snapshot is an untrusted file, even if the user made it: its content is judged as coming from a community source. An
+installed skill keeps its source, so that it can be updated from there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRUST = "community"
 
 
 def plan_import(installer: Installer, snapshot: Snapshot, scope: str) -> Plan:
-    """Bring in what a snapshot has of one scope. What is there already and differs is a conflict."""
+    """Plan to import the skills of one scope. An existing skill with different content is a conflict."""
     planner = Planner(installer)
     for skill in snapshot.skills:
         if skill.scope == scope:
@@ -36,7 +36,7 @@ def plan_import(installer: Installer, snapshot: Snapshot, scope: str) -> Plan:
 
 
 def _taps(planner: Planner, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
-    """The snapshot's taps that are new; a name that is taken stays what it is, which is told."""
+    """Return the snapshot's new taps; a taken name is kept, with a note."""
     place = planner.installer.reach.place
     known = {tap.name: tap.source for tap in Taps(planner.installer.workspace.state).all()}
     new: dict[str, str] = {}
@@ -75,13 +75,13 @@ def _import(planner: Planner, skill: Exported) -> None:
     if problem := planner.in_the_way(path, skill.name, local, skill.tree):
         planner.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
         return
-    # A base is what `restore` would bring back, so that it is judged too.
+    # `restore` would bring back a base, so it is judged, too.
     if (
         skill.base is not None
         and digest(skill.base) == entry.digest
         and installer.judged(skill.base, _TRUST).decision.action == "allow"
     ):
-        planner.trees[entry.digest] = skill.base  # what the next merge starts from
+        planner.trees[entry.digest] = skill.base  # base of the next merge
     if local is None:
         planner.add(step, local, skill.tree, judgement)
     elif previous is not None:
@@ -92,7 +92,7 @@ def _import(planner: Planner, skill: Exported) -> None:
 
 
 def exported(installer: Installer, scope: Literal["user", "project"]) -> tuple[list[Exported], list[Note]]:
-    """Every skill of a root with all that a snapshot keeps of it, and what cannot be read."""
+    """Return every skill of a root for a snapshot, and notes about unreadable ones."""
     planner = Planner(installer)
     skills, problems = [], []
     for path, name in installer.present().items():

@@ -1,1 +1,1 @@
-"""What is installed, and the memory of it."""
+"""Locks and the records of installed skills."""

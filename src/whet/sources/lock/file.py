@@ -1,9 +1,9 @@
-"""The lock: which skills of a root were installed, from where, and exactly which content that was.
+"""The lock file: the installed skills of a root, their sources and their exact content.
 
-`whet-lock.json` lies beside the root and is made for git: keys are sorted, each skill is one block of lines, and a path
-is written as it is seen from the lock, so that it says the same on every machine. It is the truth about what is
-installed. People edit it, merge it and pull it; a lock that cannot be read is therefore an error with a place in the
-file, and never an empty one. What a later Whet adds to an entry is kept as it is (`extra`).
+`whet-lock.json` is beside the root and made for git: keys are sorted, each skill is one block of lines, and paths are
+relative to the lock, so that it is the same on every machine. It is the truth about what is installed. Users edit it,
+merge it and pull it; an unreadable lock is therefore an error with a line number, and never counts as empty. Fields
+that a later version of Whet adds to an entry are preserved (`extra`).
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _DIGEST = compile_late(r"sha256:[0-9a-f]{64}")
 _HASH = compile_late(r"[0-9a-f]{64}")
 _MARKER = compile_late(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?\r?$", re.MULTILINE)
 _LOCAL = ("path", "archive", "marketplace")
-"""Kinds of sources whose location may be a place on this machine."""
+"""Kinds of sources whose location may be a local path."""
 
 _REPAIR = "Fix it, restore it from git, or run `whet doctor --repair`."
 _MERGE = "Resolve the merge, or run `whet doctor --repair` to keep both sides and what is on disk."
 
 
 class Installed(NamedTuple):
-    """One skill as it was installed."""
+    """An installed skill."""
 
     path: str
-    """Its directory, seen from the lock, with forward slashes."""
+    """Its directory, relative to the lock, with forward slashes."""
     name: str
     source: str
     """The text of its ref (`whet.sources.refs`) as `stored_source` writes it; "" for a skill without a source."""
@@ -55,7 +55,7 @@ class Installed(NamedTuple):
     marker: str
     version: str
     digest: str
-    """The digest of the content as the source has it: what local edits are told from."""
+    """Digest of the source's content, which local edits are compared with."""
     trust: str
     verdict: str
     ruleset: str
@@ -64,30 +64,30 @@ class Installed(NamedTuple):
     installed: str
     updated: str
     pinned: str = ""
-    """Why it stays as it is; "" when it does not."""
+    """Reason of the pin; "" if it is not pinned."""
     extra: str = ""
-    """The fields of a later Whet, as JSON text."""
+    """Fields of a later version of Whet, as JSON text."""
     dependency: str = ""
-    """The skill that it was installed for; "" for one that somebody wanted."""
+    """The skill that it was installed for; "" if the user asked for it."""
     signer: str = ""
-    """The key that signed it (`whet.skill.signature`); "" where nobody did, or nobody whose key is known."""
+    """The key that signed it (`whet.skill.signature`); "" if it is not signed or the key is unknown."""
     log_key: str = ""
-    """The key of the log of the hub that it came from (`whet.sources.transparency`); "" for other sources."""
+    """Log key of the hub that it came from (`whet.sources.transparency`); "" for other sources."""
     log_entry: str = ""
-    """What the hub wrote into its log when it published exactly this."""
+    """Entry of the hub's log about exactly this version."""
     log_proof: str = ""
-    """That the entry is in the log: whoever has the key can check it without asking the hub."""
+    """Proof that the entry is in the log; the key is enough to check it offline."""
     log_act: str = ""
-    """Of a private skill: what the entry hides; and with it, what shows that it does."""
+    """For a private skill: the content that the entry hides, and the salt that proves it."""
     log_salt: str = ""
     merged: str = ""
-    """The digest of the content that the last update merged with local edits; "" where it had none to merge."""
+    """Digest of the content that the last update merged with local edits; "" if there were none."""
     checkout: str = ""
-    """Of a directory in a git repository: what was checked out there (`whet.sources.git.checkout`)."""
+    """For a directory in a git repository: the commit that was checked out (`whet.sources.git.checkout`)."""
 
 
 class Lock(NamedTuple):
-    """All that is installed beside one lock, sorted by path."""
+    """The entries of one lock, sorted by path."""
 
     entries: tuple[Installed, ...] = ()
     extra: str = ""
@@ -113,12 +113,12 @@ _KNOWN = frozenset((*_TEXTS, *_OPTIONAL, "files"))
 
 
 def lock_file(root: str) -> str:
-    """Where the lock of a root lies."""
+    """Return the path of the lock of a root."""
     return os.path.join(os.path.dirname(os.path.realpath(root)), LOCK_NAME)
 
 
 def parse(text: str, path: str) -> Lock:
-    """The lock that a text says. Raises InvalidError `lock-damaged`, FailedError `lock-newer`."""
+    """Parse a lock. Raise InvalidError `lock-damaged` or FailedError `lock-newer`."""
     values = loaded(text, path)
     if not isinstance(values, dict):
         raise damaged(path, "It is not an object.", 1)
@@ -147,17 +147,17 @@ def parse(text: str, path: str) -> Lock:
 
 
 def dump(lock: Lock) -> str:
-    """The text of a lock, the same for the same lock everywhere."""
+    """Return the text of a lock; equal locks have equal text."""
     skills = {entry.path: entry_json(entry) for entry in lock.entries}
     values = {**_fields(lock.extra), "version": VERSION, "skills": skills}
     text = json.dumps(values, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        text = json.dumps(values, indent=2, sort_keys=True) + "\n"  # names of files that are not text
+        text = json.dumps(values, indent=2, sort_keys=True) + "\n"  # file names that are not UTF-8
     return text
 
 
 def entry_of(path: str, values: object) -> Installed:
-    """The entry that a JSON value says. Raises InvalidError `lock-damaged`, with the field among its details."""
+    """Read an entry from JSON. Raise InvalidError `lock-damaged`, with the field in its details."""
     try:
         check(path)
     except UsageError as error:
@@ -186,20 +186,20 @@ def entry_of(path: str, values: object) -> Installed:
 
 
 def entry_json(entry: Installed) -> Json:
-    """An entry as JSON, without what it does not say."""
+    """Return an entry as JSON, without empty fields."""
     known = {**{name: getattr(entry, name) for name in (*_TEXTS, *_OPTIONAL)}, "files": dict(entry.files)}
     said = {name: value for name, value in known.items() if value or name in _NEEDED}
     return {**_fields(entry.extra), **said}
 
 
 def read(path: str) -> Lock:
-    """The lock in a file; an empty one where there is none. Raises WhetError for one that cannot be read."""
+    """Read a lock file; a missing one is empty. Raise WhetError if it cannot be read."""
     data = content(path)
     return Lock() if data is None else parse(decoded(data, path), path)
 
 
 def content(path: str) -> bytes | None:
-    """The bytes of the file; None where there is none."""
+    """Return the bytes of the file; None if it does not exist."""
     try:
         data = read_file(path, MAX_BYTES + 1)
     except FileNotFoundError:
@@ -212,7 +212,7 @@ def content(path: str) -> bytes | None:
 
 
 def decoded(data: bytes, path: str) -> str:
-    """The bytes as text. Raises InvalidError `lock-damaged`."""
+    """Decode the bytes. Raise InvalidError `lock-damaged`."""
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -221,20 +221,20 @@ def decoded(data: bytes, path: str) -> str:
 
 
 def write(path: str, lock: Lock) -> None:
-    """Make the file say this lock, in one step."""
+    """Write the lock to the file, atomically."""
     make_directories(os.path.dirname(path))
     write_bytes(path, dump(lock).encode())
 
 
 def remove(path: str) -> None:
-    """Remove the file, if it is there."""
+    """Remove the file, if it exists."""
     with os_failures(path, doing="remove"), suppress(FileNotFoundError):
         os.unlink(path)
         sync_directory(os.path.dirname(path))
 
 
 def changed(lock: Lock, path: str, entry: Installed | None) -> Lock:
-    """The lock with another entry for a path, or none."""
+    """Return the lock with another entry for a path, or none."""
     others = [known for known in lock.entries if known.path != path]
     if entry is not None:
         others.append(entry)
@@ -242,7 +242,7 @@ def changed(lock: Lock, path: str, entry: Installed | None) -> Lock:
 
 
 def loaded(text: str, path: str) -> Any:
-    """The JSON value of a text, which may name every key once. Raises InvalidError `lock-damaged`."""
+    """Parse JSON without duplicate keys. Raise InvalidError `lock-damaged`."""
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as error:
@@ -258,9 +258,9 @@ def loaded(text: str, path: str) -> Any:
 
 
 def stored_source(text: str, directory: str) -> str:
-    """The text of a ref as a lock in `directory` keeps it: a place in the same project as it is seen from there.
+    """Return the text of a ref for a lock in `directory`: a path in the same project becomes relative.
 
-    The project is the lock's directory; of a client's own directory (`.agents`), the one around it.
+    The project is the lock's directory, or its parent if that is a client's own directory (`.agents`).
     """
     kind, location, rest = _parts(text)
     if kind not in _LOCAL or "://" in location or not os.path.isabs(location):
@@ -272,7 +272,7 @@ def stored_source(text: str, directory: str) -> str:
 
 
 def opened_source(text: str, directory: str) -> str:
-    """The text of a ref that a lock in `directory` keeps, as it is understood anywhere."""
+    """Return the text of a ref from a lock in `directory`, with an absolute path."""
     kind, location, rest = _parts(text)
     if kind not in _LOCAL or not location or "://" in location or os.path.isabs(location):
         return text
@@ -287,7 +287,7 @@ def _ref_text(kind: str, location: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    """The kind of a ref, its location in words, and the rest from the `#` on."""
+    """Split a ref into kind, decoded location, and the rest from the `#` on."""
     kind, _, after = text.partition(":")
     location, mark, rest = after.partition("#")
     from urllib.parse import unquote
@@ -296,12 +296,12 @@ def _parts(text: str) -> tuple[str, str, str]:
 
 
 def _is_inner(path: str) -> bool:
-    """Whether a path stays inside the skill it is written in; what is only compared may have odd names."""
+    """Return whether a path stays inside its skill; other odd names are allowed, because it is only compared."""
     return "\0" not in path and not {"", ".", ".."} & set(path.split("/"))
 
 
 def _extra(path: str, fields: Mapping[str, object]) -> str:
-    """What is not ours to understand, as a text that can be written again."""
+    """Return the unknown fields as JSON text."""
     for name, value in fields.items():
         if _is_deep(value, _MAX_DEPTH):
             raise _wrong(f"{path}.{name}", f"`{name}` is nested too deeply.")
@@ -319,7 +319,7 @@ def _fields(extra: str) -> Json:
 
 
 class _TwiceError(Exception):
-    """A key that is named twice in one object."""
+    """A duplicate key in an object."""
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -343,7 +343,7 @@ def _finite(text: str) -> float:
 
 
 def _line(text: str, key: str, *, last: bool = False) -> int:
-    """The line on which a key stands; 0 when it stands nowhere as we would write it."""
+    """Return the line of a key; 0 if it is not found in our spelling."""
     word = json.dumps(key, ensure_ascii=False)
     at = text.rfind(word) if last else text.find(word) if key else -1
     return text.count("\n", 0, at) + 1 if at >= 0 else 0
@@ -354,6 +354,6 @@ def _wrong(field: str, message: str) -> InvalidError:
 
 
 def damaged(path: str, what: str, line: int = 0, *, hint: str = _REPAIR, **details: Any) -> InvalidError:
-    """The error for a lock that cannot be read: where, and what is wrong there."""
+    """Return the error for an unreadable lock, with the line and the problem."""
     where = f"{path}, line {line}" if line else path
     return InvalidError("lock-damaged", f"{where}: {what}", hint=hint, path=path, line=line or None, **details)

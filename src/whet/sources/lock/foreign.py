@@ -1,4 +1,4 @@
-"""What other tools wrote down about the skills they installed, read so that Whet can take charge of them.
+"""Read the records of other tools about the skills they installed, so that Whet can manage these.
 
     skills-lock.json                 beside a project's skills (version 1)
     .skill-lock.json                 in ~/.agents, or in $XDG_STATE_HOME/skills (version 3)
@@ -7,7 +7,7 @@
     SKILL/.openskills.json           written by `openskills install`; it keeps no hash
     .hub/lock.json                   in a root of Hermes (version 1); its hash is not compared
 
-None of them is ever written. One that is damaged is a note, never an empty one.
+None of them is ever written. A damaged record becomes a note and does not count as empty.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from whet.skill.tree import Item, Tree
 
 KINDS = ("gh", "clawhub", "openskills", "hermes", "skills-lock", "skill-lock")
-"""Who said so, the most exact first."""
+"""Kinds of records, the most exact first."""
 _RECORD = ".openskills.json"
 _MAX_BYTES = 16 * 1024 * 1024
 _MAX_SKILLS = 10_000
@@ -50,37 +50,37 @@ _OWNER = compile_late(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
 
 
 class Foreign(NamedTuple):
-    """One skill that another tool says it installed."""
+    """A skill that another tool says it installed."""
 
     name: str
     directory: str
-    """Where the skill should be, links resolved."""
+    """Real path where the skill should be."""
     ref: Ref
-    """Its `path` is "" where the tool did not write down where in the source the skill is."""
+    """Its `path` is "" if the tool did not record where in the source the skill is."""
     revision: str
     computed_hash: str
-    """The tool's own hash of what it installed, see `fits`; "" when it kept none."""
+    """The tool's own hash of the installed content, see `fits`; "" if there is none."""
     kind: str
     """One of `KINDS`."""
     path: str
-    """The file that says so."""
+    """The file with the record."""
     marker: str = ""
     """A git tree id, or the hash of an artifact."""
     pinned: str = ""
-    """Why it stays at that revision, as far as the tool knows; "yes" when it did not ask."""
+    """Reason of the pin; "yes" if the tool recorded none."""
 
 
 class Found(NamedTuple):
-    """What all the files say, one entry for each directory, and what could not be read of them."""
+    """The records of all files, one for each directory, and notes about unreadable ones."""
 
     skills: tuple[Foreign, ...]
     notes: tuple[Note, ...]
 
 
 def look(place: Place, root: str, directory: str) -> Found:
-    """What other tools say of the skills in a root, and what is wrong with their files.
+    """Read the records of other tools about the skills in a root.
 
-    `directory` is the one around the root.
+    `directory` is the parent of the root.
     """
     reader = _Reader(place, os.path.realpath(root))
     reader.read_skills()
@@ -95,7 +95,7 @@ def look(place: Place, root: str, directory: str) -> Found:
 
 
 def computed_hash(tree: Mapping[str, Item]) -> str:
-    """The `computedHash` of skills-lock.json: all paths and contents one after the other, in the order of the paths."""
+    """Return the `computedHash` of skills-lock.json: the hash of all paths and contents, in the order of the paths."""
     total = sha256()
     for path in sorted(tree, key=collation_key):
         if not tree[path].link and not {".git", "node_modules"} & set(path.split("/")[:-1]):
@@ -105,9 +105,9 @@ def computed_hash(tree: Mapping[str, Item]) -> str:
 
 
 def fingerprint(tree: Mapping[str, Item]) -> str:
-    """ClawHub's hash of a skill: a line with path and hash for each file that is not hidden, in the order of the paths.
+    """Return ClawHub's hash of a skill: a line with path and hash of each visible file, in the order of the paths.
 
-    What a `.gitignore` in the skill names counts here; ClawHub leaves it out.
+    Unlike ClawHub, this includes files that a `.gitignore` in the skill names.
     """
     rows = []
     for path in sorted(tree, key=collation_key):
@@ -118,18 +118,18 @@ def fingerprint(tree: Mapping[str, Item]) -> str:
 
 
 def fits(foreign: Foreign, tree: Mapping[str, Item]) -> bool:
-    """Is this the content that the other tool installed? False also when it kept no hash."""
+    """Return whether this is the content that the other tool installed; False if it recorded no hash."""
     own = fingerprint if foreign.kind == "clawhub" else computed_hash
     return bool(foreign.computed_hash) and foreign.computed_hash == own(tree)
 
 
 def without_record(tree: Mapping[str, Item], known: Collection[str] = ()) -> Tree:
-    """The content without what openskills wrote down in it, unless the file is one of those `known` to belong to it."""
+    """Return the content without the record of openskills, unless that file is `known` to belong to the skill."""
     return {path: item for path, item in tree.items() if path != _RECORD or path in known}
 
 
 def _projects(root: str) -> Iterator[str]:
-    """The project directories to which a root may belong, told from its place."""
+    """Yield the project directories to which a root may belong, judged by its path."""
     for one in DIRECTORIES:
         tail = os.path.join(os.sep, *one.project.split("/"))
         if one.project and root.endswith(tail):
@@ -144,7 +144,7 @@ def _global_locks(place: Place) -> Iterator[str]:
 
 
 class _Reader:
-    """Collects what one file after the other says; the first that speaks of a directory counts."""
+    """Collects the records of one file after the other; the first record of a directory counts."""
 
     def __init__(self, place: Place, root: str) -> None:
         self.place = place
@@ -162,7 +162,7 @@ class _Reader:
     # files
 
     def text(self, path: str, limit: int = _MAX_BYTES) -> str | None:
-        """The text of a file; None when there is none, or when it cannot be read, which is noted."""
+        """Read a file; return None if it is missing, or unreadable, which is noted."""
         try:
             data = read_file(path, limit + 1)
             if len(data) <= limit:
@@ -177,7 +177,7 @@ class _Reader:
         return None
 
     def values(self, path: str) -> Mapping[str, object] | None:
-        """The object in a JSON file; None when there is none, or when it is damaged, which is noted."""
+        """Read the object in a JSON file; return None if it is missing, or damaged, which is noted."""
         text = self.text(path)
         if text is None:
             return None
@@ -192,7 +192,7 @@ class _Reader:
         return values
 
     def entries(self, path: str, newest: int, key: str = "skills") -> Iterator[tuple[str, Mapping[str, object]]]:
-        """The skills of a lock with a version, each with its fields."""
+        """Yield the skills of a lock with a version, each with its fields."""
         values = self.values(path)
         if values is None:
             return
@@ -209,7 +209,7 @@ class _Reader:
                     self.note(path, f"{path}: {shown(name)} is not an object.", skill=name)
 
     def directory(self, name: str) -> str:
-        """Where a tool puts a skill of a name: under it, or under what is left of it as a file name."""
+        """Return the directory of a skill with this name, or with the name made safe for files."""
         safe = _UNSAFE.sub("-", name.lower()).strip(".-")[:255]
         for called in (name, safe):
             try:
@@ -221,8 +221,8 @@ class _Reader:
                 continue
         raise UsageError("bad-name", f"{shown(name)} cannot be the name of a directory.")
 
-    def told(self, path: str, name: str, make: Callable[[], Foreign | None]) -> None:
-        """Take in what one entry says, or note what is wrong with it."""
+    def collect(self, path: str, name: str, make: Callable[[], Foreign | None]) -> None:
+        """Add the record of one entry, or note what is wrong with it."""
         try:
             foreign = make()
         except WhetError as error:
@@ -234,25 +234,25 @@ class _Reader:
     # the tools
 
     def read_skills(self) -> None:
-        """What lies in the skills themselves."""
+        """Read the records inside the skills."""
         try:
             with os.scandir(self.root) as entries:
                 names = sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
         except OSError:
-            return  # no root, no skills; the doctor reports one that cannot be listed
+            return  # no root, no skills; the doctor reports a root that cannot be listed
         for name in names[:_MAX_SKILLS]:
             directory = os.path.join(self.root, name)
             main = os.path.join(directory, _main_in(directory))
-            self.told(main, name, partial(self.from_metadata, name, main))
+            self.collect(main, name, partial(self.from_metadata, name, main))
             for hidden in _CLAWHUB_DIRECTORIES:
                 origin = os.path.join(directory, hidden, "origin.json")
-                self.told(origin, name, partial(self.from_origin, name, origin))
+                self.collect(origin, name, partial(self.from_origin, name, origin))
 
             record = os.path.join(directory, _RECORD)
-            self.told(record, name, partial(self.from_record, name, record))
+            self.collect(record, name, partial(self.from_record, name, record))
 
     def from_record(self, name: str, record: str) -> Foreign | None:
-        """What openskills wrote into the skill."""
+        """Read the record of openskills in a skill."""
         fields = self.values(record)
         if fields is None:
             return None
@@ -267,11 +267,11 @@ class _Reader:
         return Foreign(name, os.path.realpath(os.path.join(self.root, name)), ref, "", "", "openskills", record)
 
     def from_metadata(self, name: str, main: str) -> Foreign | None:
-        """What GitHub's client wrote into the frontmatter."""
+        """Read the record of GitHub's client in the frontmatter."""
         try:
             data = read_file(main, MAX_DOCUMENT)
         except OSError:
-            return None  # no skill; whoever lists skills reports it
+            return None  # not a skill; listing skills reports it
         if b"github-repo" not in data:
             return None
         document = read_document(data)
@@ -290,7 +290,7 @@ class _Reader:
         return Foreign(name, directory, ref, "", "", "gh", main, texts["tree-sha"], held)
 
     def from_origin(self, name: str, origin: str) -> Foreign | None:
-        """What ClawHub's client, or OpenClaw, wrote into the skill."""
+        """Read the record of ClawHub's client or OpenClaw in a skill."""
         fields = self.values(origin)
         if fields is None:
             return None
@@ -300,11 +300,11 @@ class _Reader:
         return Foreign(slug, directory, ref, version, _text(fields, "fingerprint"), "clawhub", origin)
 
     def read_clawhub(self, directory: str) -> None:
-        """ClawHub's lock beside the root: it knows of pins, and of skills whose own file is gone."""
+        """Read ClawHub's lock beside the root: it has pins, and skills whose own record is gone."""
         for hidden in _CLAWHUB_DIRECTORIES:
             path = os.path.join(directory, hidden, "lock.json")
             for name, fields in self.entries(path, 1):
-                self.told(path, name, partial(self.from_clawhub, name, fields, path))
+                self.collect(path, name, partial(self.from_clawhub, name, fields, path))
 
     def from_clawhub(self, name: str, fields: Mapping[str, object], path: str) -> Foreign:
         directory = self.directory(name.rpartition("/")[2])
@@ -321,10 +321,10 @@ class _Reader:
         return Foreign(name, directory, ref, version, "", "clawhub", path, pinned=pinned)
 
     def read_hermes(self) -> None:
-        """What Hermes' hub installed into the root, including skills in directories of categories."""
+        """Read the lock of Hermes' hub in the root, including skills in directories of categories."""
         path = os.path.join(self.root, ".hub", "lock.json")
         for name, fields in self.entries(path, 1, "installed"):
-            self.told(path, name, partial(self.from_hermes, name, fields, path))
+            self.collect(path, name, partial(self.from_hermes, name, fields, path))
 
     def from_hermes(self, name: str, fields: Mapping[str, object], path: str) -> Foreign:
         kind, identifier = _needed(fields, "source"), _needed(fields, "identifier")
@@ -345,9 +345,9 @@ class _Reader:
         return Foreign(name, directory, ref, "", "", "hermes", path)
 
     def read_lock(self, path: str, kind: str, newest: int, base: str) -> None:
-        """A lock of `npx skills`, of a project or of the user."""
+        """Read a lock of `npx skills`, of a project or of the user."""
         for name, fields in self.entries(path, newest):
-            self.told(path, name, partial(self.from_lock, name, fields, path, kind, base))
+            self.collect(path, name, partial(self.from_lock, name, fields, path, kind, base))
 
     def from_lock(self, name: str, fields: Mapping[str, object], path: str, kind: str, base: str) -> Foreign:
         ref = self.source(name, fields, base)
@@ -357,7 +357,7 @@ class _Reader:
     # refs
 
     def source(self, name: str, fields: Mapping[str, object], base: str) -> Ref:
-        """Where an entry of a lock says a skill came from."""
+        """Return the source of an entry of a lock."""
         kind, source, address = _text(fields, "sourceType"), _text(fields, "source"), _text(fields, "sourceUrl")
         ref, path = _text(fields, "ref"), _text(fields, "skillPath")
         if kind == "github":
@@ -376,23 +376,23 @@ class _Reader:
         raise UsageError("unknown-source", f"It comes from {shown(kind)} {shown(source)}, which Whet does not support.")
 
     def git(self, address: str, ref: str, path: str) -> Ref:
-        """A place in a git repository, by `owner/repo` or by its address."""
+        """Return the reference to a git repository, by `owner/repo` or by its address."""
         known = read_ref(f"git:{address}", self.place)
         return self.checked(known._replace(ref=ref or known.ref, path=_inner(path) or known.path))
 
     def clawhub(self, registry: str, owner: str, slug: str) -> Ref:
-        """A skill of a ClawHub registry."""
+        """Return the reference to a skill of a ClawHub registry."""
         owner, slug = owner.removeprefix("@"), slug.removeprefix("@")
         name = f"{owner}/{slug}" if owner and "/" not in slug else slug
         return self.checked(Ref("clawhub", registry or CLAWHUB, "", name))
 
     def checked(self, ref: Ref) -> Ref:
-        """The reference in its one spelling, if every part of it can be what it says."""
+        """Return the reference in its canonical spelling, if every part of it is valid."""
         return read_ref(ref_text(ref), self.place)
 
 
 def _text(fields: Mapping[str, object], name: str) -> str:
-    """A field that is text; "" when it is missing or null."""
+    """Return a field that is text; "" if it is missing or null."""
     value = fields.get(name)
     if value is None:
         return ""
@@ -409,7 +409,7 @@ def _needed(fields: Mapping[str, object], name: str) -> str:
 
 
 def _main_in(directory: str) -> str:
-    """What the main file of a directory is called, or would be."""
+    """Return the name of the main file of a directory, or the default."""
     try:
         return main_file(os.listdir(directory)) or MAIN_FILE
     except OSError:
@@ -417,12 +417,12 @@ def _main_in(directory: str) -> str:
 
 
 def _short(ref: str) -> str:
-    """The branch or tag that a full name of a ref means."""
+    """Return the branch or tag of a full ref name."""
     return ref.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
 def _inner(path: str) -> str:
-    """The directory of a main file inside a source; "" for its root."""
+    """Return the directory of a main file inside a source; "" for its root."""
     path = path.replace("\\", "/").removeprefix("./").strip("/")
     if is_main_file(path.rpartition("/")[2]):
         path = path.rpartition("/")[0]

@@ -1,17 +1,17 @@
-"""What is installed: rows of `state.db` that change together with the skills, and the lock that is rendered from them.
+"""Installed skills: rows of `state.db` that change together with the skills, and the lock that is rendered from them.
 
-The lock is the truth: people and git may change it between two commands, so it is read first, and what they changed is
-kept. The rows remember every entry that it ever had, and since which entry of the history: earlier ones are found
-again by them, and a lost lock is rebuilt. An install is one transaction:
+The lock is the truth: users and git may change it between two commands, so it is read first and their changes are kept.
+The rows remember every entry that it ever had, and since which entry of the history: they find earlier entries and
+rebuild a lost lock. An install is one transaction:
 
-1. The lock is read; one that is damaged ends it here. The new one is written beside it, so that a full disk or a
-   directory that may only be read is noticed before anything changed.
-2. The skills are changed (`whet.authoring.writer`), with an intent that says what the lock will say.
-3. The entries of the history, the rows here, and an intent to render the lock are written as one.
-4. The new lock takes the place of the old one, and the intent is struck out.
+1. Read the lock; a damaged one ends the install here. Write the new one beside it, so that a full disk or a read-only
+   directory is noticed before anything changes.
+2. Change the skills (`whet.authoring.writer`), with an intent that holds the new entries of the lock.
+3. Write the entries of the history, the rows here and an intent to render the lock together.
+4. Replace the old lock with the new one and delete the intent.
 
-Whatever else happens to an installed skill (an undo, a new name, a deletion) is followed in the transaction of that
-change. Whoever finds an intent to render the lock renders it: what it says has happened.
+Every other change of an installed skill (undo, rename, delete) updates the rows in its own transaction. Any process
+that finds an intent to render the lock renders it: the change it describes has happened.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ if TYPE_CHECKING:
 _SECONDS = 60.0
 _ATTEMPTS = 20
 _MADE = ""
-"""The path of a row that says that Whet made the lock, which goes again when it is empty."""
+"""Path of the row that records that Whet created the lock, which is removed when it is empty."""
 GONE = "Restore it from git, or rebuild it with `whet doctor --repair`."
 
 
 class LockChange(NamedTuple):
-    """What a lock will say of some skills once a change is made."""
+    """New entries of a lock, once a change is made."""
 
     file: str
     new: dict[str, Installed | None]
-    """By path; None for a skill that it will not name any more."""
+    """By path; None for a skill that leaves the lock."""
     found: dict[str, Installed]
-    """What it says of them now, where that came by another way than through Whet."""
+    """Current entries of these skills that Whet did not write."""
     id: str
-    """That of the intent to render it."""
+    """Id of the intent to render the lock."""
 
     def to_json(self) -> Json:
-        """The change as an intent carries it."""
+        """Return the change as an intent stores it."""
         new, found = (
             {path: entry and locks.entry_json(entry) for path, entry in entries.items()}
             for entries in (self.new, self.found)
@@ -77,14 +77,14 @@ class LockChange(NamedTuple):
 
     @classmethod
     def from_json(cls, value: Any) -> LockChange:
-        """The change that an intent carries."""
+        """Read the change that an intent stores."""
         new = {path: entry and _read_entry(path, entry) for path, entry in value["new"].items()}
         found = {path: _read_entry(path, entry) for path, entry in value.get("found", {}).items()}
         return cls(value["file"], new, found, value.get("id", ""))
 
 
 class Row(NamedTuple):
-    """What a lock said of a skill, from one entry of the history on; None: it did not name it any more."""
+    """The lock entry of a skill since one entry of the history; None if the lock no longer has it."""
 
     path: str
     journal: int
@@ -92,7 +92,7 @@ class Row(NamedTuple):
 
 
 class Installs:
-    """What is installed beside the locks of one machine. Reading creates nothing."""
+    """The installed skills of all locks on one machine. Reading creates nothing."""
 
     def __init__(self, journal: Journal, clock: Clock, recover: Callable[[], Sequence[str]]) -> None:
         """`recover` settles the changes of skills that killed writers left (`Writer.recover`)."""
@@ -111,12 +111,11 @@ class Installs:
         write: Callable[[Any], object] | None,
         seen: Entries | None = None,
     ) -> None:
-        """Change skills and what the lock says of them, both or neither. Raises WhetError.
+        """Change skills and their entries in the lock, both or neither. Raises WhetError.
 
-        `write` gets what it has to hand on to `Writer.write`, and changes the skills; None when only the lock changes.
-        If it raises, nothing is changed. `changes` are the new entries by their paths, None for a skill that goes.
-        `seen` is what the caller saw in the lock at some paths; where it says something else by now, nothing is
-        changed.
+        `write` gets a value to pass to `Writer.write` and changes the skills; it is None if only the lock changes. If
+        it raises, nothing is changed. `changes` are the new entries by path, None for a removed skill. `seen` are the
+        entries that the caller saw in the lock at some paths; if they are different by now, nothing is changed.
         """
         file = lock_file(root)
         prefix = _prefix(root)
@@ -145,7 +144,7 @@ class Installs:
                     else:
                         _replace(file, before, ready, new)
                 except BaseException as error:
-                    with suppress(WhetError):  # what cannot be settled now is settled by whoever comes next
+                    with suppress(WhetError):  # the next process settles the rest
                         if write is None and locks.content(file) == before:
                             self._withdraw(change, rows)
                         self.settle_alone(file)
@@ -156,11 +155,11 @@ class Installs:
                         error.message = f"The skills have changed, but {file} is not up to date: {error.message}"
                         error.hint = "Fix the problem, then run `whet doctor --repair` to finish."
                     raise
-            with suppress(WhetError):  # the change is made; whoever comes next finds that out again
+            with suppress(WhetError):  # the change is made; the next process notices that
                 self._strike([change.id])
 
     def amend(self, root: str, changes: Callable[[dict[str, Installed]], Entries]) -> bool:
-        """Change only the lock, from what it says at that moment; whether there was anything to change."""
+        """Change only the lock, computed from its current entries; return whether anything changed."""
         for attempt in range(_ATTEMPTS):
             now = {entry.path: entry for entry in self.entries(root)}
             new = {path: entry for path, entry in changes(now).items() if entry != now.get(path)}
@@ -176,18 +175,18 @@ class Installs:
         return False
 
     def enter(self, made: Iterable[Entry], planned: Any) -> None:
-        """Remember what an install planned; to be called in the transaction that enters it into the history."""
+        """Record a planned install; call it in the transaction that adds it to the history."""
         self._enter(LockChange.from_json(planned), {entry.path: entry.id for entry in made})
 
     def _enter_alone(self, change: LockChange) -> Sequence[int]:
-        """Remember a change of the lock alone; somebody may have changed a skill of it since it was read."""
+        """Record a change of the lock alone; raise ConflictError if a skill of it changed since it was read."""
         with self._database.write():
             if self._pending(change.file):
                 raise _taken(change.file)
             return self._enter(change, {})
 
     def _enter(self, change: LockChange, made: Mapping[str, int]) -> Sequence[int]:
-        """Remember what a lock is to say, and that it has to be rendered; the numbers of the rows."""
+        """Record new entries of a lock and the intent to render it; return the ids of the rows."""
         last = self._journal.entries(last=1)
         now = last[-1].id if last else 0
         said: list[Row] = []
@@ -204,20 +203,20 @@ class Installs:
         return rows
 
     def _withdraw(self, change: LockChange, rows: Sequence[int]) -> None:
-        """Forget a change of the lock alone that did not get into it."""
+        """Delete a change of the lock alone that could not be written."""
         with self._database.write() as connection:
             connection.executemany("DELETE FROM installs WHERE id = ?", [(row,) for row in rows])
             self._intents.settle(change.id)
 
     def _found(self, file: str, entries: Iterable[Installed], new: Entries) -> dict[str, Installed]:
-        """What a lock says of these skills that nobody has heard of yet."""
+        """Return the entries of a lock for these skills that are not recorded yet."""
         said = {row.path: row.entry for row in self._rows(file)}
         return {entry.path: entry for entry in entries if entry.path in new and said.get(entry.path) != entry}
 
     def remember(self, file: str) -> None:
-        """Take in what a lock says that nobody has heard of yet, for whoever is alone.
+        """Record the entries of a lock that are not recorded yet; the caller holds the lock file.
 
-        It counts from the last known row of its skill on, so that it never stands for an install (`was_installed`).
+        They count from the last known row of their skill, so that they never count as an install (`was_installed`).
         """
         entries = locks.read(file).entries
         found = self._found(file, entries, {entry.path: entry for entry in entries})
@@ -228,16 +227,16 @@ class Installs:
                     self._add(connection, file, Row(path, since.get(path, 0), entry))
 
     def _add(self, connection: Connection, file: str, row: Row) -> int:
-        """Write a row; its number."""
+        """Insert a row and return its id."""
         text = json.dumps(locks.entry_json(row.entry), sort_keys=True) if row.entry else None
         query = "INSERT INTO installs (time, lock, path, journal, entry, digest) VALUES (?, ?, ?, ?, ?, ?)"
         values = (self.clock(), plain(file), row.path, row.journal, text, row.entry.digest if row.entry else "")
         return int(connection.execute(query, values).lastrowid or 0)
 
     def was_installed(self, root: str, entry: Installed) -> bool:
-        """Did a user of this machine install the skill from the source that the lock names? A lock can be pulled.
+        """Return whether a user of this machine installed the skill from the source in the lock, which may be pulled.
 
-        Each install wrote a row with its number in the history; what the lock says later has other rows.
+        Each install wrote a row with its number in the history; later entries of the lock have other rows.
         """
         file = lock_file(root)
         directory = os.path.realpath(directory_of(file, entry.path))
@@ -250,18 +249,18 @@ class Installs:
     # following
 
     def follow(self, commits: Sequence[Committed], roots: Iterable[str]) -> None:
-        """Let the locks follow a change of skills (`locks_of`); to be called in its transaction.
+        """Update the locks after a change of skills (`locks_of`); call it in the transaction of the change.
 
-        Skills that are gone leave it, renamed ones stay in it under their new name, and what went back to an earlier
-        content has the entry of that time again.
+        Removed skills leave the lock, renamed ones stay in it under their new name, and a skill that returned to an
+        earlier content gets its entry of that time.
         """
         for file, own in self.locks_of(commits, roots).items():
             self._follow(file, own)
 
     def locks_of(self, commits: Sequence[Committed], roots: Iterable[str]) -> dict[str, list[Committed]]:
-        """The locks that a change of skills concerns, with their part of it.
+        """Return the locks that a change of skills affects, with their part of it.
 
-        They are those of these roots, and of others, such as another project's, that are known to name a skill in it.
+        These are the locks of `roots`, and others, such as another project's, that are known to name a changed skill.
         """
         found: dict[str, list[Committed]] = {}
         rest = list(commits)
@@ -297,7 +296,7 @@ class Installs:
         new = {path: entry for path, entry in new.items() if entry != now.get(path)}
         if not new:
             return
-        for path, entry in new.items():  # what merges start from stays as long as the lock names it
+        for path, entry in new.items():  # keep the base of merges as long as the lock names it
             with suppress(WhetError):
                 if entry and (base := self._journal.content(entry.digest)):
                     self._journal.retain(directory_of(file, path), base)
@@ -305,7 +304,7 @@ class Installs:
         self._enter(change, {commit.entry.path: commit.entry.id for commit in commits})
 
     def _now(self, file: str) -> dict[str, Installed]:
-        """What a lock says, or will say; what is remembered of one that is gone or cannot be read."""
+        """Return the entries of a lock with pending changes; the recorded ones if it is missing or unreadable."""
         try:
             known = {entry.path: entry for entry in locks.read(file).entries} if os.path.lexists(file) else None
         except WhetError:
@@ -316,13 +315,13 @@ class Installs:
         return {path: entry for path, entry in entries.items() if entry}
 
     def _reversed_lock_change(self, made: Entry) -> int:
-        """The number of the entry that an undo reverses, if it changed only the lock; 0 for any other."""
+        """Return the number of the entry that an undo reverses if that changed only the lock, else 0."""
         known = self._journal.entries(path=made.path)
         targets = find_reversals(known).get(made.id, ())
         return max((entry.id for entry in known if entry.id in targets and is_lock_change(entry)), default=0)
 
     def _earlier(self, file: str, path: str, made: Entry, now: Installed | None) -> Installed | None:
-        """What the lock said when the skill last held the content that is back now."""
+        """Return the lock entry of the time when the skill last had the content that is back now."""
         if now is not None and now.digest == made.after:
             return now
         rows = self._rows(file, path)
@@ -338,18 +337,18 @@ class Installs:
     # rendering
 
     def settle(self, root: str) -> tuple[str, ...]:
-        """Finish what killed processes left; what was done, a sentence each."""
+        """Finish the work of killed processes; return one sentence about each change."""
         return self.settle_lock(lock_file(root))
 
     def settle_lock(self, file: str) -> tuple[str, ...]:
-        """`settle` for a lock."""
+        """Like `settle`, for the path of a lock."""
         if not self._pending(file) and not self._journal.edits():
             return ()
         with self.alone(file):
             return self.settle_alone(file)
 
     def settle_alone(self, file: str) -> tuple[str, ...]:
-        """`settle` for whoever is alone already."""
+        """Like `settle_lock`, for a caller that holds the lock file."""
         _clean(file)
         told = tuple(self._recover()) if self._journal.edits() else ()
         pending = self._pending(file)
@@ -372,11 +371,11 @@ class Installs:
         return (*told, *(f"The {kind} of {path} was complete; it is now in {file}." for path, kind in kinds.items()))
 
     def _is_over(self, file: str, lock: Lock) -> bool:
-        """Does a lock that Whet made say nothing any more? Then it goes."""
+        """Return whether a lock that Whet created is empty, so that it can be removed."""
         return lock == Lock() and not os.path.islink(file) and any(row.path == _MADE for row in self._rows(file))
 
     def handler(self) -> Handler:
-        """How a lock that does not say yet what is installed is settled."""
+        """Return the handler that renders locks with pending changes."""
 
         def finish(intent: Intent) -> str:
             return " ".join(self.settle_alone(intent.payload["file"]))
@@ -391,26 +390,26 @@ class Installs:
         return FileLock(lock_path(self._database.directory, "lock", file), timeout=seconds)
 
     def _strike(self, ids: Sequence[str]) -> None:
-        """The lock says it now."""
+        """Delete the intents of changes that the lock has now."""
         with self._database.write():
             for id_ in ids:
                 self._intents.settle(id_)
 
     @contextmanager
     def alone(self, file: str, *, seconds: float = _SECONDS) -> Iterator[None]:
-        """A lock file for this process alone."""
+        """Hold the lock file for this process."""
         with self._lock(file, seconds):
             yield
 
     # reading
 
     def entries(self, root: str) -> tuple[Installed, ...]:
-        """What is installed in a root, by path. Raises WhetError for a lock that cannot be read."""
+        """Return the skills installed in a root, by path. Raise WhetError for a lock that cannot be read."""
         file = lock_file(root)
         if self._journal.edits():
             self._recover()
         if self._pending(file):
-            with suppress(FailedError), self.alone(file, seconds=0.0):  # else somebody is at work, or may not write
+            with suppress(FailedError), self.alone(file, seconds=0.0):  # others work on it, or it is read-only
                 self.settle_alone(file)
         lock = self._read(file)
         for change in self._pending(file):
@@ -419,19 +418,19 @@ class Installs:
         return tuple(entry for entry in lock.entries if entry.path.startswith(prefix))
 
     def pending(self, file: str) -> dict[str, Installed | None]:
-        """What a lock does not say yet, by path."""
+        """Return the pending entries of a lock, by path."""
         return {path: entry for change in self._pending(file) for path, entry in change.new.items()}
 
     def _pending(self, file: str) -> list[LockChange]:
         return [LockChange.from_json(one.payload) for one in self._intents.open(LOCK) if one.payload["file"] == file]
 
     def _read(self, file: str) -> Lock:
-        """What a lock says. Raises WhetError for one that cannot be read, or that is gone while its skills are not."""
+        """Read a lock. Raise WhetError if it is unreadable, or missing although its skills exist."""
         lock = locks.read(file)
         if not lock.entries and not os.path.lexists(file):
             pending = self.pending(file)
             if known := [entry for entry in self.left_by(file) if entry.path not in pending]:
-                if os.path.lexists(file):  # another thread or process has written it since
+                if os.path.lexists(file):  # another thread or process has written it meanwhile
                     return locks.read(file)
                 names = ", ".join(entry.name for entry in known)
                 raise InvalidError(
@@ -440,28 +439,28 @@ class Installs:
         return lock
 
     def left_by(self, file: str) -> list[Installed]:
-        """What is remembered of the skills beside a lock that are still there."""
+        """Return the recorded entries of a lock whose skills still exist."""
         return [entry for path, entry in self.known(file).items() if os.path.isdir(directory_of(file, path))]
 
     def known(self, file: str) -> dict[str, Installed]:
-        """What a lock is known to have said last of each skill."""
+        """Return the last recorded entry of each skill of a lock."""
         last = {row.path: row.entry for row in self._rows(file)}
         return {path: entry for path, entry in last.items() if entry is not None}
 
     def _rows(self, file: str, path: str = "") -> list[Row]:
-        """What a lock was known to say, oldest first: of everything, or of one skill."""
+        """Return the recorded entries of a lock, oldest first: all, or those of one skill."""
         query = "SELECT path, journal, entry FROM installs WHERE lock = ? AND ? IN ('', path) ORDER BY id"
         rows = self._database.read(query, (plain(file), path))
         return [Row(path, number, _parse_entry(path, text)) for path, number, text in rows]
 
 
 def directory_of(file: str, relative: str) -> str:
-    """The directory that a lock names."""
+    """Return the directory of a path in a lock."""
     return os.path.join(os.path.dirname(file), *relative.split("/"))
 
 
 def relative_path(file: str, directory: str) -> str:
-    """A directory as a lock names it; one on another drive as it is, which no lock names."""
+    """Return the path of a directory as a lock records it; one on another drive unchanged, which no lock contains."""
     try:
         return os.path.relpath(directory, os.path.dirname(file)).replace(os.sep, "/")
     except ValueError:
@@ -469,7 +468,7 @@ def relative_path(file: str, directory: str) -> str:
 
 
 def _old_directory(commit: Committed) -> str:
-    """Where a skill lay before it moved; where it lies, if it did not."""
+    """Return the directory of a skill before it moved, or the current one if it did not."""
     directory = commit.entry.path
     if not commit.moved or commit.before is None or commit.after is None:
         return directory
@@ -500,12 +499,12 @@ def _unreadable(path: str, error: Exception) -> FailedError:
 
 
 def _prefix(root: str) -> str:
-    """How the paths of all skills of a root begin."""
+    """Return the common prefix of the paths of all skills in a root."""
     return f"{os.path.basename(os.path.realpath(root))}/"
 
 
 def _checked(root: str, prefix: str, path: str, entry: Installed | None) -> Installed | None:
-    """The entry as the lock can hold it; `prefix` is how the paths of the root's skills begin. Raises UsageError."""
+    """Return the entry as the lock stores it; `prefix` is the one of the root. Raises UsageError."""
     check(path)
     if not path.startswith(prefix):
         message = f"{path} is not in the root {root}."
@@ -539,7 +538,7 @@ def _applied(lock: Lock, changes: Entries) -> Lock:
 
 @contextmanager
 def _ready(file: str, before: bytes | None, after: Lock | None) -> Iterator[str]:
-    """The new lock as a file beside the old one, so that what needs room is done first; "" where nothing changes."""
+    """Write the new lock beside the old one, so that a full disk is noticed first; yield "" if nothing changes."""
     if after is None:
         yield ""
         return
@@ -557,7 +556,7 @@ def _ready(file: str, before: bytes | None, after: Lock | None) -> Iterator[str]
 
 
 def _replace(file: str, before: bytes | None, ready: str, new: Entries) -> None:
-    """Put the new lock in place; over one that somebody edited meanwhile, only what is new."""
+    """Put the new lock in place; if the old one was edited meanwhile, apply only the changes."""
     if locks.content(file) != before:
         locks.write(file, _applied(locks.read(file), new))
     elif ready:
@@ -568,13 +567,13 @@ def _replace(file: str, before: bytes | None, ready: str, new: Entries) -> None:
 
 
 def left_beside(file: str) -> list[str]:
-    """What writers of a lock have in work, or left when they were killed."""
+    """Return the temporary files of writers of a lock, at work or killed."""
     found = leftovers(os.path.dirname(os.path.realpath(file)))
     return [path for path in found if os.path.basename(path).startswith(f".{LOCK_NAME}.")]
 
 
 def _clean(file: str) -> None:
-    """Remove what a killed process left beside the lock; the doctor reports what cannot be removed."""
+    """Remove the files that a killed process left beside the lock; the doctor reports those that cannot be removed."""
     with suppress(FailedError):
         if left_beside(file):
             clean_leftovers(os.path.dirname(os.path.realpath(file)))

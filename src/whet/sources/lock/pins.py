@@ -1,4 +1,4 @@
-"""Whether a skill is pinned, and why: by a decision of the person, or in a lock, which may come from somebody else."""
+"""Whether a skill is pinned, and why: by a decision of the user, or in a lock, which others may have written."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 _LEVELS = 4
-"""How far above a skill's directory the lock of its root may lie: skills lie in categories."""
+"""Levels above a skill's directory at which the lock of its root may be: skills can be in categories."""
 
 
 def read_pin(card: Card, workspace: Workspace, entry: Installed | None) -> str | None:
-    """Why a skill is pinned, "" for no reason; None if it is not pinned. `entry` is what the lock says of it."""
+    """Return why a skill is pinned, "" for no reason; None if it is not pinned. `entry` is its lock entry."""
     pins = workspace.decisions.pins()
     if (key := next((key for key in card.known_as if key in pins), None)) is not None:
         return pins[key]
@@ -28,9 +28,9 @@ def read_pin(card: Card, workspace: Workspace, entry: Installed | None) -> str |
 
 
 def read_entry(card: Card) -> Installed | None:
-    """What the lock says of a skill, with the source as it is understood anywhere; None if no lock names it.
+    """Return the lock entry of a skill, with an absolute source; None if no lock names it.
 
-    A lock that cannot be read names nothing.
+    An unreadable lock names nothing.
     """
     place = os.path.dirname(card.resolved)
     above = os.path.dirname(place)
@@ -47,10 +47,10 @@ def read_entry(card: Card) -> Installed | None:
 
 
 def write_pinned(reason: str | None) -> str:
-    """How a lock and the history write that a skill is pinned: the reason, `yes` without one, "" if it is not."""
+    """Return a pin as a lock and the history write it: the reason, `yes` without one, "" if not pinned."""
     return "" if reason is None else reason or "yes"
 
 
 def read_pinned(written: str) -> str | None:
-    """Why a skill is pinned; None if it is not."""
+    """Return why a skill is pinned; None if it is not."""
     return "" if written == "yes" else written or None

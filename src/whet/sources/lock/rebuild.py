@@ -1,9 +1,8 @@
-"""What may be wrong with a lock, and how it is rebuilt.
+"""Find problems of a lock, and rebuild it.
 
-A damaged lock is kept under another name. The new one takes what can still be read of it, every entry that is whole by
-itself, and what is remembered of skills that are still there. Git leaves both versions of the lines it could not merge:
-each side is put together again on its own. Where there are several entries for a skill, the one that fits what lies on
-disk counts.
+A damaged lock is kept under another name. The new one gets every readable entry of the old one, and the recorded
+entries of skills that still exist. Git leaves both versions of lines it could not merge: each side is reassembled
+separately. If there are several entries for a skill, the one that matches the files on disk counts.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ _MARK = re.compile(r"(<{7}|\|{7}|={7}|>{7})(?: .*)?")
 _OBJECT = re.compile(r'(?<!\\)("(?:[^"\\\n]|\\.){1,2000}")\s{0,1000}:\s{0,1000}\{')
 _CONTAINERS = ("skills", "files")
 _MOST = 4 * 1024 * 1024
-"""Characters of a damaged lock that are looked at: more than a lock of ten thousand skills has."""
+"""Characters that are read of a damaged lock: more than a lock of ten thousand skills has."""
 _EFFORT = 32
-"""How many times its length a text may be read for entries."""
+"""How many times its length a text may be scanned for entries."""
 
 
 def examine(installs: Installs, root: str) -> tuple[Note, ...]:
-    """What is wrong with the lock of a root."""
+    """Return notes about the problems of the lock of a root."""
     found: list[Note] = []
     try:
         found.extend(_examined(installs, lock_file(root)))
-    except FailedError as error:  # what is remembered cannot be read
+    except FailedError as error:  # the records cannot be read
         found.append(Note.from_error(error, "error", path=str(error.details.get("path", ""))))
     return tuple(found)
 
@@ -85,7 +84,7 @@ def _examined(installs: Installs, file: str) -> Iterator[Note]:
 
 
 def _is_busy(installs: Installs, file: str) -> bool:
-    """Is a living process at work on the lock?"""
+    """Return whether another process is working on the lock."""
     try:
         with installs.alone(file, seconds=0.0):
             return False
@@ -98,13 +97,13 @@ def _is_there(file: str, entry: Installed) -> bool:
 
 
 def repair(installs: Installs, root: str) -> Repaired:
-    """Settle what is pending, rebuild a lock that is damaged or gone, and remember what it says."""
+    """Settle pending changes, rebuild a damaged or missing lock, and record its entries."""
     file = lock_file(root)
     with installs.alone(file):
         try:
             return _repaired(installs, file)
         except FailedError as error:
-            if error.code not in ("lock-newer", "read-failed"):  # what must not be touched, and what is no file
+            if error.code not in ("lock-newer", "read-failed"):  # must not be touched, or is not a file
                 raise
             return Repaired((), (error.message,))
 
@@ -121,12 +120,12 @@ def _repaired(installs: Installs, file: str) -> Repaired:
     else:
         repaired = Repaired() if os.path.lexists(file) else _rebuilt(installs, file, "")
     settled = installs.settle_alone(file)
-    installs.remember(file)  # the state may have been damaged before, and the lock may be the next
+    installs.remember(file)  # the state may have been damaged earlier, and the lock may be next
     return Repaired((*repaired.done, *settled), repaired.lost)
 
 
 def _rebuilt(installs: Installs, file: str, problem: str) -> Repaired:
-    """A new lock from what is left; `problem` says what is wrong with the old one, "" when there is none."""
+    """Write a new lock from the remains; `problem` describes the damage, "" if there was no lock."""
     data = locks.content(file) if problem else None
     found = salvage(data.decode("utf-8", "replace").removeprefix("\ufeff")) if data is not None else Salvaged({}, ())
     chosen, lost = _chosen(file, found, installs.known(file))
@@ -143,7 +142,7 @@ def _rebuilt(installs: Installs, file: str, problem: str) -> Repaired:
 
 
 def _chosen(file: str, found: Salvaged, known: dict[str, Installed]) -> tuple[list[Installed], list[str]]:
-    """One entry for each skill, and what could not be saved."""
+    """Return one entry for each skill, and messages about those that are lost."""
     chosen: list[Installed] = []
     lost: list[str] = []
     for path in sorted({*found.entries, *known, *found.broken}):
@@ -163,31 +162,31 @@ def _chosen(file: str, found: Salvaged, known: dict[str, Installed]) -> tuple[li
 
 
 def _best(file: str, path: str, candidates: Iterable[Installed]) -> Installed:
-    """The entry that fits what is on disk: by its digest, else by the most files; of equals the first."""
+    """Return the entry that matches the files on disk: by digest, else by most files; among equals, the first."""
     try:
         tree = read_tree(directory_of(file, path))
-    except WhetError:  # the look inside the skill reports it
+    except WhetError:  # the check of the skill reports it
         tree = None
     now = digest(tree)
     there = {(item.path, item.sha256) for item in tree_entries(tree or {})}
     return max(candidates, key=lambda entry: (entry.digest == now, len(there.intersection(entry.files))))
 
 
-# --- what can still be read of a damaged lock ------------------------------------------------------------------------
+# --- readable parts of a damaged lock --------------------------------------------------------------------------------
 
 
 class Salvaged(NamedTuple):
-    """What was found in the text of a damaged lock."""
+    """The entries found in a damaged lock."""
 
     entries: dict[str, tuple[Installed, ...]]
-    """Path -> the different entries for it, those of our side first."""
+    """Different entries by path, those of our side first."""
     broken: tuple[str, ...]
-    """The paths for which only something was found that is no whole entry."""
+    """Paths with only incomplete entries."""
     extra: str = ""
 
 
 def salvage(text: str) -> Salvaged:
-    """Everything that is whole in the text of a damaged lock."""
+    """Return all complete entries in the text of a damaged lock."""
     found: dict[str, list[Installed]] = {}
     broken: dict[str, None] = {}
     extra = ""
@@ -209,7 +208,7 @@ def salvage(text: str) -> Salvaged:
 
 
 def sides(text: str) -> tuple[str, ...]:
-    """The versions of a text that a merge left in it, ours first; the text itself when there was no merge."""
+    """Return the versions of a text with merge markers, ours first; the text itself if it has none."""
     ours: list[str] = []
     theirs: list[str] = []
     state = "="
@@ -228,7 +227,7 @@ def sides(text: str) -> tuple[str, ...]:
 
 
 def _scan(text: str) -> Iterator[tuple[str, Installed | None]]:
-    """Every named object in the text that is an entry; None for one that only looks like it."""
+    """Yield every named object in the text that is an entry; None for one that is incomplete."""
     decoder = json.JSONDecoder()
     effort = _EFFORT * len(text)
     at = 0
@@ -260,7 +259,7 @@ def _scan(text: str) -> Iterator[tuple[str, Installed | None]]:
 
 def _whole(path: str, value: object) -> Installed | None:
     if "\ufffd" in path or "\ufffd" in json.dumps(value, ensure_ascii=False):
-        return None  # bytes that were no text: nobody knows what it said
+        return None  # undecodable bytes: the original value is unknown
     try:
         return entry_of(path, value)
     except InvalidError:

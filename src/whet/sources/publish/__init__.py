@@ -1,1 +1,1 @@
-"""Skills for others: repositories, web directories, snapshots."""
+"""Publishing skills: repositories, web directories, hubs, registries, snapshots."""

@@ -1,16 +1,16 @@
-"""Publishing to a git repository: by its address, or in somebody's own working copy.
+"""Publish to a git repository: to an address, or in a working copy of the user.
 
-For an address nothing is checked out. The newest commit is fetched alone, our files become objects beside it, and one
+For an address nothing is checked out. Only the newest commit is fetched, our files become objects beside it, and one
 new commit that differs from it in exactly our directories is pushed. So no hook runs, no filter or line-ending rule of
-the repository changes our bytes, a link in it leads nowhere, and a large repository costs little. Nothing is forced:
-when somebody else was faster, the same directories are put on top of what they pushed.
+the repository changes our bytes, links in it are not followed, and a large repository costs little. Nothing is forced:
+if another push was faster, the same directories are put on top of it.
 
-In a working copy it is their branch, their hooks, their rules, and only our directories. What is not committed there
-is theirs: it is never overwritten. Either the commit is made, or everything is as it was.
+A working copy keeps its branch, its hooks and its rules; only our directories change. Uncommitted files are never
+overwritten. Either the commit is made, or everything is as before.
 
-Git runs with the person's own configuration (`Git`), never at a prompt, and never for ever. What fetches from strangers
-runs without anybody's configuration (`whet.sources.git.program`); a push needs it: the identity, the credentials, the
-rewritten addresses. What says *which* repository is meant, as hooks inherit it, is not passed on.
+Git runs with the user's own configuration (`Git`), without prompts and with a time limit. Fetching from strangers
+ignores all configuration (`whet.sources.git.program`), but a push needs it: the identity, the credentials, the
+rewritten addresses. Variables that select a repository, as hooks inherit them, are not passed on.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _RACES = (
     *("(fetch first)", "(non-fast-forward)", "(stale info)", "cannot lock ref", "incorrect old value"),
     *("reference already exists", "failed to update ref"),
 )
-"""What a server says when the branch is not where it was a moment ago."""
+"""Messages of a server whose branch has moved meanwhile."""
 _REJECTED = re.compile(r"\s*! \[")
 _SCRATCH = "refs/whet/scratch"
 _NOBODY = "committer whet <whet> 0 +0000"
@@ -92,8 +92,8 @@ def publish_git(
 ) -> Published:
     """Commit these skills as `into/NAME` in a repository.
 
-    An address gets the commit pushed, to its default branch or to the one that is named; `push=False` only tells what
-    would change. In a working copy it is committed, and pushed with `push=True`.
+    For an address the commit is pushed, to the default branch or to `branch`; `push=False` only reports the changes. In
+    a working copy it is committed, and pushed with `push=True`.
     """
     each_once(prepared)
     into = _checked(into)
@@ -119,39 +119,39 @@ def publish_git(
 
 
 class _Done(NamedTuple):
-    """A git that has ended."""
+    """The result of a git command."""
 
     code: int
     out: str
-    """Its output, "" where it failed; names that are not UTF-8 survive the way through it."""
+    """Its output, "" if it failed; names that are not UTF-8 are preserved."""
     talk: str
-    """The end of what it said on the side, without passwords."""
+    """The end of its stderr, without passwords."""
 
     @property
     def last(self) -> str:
-        """The last line that says what happened, without its full stop."""
+        """Last line about the result, without its full stop."""
         return (last_line(self.talk) or f"git ended with {self.code}").rstrip(".")
 
 
 class _Git(NamedTuple):
-    """Git as it is run in one place."""
+    """Git with the directory and environment it runs in."""
 
     directory: str
-    """Where it starts, and what may not grow without bounds."""
+    """The working directory, whose size is limited."""
     env: Mapping[str, str]
     cancelled: threading.Event
     options: tuple[str, ...] = ()
-    """What stands before each command."""
+    """Options before each command."""
 
     def run(self, *words: str, data: bytes = b"", seconds: float = _LOCAL_SECONDS) -> _Done:
-        """Run one command to its end, whatever that is."""
+        """Run one command and return its result, even if it fails."""
         command = [find_git(self.env).executable, *self.options, *words]
         watch = Watch(self.cancelled, self.directory, _ROOM, seconds)
         ran = run_git(command, env=self.env, watch=watch, read=up_to(_ANSWER), feed=data)
         return _Done(ran.code, (ran.output or b"").decode("utf-8", "surrogateescape"), without_secrets(ran.talk))
 
     def ask(self, *words: str, data: bytes = b"", seconds: float = _LOCAL_SECONDS) -> str:
-        """The output of a command that has to succeed, without the end of its last line."""
+        """Return the output of a command, without the last line end; raise FailedError if it fails."""
         done = self.run(*words, data=data, seconds=seconds)
         if done.code:
             message = f"git {words[0]} failed: {done.last}."
@@ -160,14 +160,14 @@ class _Git(NamedTuple):
 
 
 def _work_directory(place: Place) -> str:
-    """The directory in which publishing keeps what it needs for a moment; it exists."""
+    """Create and return the directory for temporary files of publishing."""
     home = os.path.join(place.state, "publishing")
     make_directories(home, private=True)
     return home
 
 
 def _environment(env: Mapping[str, str], **more: str) -> dict[str, str]:
-    """The variables of a git that does not ask and speaks plainly."""
+    """Return the environment of a git that does not prompt or translate."""
     return {**{name: value for name, value in env.items() if name not in _OF_A_REPOSITORY}, **_ALWAYS, **more}
 
 
@@ -196,7 +196,7 @@ def _publish(
 
 
 def _clone(address: str, outside: _Git, branch: str) -> _Git:
-    """A bare repository with the newest commit of the default branch, and nothing that could run."""
+    """Clone the newest commit of the default branch into a bare repository without hooks."""
     _check_identity(outside)
     _check_branch(outside, branch)
     repository = os.path.join(outside.directory, "repository.git")
@@ -211,7 +211,7 @@ def _clone(address: str, outside: _Git, branch: str) -> _Git:
 
 
 def _find_branches(git: _Git, wanted: str, address: str) -> tuple[str, str]:
-    """The branch to push to, and the commit that a new one starts from ("" in an empty repository)."""
+    """Return the branch to push to, and the commit that a new branch starts from ("" in an empty repository)."""
     done = git.run("symbolic-ref", "--short", "HEAD")
     if done.code and not wanted:
         message = f"{shown_location(address)} has no default branch."
@@ -221,7 +221,7 @@ def _find_branches(git: _Git, wanted: str, address: str) -> tuple[str, str]:
 
 
 def _fetch_newest(git: _Git, branch: str, default: str, address: str) -> str:
-    """The commit that the branch has now, fetched; that of the default branch for one that does not exist yet."""
+    """Fetch and return the newest commit of the branch, or of the default branch if it does not exist yet."""
     name = f"refs/heads/{branch}"
     done = git.run("ls-remote", "origin", name, seconds=_NETWORK_SECONDS)
     commit = next((line.split("\t")[0] for line in done.out.splitlines() if line.endswith(f"\t{name}")), "")
@@ -237,7 +237,7 @@ def _fetch_newest(git: _Git, branch: str, default: str, address: str) -> str:
 
 
 def _compose(git: _Git, base: str, prepared: Sequence[Prepared], into: str) -> tuple[str, tuple[Release, ...]]:
-    """The tree of `base` with our directories in it, as an object; "" when it has them already."""
+    """Write the tree of `base` with our directories as an object; return "" if it already has them."""
     stream = [f"commit {_SCRATCH}\n{_NOBODY}\ndata 0\n".encode()]
     if base:
         stream.append(f"from {base}\n".encode())
@@ -272,7 +272,7 @@ def _id(git: _Git, commit: str, path: str) -> str:
 
 
 def _listed(git: _Git, commit: str, directory: str) -> dict[str, str]:
-    """What a directory of a commit holds: name -> kind."""
+    """Return the names in a directory of a commit, with their kinds."""
     if not commit:
         return {}
     lines = git.ask("ls-tree", "-z", f"{commit}:{directory}").split("\0")
@@ -280,20 +280,20 @@ def _listed(git: _Git, commit: str, directory: str) -> dict[str, str]:
 
 
 def _quoted(path: str) -> bytes:
-    """A path as fast-import reads any path."""
+    """Quote a path for fast-import."""
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'.encode()
 
 
 def _release(skill: Prepared, path: str, old: str, new: str) -> Release:
-    """What became of a skill whose directory was the object `old` and is `new`."""
+    """Return the release of a skill whose directory was the object `old` and is now `new`."""
     if old == new:
         return Release(skill.name, skill.version, skill.digest, "unchanged", path)
     return Release(skill.name, skill.version, skill.digest, "updated" if old else "added", path)
 
 
 def _check_identity(git: _Git) -> None:
-    """Refuse to commit as somebody whom git would have to guess."""
+    """Raise UsageError if git would have to guess the author or committer."""
     for who in ("GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"):
         done = git.run("-c", "user.useConfigOnly=true", "var", who)
         if done.code:
@@ -302,7 +302,7 @@ def _check_identity(git: _Git) -> None:
 
 
 def _check_branch(git: _Git, branch: str) -> None:
-    """Refuse what cannot be the name of a branch."""
+    """Raise UsageError if a branch name is invalid."""
     if branch and git.run("check-ref-format", f"refs/heads/{branch}").code | branch.startswith("-"):
         raise UsageError(
             "bad-branch", f"{branch!r} cannot be the name of a branch.", hint="Use a branch name such as main."
@@ -310,7 +310,7 @@ def _check_branch(git: _Git, branch: str) -> None:
 
 
 def _check_way(path: str, listed: Callable[[str], Mapping[str, str]]) -> None:
-    """Refuse a directory whose way there is blocked: by a file, a link, or the same name in other letters."""
+    """Raise ConflictError if a parent of `path` is a file, a link, or the same name in other letters."""
     above = ""
     for name in path.split("/"):
         there = listed(above)
@@ -326,13 +326,13 @@ def _check_way(path: str, listed: Callable[[str], Mapping[str, str]]) -> None:
 
 
 def _refusal(done: _Done) -> str:
-    """Why the server did not take the branch, in git's words; "" when it did not come to that."""
+    """Return why the server rejected the branch, in git's words; "" if it did not."""
     rows = [line.strip() for line in done.talk.splitlines() if _REJECTED.match(line)]
     return rows[-1].removeprefix("!").strip() if rows else ""
 
 
 def _push_failure(target: str, branch: str, done: _Done, state: str) -> WhetError:
-    """The failure of a push, with what the server said about it; `state` is how things are now."""
+    """Return the error of a failed push with the server's message; `state` says how things are now."""
     why = _refusal(done)
     if not why:
         found = failure(done.talk, target)
@@ -359,7 +359,7 @@ def _fold(name: str) -> str:
 
 
 def _checked(into: str) -> str:
-    """The directory in the repository; "" for its root."""
+    """Check and return the directory in the repository; "" for its root."""
     into = "" if into in ("", ".") else paths.check(into.removesuffix("/"))
     never = {name.casefold() for name in IGNORED}
     if any(part.casefold() in never for part in into.split("/")):
@@ -375,7 +375,7 @@ def _message(prepared: Sequence[Prepared]) -> str:
 
 
 def _address(location: str) -> str:
-    """The location as git fetches it; "" when it is a place on this machine."""
+    """Return the address as git fetches it; "" for a path on this machine."""
     scheme, mark, _ = location.partition("://")
     if mark:
         if scheme not in _SCHEMES:
@@ -396,17 +396,17 @@ class _Repository(NamedTuple):
     """A repository on this machine."""
 
     top: str
-    """The top of the working copy, or the repository itself if it has none."""
+    """Top of the working copy, or the repository itself if it is bare."""
     bare: bool
     git: _Git
 
     def path(self, inner: str) -> str:
-        """Where something of it lies on disk."""
+        """Return the path of a file of the repository on disk."""
         return os.path.join(self.top, *inner.split("/"))
 
 
 def _find_repository(location: str, place: Place, cancelled: threading.Event) -> _Repository:
-    """The repository that a path lies in. Raises UsageError `not-a-repository`."""
+    """Return the repository that contains a path. Raise UsageError `not-a-repository`."""
     directory = os.path.realpath(os.path.expanduser(location))
     hint = "Use a working copy of a git repository, or the address of one."
     if not os.path.isdir(directory):
@@ -461,7 +461,7 @@ def _branch(found: _Repository, wanted: str) -> str:
 
 
 def _committed(found: _Repository, path: str, skill: Prepared) -> Tree | None:
-    """The directory as it is, if nothing in it would be lost: it is committed, or it is the skill itself already."""
+    """Return the content of a directory if it is committed or equal to the skill; else raise an error."""
     directory = found.path(path)
     tree = read_tree(directory)
     if tree == skill.tree:
@@ -482,7 +482,7 @@ def _commit_files(
         write_tree(found.path(path), before[path], skill.tree)
     files = [f"{path}/{name}" for path, skill in at.items() for name in {**(before[path] or {}), **skill.tree}]
     names = "\0".join(files).encode("utf-8", "surrogateescape")
-    # Each file by its name: what the repository ignores would be left out, and what the package ignores added.
+    # Name each file: otherwise git would skip ignored files and add files that the package ignores.
     _try(found, "add", "--all", "--force", *_FROM_INPUT, data=names)
     if found.git.run("diff", "--cached", "--quiet", "--", *at).code:
         _try(found, "commit", "--quiet", "--only", "-m", message, *_FROM_INPUT, data=names)
@@ -497,7 +497,7 @@ def _put_back(found: _Repository, before: Mapping[str, Tree | None]) -> None:
 
 
 def _push(git: _Git, branch: str) -> bool:
-    """Push the branch to where it comes from; whether that changed anything there."""
+    """Push the branch to its upstream; return whether that changed anything there."""
     remote = git.run("config", "--get", f"branch.{branch}.remote").out.strip() or "origin"
     merge = git.run("config", "--get", f"branch.{branch}.merge").out.strip() or f"refs/heads/{branch}"
     done = git.run("push", remote, f"refs/heads/{branch}:{merge}", seconds=_NETWORK_SECONDS)

@@ -1,4 +1,4 @@
-"""Publishing to a Whet hub: each skill as one version under an owner. `docs/hub-api.md` says what a hub does."""
+"""Publish to a Whet hub: each skill as one version under an owner. `docs/hub-api.md` describes the API."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whet.sources.web.client import Web
 
 _TRIES = 6
-"""How often a hub is asked for what it has just taken, at growing distances."""
+"""Number of requests for a version that the hub has just accepted, with growing pauses."""
 
 
 def publish_hub(
@@ -43,7 +43,7 @@ def publish_hub(
 ) -> Published:
     """Publish skills on the hub of a reference, under this owner or the one that the reference names.
 
-    `evals` are the results of the skills' evals, by name; your key signs them, if you have one.
+    `evals` are the results of the skills' evals by name, signed with your key, if you have one.
     """
     token = get_token(ref.location, place) or exchange_identity(ref.location.rstrip("/"), web, place.env)
     releases, notes = [], []
@@ -77,7 +77,7 @@ def publish_hub(
 
 
 def _full(version: str) -> str:
-    """A semantic version for one that has too few numbers; an example for any other."""
+    """Return a semantic version for one with too few numbers; an example for any other."""
     padded = ".".join([*version.split("."), "0", "0"][:3])
     return padded if is_semver(padded) else "1.0.0"
 
@@ -102,7 +102,7 @@ def send_version(
 ) -> tuple[Version, bool]:
     """Publish one version. Raises ConflictError `version-exists` and other WhetError.
 
-    Sending what is there already does no harm; the answer is what the hub has now, and whether that is new.
+    Sending an existing version again is harmless. Return the version on the hub, and whether it is new.
     """
     if not owner:
         raise UsageError("usage", "The owner is missing.", hint="Pass the owner: `--owner O`, or hub:ADDRESS/O.")
@@ -123,9 +123,9 @@ def send_version(
 
 
 def _wait_until_served(web: Web, version: Version, location: str, token: str) -> str:
-    """Ask for a version until the hub hands it out: another of its servers may answer, which learns of it later.
+    """Request a version until the hub serves it: another of its servers may answer, which learns of it later.
 
-    Returns the proof of the hub's log, "" for a hub without one.
+    Return the proof of the hub's log, "" for a hub without one.
     """
     url = _version_url(location, version.owner, version.name, version.version)
     for attempt in range(_TRIES):

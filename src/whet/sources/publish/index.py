@@ -1,17 +1,17 @@
-"""Publishing to a directory that any web server can serve: the well-known index of agent skills.
+"""Publish to a directory for any web server: the well-known index of agent skills.
 
     .well-known/agent-skills/index.json                      the index (0.2.0)
     .well-known/agent-skills/NAME/HASH/SKILL.md              a skill of one file
     .well-known/agent-skills/NAME/HASH/NAME.tar.gz           any other, its files at the root of the archive
     .well-known/skills/index.json, .well-known/skills/NAME/  the same for clients of the older form (0.1)
 
-Readers come at any moment and see a whole site: an artifact's path carries its hash, so a new one never takes the place
-of another; the indexes are replaced in one step each, after everything they name. What is no longer named stays, for
-those who have read the old index, until it is pruned. A publisher that is killed leaves the old index.
+Readers always see a complete site: the path of an artifact contains its hash, so a new one never replaces another; each
+index is replaced atomically, after everything it names. Artifacts that are no longer named stay until they are pruned,
+for clients that have read the old index. A killed publisher leaves the old index.
 
-The bytes of an artifact depend on nothing but the files of the package, except for deflate, whose output differs
-between builds of zlib. So whether a published skill has changed is told by the content of its artifact, never by the
-artifact itself.
+The bytes of an artifact depend only on the files of the package, except for deflate, whose output differs between
+builds of zlib. So changes of a published skill are detected by the content of its artifact, never by the artifact
+itself.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ _MAX_INDEX = 64 * 1024 * 1024
 _MAX_ARTIFACT = 2 * DEFAULT_LIMITS.total_bytes
 _HASH = re.compile(r"[0-9a-f]{64}")
 _GZIP = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff"
-"""The head of a gzip stream: deflate, no name, no time, best compression, unknown system."""
+"""Head of a gzip stream: deflate, no name, no time, best compression, unknown system."""
 
 
 class IndexEntry(TypedDict):
-    """A skill as an index names it; what else stands there is kept."""
+    """A skill in an index; other fields are preserved."""
 
     name: str
     description: NotRequired[str]
@@ -71,23 +71,23 @@ class IndexEntry(TypedDict):
 
 
 Index = TypedDict("Index", {"$schema": NotRequired[str], "skills": list[IndexEntry]})
-"""An index as JSON has it."""
+"""An index as JSON."""
 
 
 class Artifact(NamedTuple):
-    """The one file that a client fetches for a skill."""
+    """The file that a client fetches for a skill."""
 
     kind: Literal["skill-md", "archive"]
     data: bytes
 
     @property
     def sha256(self) -> str:
-        """The hash of its bytes, which the index promises."""
+        """Hash of its bytes, as in the index."""
         return hashlib.sha256(self.data).hexdigest()
 
 
 def make_artifact(tree: Tree) -> Artifact:
-    """The artifact of a package: its main file where it has no other, else an archive."""
+    """Return the artifact of a package: its main file if that is the only one, else an archive."""
     main = tree[MAIN_FILE]
     if len(tree) == 1 and not main.executable:
         return Artifact("skill-md", main.data)
@@ -95,7 +95,7 @@ def make_artifact(tree: Tree) -> Artifact:
 
 
 def tar_gz(tree: Tree) -> bytes:
-    """The files at the root of a tar, without owners and times, compressed without a name and a time."""
+    """Return a reproducible archive: files at its root, without owners and times, compressed without name and time."""
     import tarfile
     import zlib
 
@@ -114,7 +114,7 @@ def tar_gz(tree: Tree) -> bytes:
 
 
 def content_digest(kind: str, data: bytes) -> str:
-    """The content digest of the package in an artifact; "" when it cannot be read."""
+    """Return the content digest of the package in an artifact; "" if it cannot be read."""
     if kind == "skill-md":
         return digest({MAIN_FILE: Item(data)})
     try:
@@ -124,9 +124,9 @@ def content_digest(kind: str, data: bytes) -> str:
 
 
 def publish_index(prepared: Sequence[Prepared], directory: str, *, prune: bool = False) -> Published:
-    """Add these skills to the site in a directory, or replace them there; the site's other skills stay.
+    """Add these skills to the site in a directory, or replace them there; other skills of the site stay.
 
-    With `prune`, the artifacts and files go that neither index names any more.
+    With `prune`, artifacts and files that neither index names are removed.
     """
     each_once(prepared)
     directory = os.path.abspath(os.path.expanduser(directory))
@@ -146,16 +146,16 @@ def publish_index(prepared: Sequence[Prepared], directory: str, *, prune: bool =
 
 
 class _Step(NamedTuple):
-    """What publishing one skill comes to."""
+    """The work to publish one skill."""
 
     skill: Prepared
     release: Release
     artifact: Artifact | None
-    """None: nothing has to be written."""
+    """None if nothing must be written."""
 
 
 class _Site:
-    """A site, read whole before anything of it is changed."""
+    """A site, read completely before it is changed."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -181,7 +181,7 @@ class _Site:
         return _Step(skill, release._replace(change="updated" if entry else "added", at=at), made)
 
     def holds(self, skill: Prepared, entry: IndexEntry) -> bool:
-        """Whether the index offers exactly this skill, and its artifact is there and whole."""
+        """Return whether the index offers exactly this skill and its artifact is intact."""
         kind, promised = entry.get("type"), str(entry.get("digest")).removeprefix("sha256:")
         if kind not in ("skill-md", "archive") or not _HASH.fullmatch(promised):
             return False
@@ -192,14 +192,14 @@ class _Site:
         return _is(path, promised) and content_digest(kind, content(path, _MAX_ARTIFACT)) == skill.digest
 
     def holds_files(self, skill: Prepared) -> bool:
-        """Whether clients of the older form get exactly this skill."""
+        """Return whether clients of the older form get exactly this skill."""
         if _named(self.old_index, skill.name) != _old_entry(skill):
             return False
         there = read_tree(self.path(OLD_SITE, skill.name)) or {}
         return all(there.get(path) == item for path, item in skill.tree.items())
 
     def put_files(self, step: _Step) -> None:
-        """Write everything that the indexes will name, and take nothing away that they name now."""
+        """Write all files that the new indexes name; keep those that the current ones name."""
         skill, made = step.skill, step.artifact
         if made is not None:
             path = self.path(SITE, _place(skill.name, made.kind, made.sha256))
@@ -216,7 +216,7 @@ class _Site:
         write_tree(place, before, after)
 
     def put_indexes(self, steps: Sequence[_Step]) -> None:
-        """Replace the indexes, each in one step, the one that carries the hashes last."""
+        """Replace each index atomically, the one with the hashes last."""
         for step in steps:
             _set(self.old_index, _old_entry(step.skill))
             if step.artifact is not None:
@@ -224,7 +224,7 @@ class _Site:
         for place, index in ((OLD_SITE, self.old_index), (SITE, self.index)):
             make_directories(self.path(place))
             text = json.dumps(index, indent=2, ensure_ascii=False) + "\n"
-            # A lone surrogate becomes the escape that JSON has for it.
+            # A lone surrogate is written as a JSON escape.
             write_bytes(self.path(place, INDEX), text.encode("utf-8", "backslashreplace"))
 
     def prune(self) -> list[str]:
@@ -259,7 +259,7 @@ class _Site:
 
 
 def _read(path: str, schema: str) -> Index:
-    """An index as it is, or a new one; anything that is not clearly an index is left alone."""
+    """Read an index, or make a new one; raise InvalidError for a file that is not an index."""
     if not os.path.lexists(path):
         return {"$schema": schema, "skills": []} if schema else {"skills": []}
     try:
@@ -288,7 +288,7 @@ def _named(index: Index, name: str) -> IndexEntry | None:
 
 
 def _set(index: Index, entry: IndexEntry) -> None:
-    """Put the entry where one of its name is, or at the end."""
+    """Replace the entry with the same name, or append it."""
     entries, at = index["skills"], len(index["skills"])
     for position in reversed(range(len(entries))):
         if entries[position]["name"] == entry["name"]:
@@ -313,12 +313,12 @@ def _old_entry(skill: Prepared) -> IndexEntry:
 
 
 def _place(name: str, kind: str, sha256: str) -> str:
-    """Where an artifact lies below the index; derived from what the index promises."""
+    """Return the path of an artifact below the index, derived from its type and hash."""
     return f"{name}/{sha256}/{MAIN_FILE if kind == 'skill-md' else f'{name}.tar.gz'}"
 
 
 def _is(path: str, sha256: str) -> bool:
-    """Whether the file is there with exactly this content."""
+    """Return whether the file exists with exactly this content."""
     return os.path.isfile(path) and hashlib.sha256(content(path, _MAX_ARTIFACT)).hexdigest() == sha256
 
 

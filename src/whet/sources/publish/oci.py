@@ -1,4 +1,4 @@
-"""Publishing to an OCI registry: one skill as one artifact under a tag, several as a collection."""
+"""Publish to an OCI registry: one skill as one artifact under a tag, several as a collection."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _FIXED = re.compile(r"v?\d.*")
 
 
 def publish_oci(prepared: Sequence[Prepared], ref: Ref, context: FetchContext, created: str) -> Published:
-    """Publish a skill in the repository of a reference, under its tag or the version of the skill.
+    """Publish a skill to the repository of a reference, under its tag or the version of the skill.
 
-    Several skills are a collection, which needs a tag. Raises ConflictError `version-exists` for a version that is
-    there with other content.
+    Several skills are a collection, which needs a tag. Raises ConflictError `version-exists` for a version that exists
+    with other content.
     """
     tag = _choose_tag(prepared, ref)
     at = ref._replace(ref=tag)
@@ -79,7 +79,7 @@ def publish_oci(prepared: Sequence[Prepared], ref: Ref, context: FetchContext, c
 
 
 def _choose_tag(prepared: Sequence[Prepared], ref: Ref) -> str:
-    """The tag to publish under. Raises UsageError."""
+    """Return the tag to publish under. Raises UsageError."""
     if ref.path:
         hint = "Publish each skill to its own repository, or several at once as a collection."
         raise UsageError("usage", "A skill of a collection cannot be published alone.", hint=hint)
@@ -97,7 +97,7 @@ def _choose_tag(prepared: Sequence[Prepared], ref: Ref) -> str:
 
 
 def pack_layer(skill: Prepared) -> bytes:
-    """The files of a skill in a folder of its name, as a tar.gz; the same files give the same bytes."""
+    """Pack the files of a skill into a reproducible tar.gz, in a folder of its name."""
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path, item in sorted(skill.tree.items()):
@@ -110,12 +110,12 @@ def pack_layer(skill: Prepared) -> bytes:
 def _find(source: OciSource, tag: str) -> Sequence[Offer]:
     try:
         return source.list_tag(tag).offers
-    except NotFoundError:  # no such tag, or no such repository yet
+    except NotFoundError:  # the tag or the repository does not exist yet
         return ()
 
 
 def _is_same(source: OciSource, known: Artifact | None, skill: Prepared, layer: bytes) -> bool:
-    """Whether a skill is there with this content: another gzip packs the same files into other bytes."""
+    """Return whether a skill exists with this content, even if another gzip packed it into other bytes."""
     if known is None:
         return False
     return known.layer == _sha256(layer) or (
@@ -124,7 +124,7 @@ def _is_same(source: OciSource, known: Artifact | None, skill: Prepared, layer: 
 
 
 def _push(source: OciSource, skill: Prepared, layer: bytes, created: str) -> bytes:
-    """Upload what the registry does not have yet; the manifest that names it."""
+    """Upload what the registry lacks and return the manifest."""
     said = read_skill(read_document(skill.tree[MAIN_FILE].data), fallback_name=skill.name)
     config = _dump(_config(skill, said))
     for blob in (config, layer):
@@ -152,7 +152,7 @@ def _push(source: OciSource, skill: Prepared, layer: bytes, created: str) -> byt
 
 
 def _index(prepared: Sequence[Prepared], manifests: Sequence[bytes], created: str) -> Json:
-    """The index that makes skills a collection."""
+    """Return the index of a collection."""
     rows = [
         {
             **_descriptor(MANIFEST, manifest),

@@ -1,8 +1,8 @@
-"""A skill on its way to others: read once, checked strictly, packed; and the answer of whatever published it.
+"""Prepare a skill for publishing: read once, checked strictly, packed; and the result of publishing.
 
-`prepare` reads the directory one time, and everything that follows is about those very bytes: the check, the scan, the
-archive and what is written to an index (`whet.sources.publish.index`), to a repository
-(`whet.sources.publish.git`) or to a hub. A file that changes meanwhile cannot slip past the scan.
+`prepare` reads the directory once, and every later step uses those bytes: the check, the scan, the archive and the
+upload to an index (`whet.sources.publish.index`), a repository (`whet.sources.publish.git`) or a hub. A file that
+changes meanwhile cannot avoid the scan.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ if TYPE_CHECKING:
 
 CODE = "not-publishable"
 _PUBLISHED: dict[str, Severity] = {"main-file-name": "error", "dialect-key": "warning"}
-"""What weighs more or less for a package that is offered to others than for a strict host."""
+"""Severities that differ from those of a strict host."""
 _SEVERITIES: dict[Danger, Severity] = {"critical": "error", "warn": "warning"}
 
 
 class Prepared(NamedTuple):
-    """One skill, ready to be offered to others."""
+    """A skill that is ready to be published."""
 
     name: str
     version: str
-    """As the skill states it; "" when it does not."""
+    """Version that the skill states; "" if it has none."""
     description: str
     tree: Tree
     archive: bytes
-    """The `.skill` file."""
+    """Content of the `.skill` file."""
     digest: str
-    """Of the content, as `whet sources digest` gives it."""
+    """Digest of the content, as `whet sources digest` prints it."""
     sha256: str
-    """Of the archive, in hex."""
+    """SHA-256 of the archive, in hex."""
     verdict: Label
     problems: tuple[Note, ...]
-    """What stands in nobody's way and should be known all the same: warnings of the check and of the scan."""
+    """Warnings of the check and of the scan, which do not prevent publishing."""
 
     def to_json(self) -> Json:
-        """The skill as JSON, without its content."""
+        """Return the skill as JSON, without its content."""
         return {
             "name": self.name,
             "version": self.version,
@@ -75,24 +75,24 @@ class Prepared(NamedTuple):
 
 
 class Release(NamedTuple):
-    """What was done with one skill."""
+    """The result for one skill."""
 
     name: str
     version: str
     digest: str
     change: Literal["added", "updated", "unchanged"]
     at: str = ""
-    """Where it is now: a path in the repository, the address of its artifact; "" on a hub."""
+    """Path in the repository, or address of the artifact; "" on a hub."""
     owner: str = ""
-    """On a hub, as the following ones."""
+    """Only on a hub, like the following fields."""
     verdict: str = ""
-    """What the hub's own scan found."""
+    """Verdict of the hub's own scan."""
     proof: str = ""
-    """That the hub's log has it (`whet.sources.transparency`); "" for a hub without a log."""
+    """Proof that the hub's log contains it (`whet.sources.transparency`); "" for a hub without a log."""
 
 
 class Published(NamedTuple):
-    """What publishing did."""
+    """The result of publishing."""
 
     kind: Literal["index", "git", "hub", "oci"]
     target: str
@@ -106,12 +106,12 @@ class Published(NamedTuple):
     pushed: bool = False
     notes: tuple[Note, ...] = ()
     removed: tuple[str, ...] = ()
-    """What was removed from a web directory."""
+    """Paths removed from a web directory."""
     prepared: tuple[Prepared, ...] = ()
-    """What was checked before publishing."""
+    """The checked skills."""
 
     def to_json(self) -> Json:
-        """The answer as JSON, without the fields that belong to another kind of target."""
+        """Return the answer as JSON, without the fields of other kinds of targets."""
         answer = answer_json(self)
         answer["published"] = answer.pop("releases")
         if self.kind == "hub":
@@ -124,7 +124,7 @@ class Published(NamedTuple):
 
 
 def prepare(directory: str, *, scan: Callable[[Tree], Scan], profile: Literal["upload", "spec"] = "upload") -> Prepared:
-    """The skill in a directory as it is offered to others; refused when it breaks the format or is dangerous."""
+    """Prepare the skill in a directory for publishing; raise InvalidError if it is malformed or dangerous."""
     directory = package_directory(directory)
     tree = _read(directory)
     problems = [*check_format(directory, tree, profile)]
@@ -156,7 +156,7 @@ def prepare(directory: str, *, scan: Callable[[Tree], Scan], profile: Literal["u
 
 
 def each_once(prepared: Sequence[Prepared]) -> None:
-    """Refuse to publish two skills under one name, or none at all."""
+    """Raise UsageError for two skills with one name, or for none at all."""
     if not prepared:
         raise UsageError("nothing-to-publish", "No skill was given.", hint="Name at least one skill to publish.")
     for name, count in Counter(skill.name for skill in prepared).items():
@@ -166,7 +166,7 @@ def each_once(prepared: Sequence[Prepared]) -> None:
 
 
 def cleaned(directory: str) -> Iterator[Note]:
-    """Remove what killed publishers left in a directory; what could not be removed is told."""
+    """Remove what killed publishers left in a directory; yield notes about what could not be removed."""
     for left in clean_leftovers(directory):
         if left.outcome == "failed":
             message = f"{left.path} is left over from an interrupted publish and stays: {left.detail}."
@@ -184,7 +184,7 @@ def _read(directory: str) -> Tree:
 
 
 def check_format(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> Iterator[Note]:
-    """What the strict check of a package for others finds; `directory` is named in it."""
+    """Yield the problems that the strict check of a package finds; `directory` is named in them."""
     yield from _broken(directory, tree, profile)
     yield from _links(directory, tree)
     try:
@@ -194,7 +194,7 @@ def check_format(directory: str, tree: Tree, profile: Literal["upload", "spec"])
 
 
 def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> Iterable[Note]:
-    """What the strict check finds. A main file under its older name is read, and refused for that name."""
+    """Yield the problems of the strict check. A main file with the older name is read, and refused for its name."""
     name = os.path.basename(directory)
     main = main_file(tree) or MAIN_FILE
     item = tree.get(main)

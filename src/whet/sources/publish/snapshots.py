@@ -1,13 +1,13 @@
-"""A whole library in one file: what to take to another machine, or to keep.
+"""Snapshots: a whole library in one file, to move it to another machine or to keep it.
 
 A snapshot is a zip of stored entries, so that the same library at the same moment gives the same bytes everywhere:
 
-    snapshot.json      what there is: skills with their scope, path, digest and lock entry; taps; which file holds what
-    skills/N.skill     each distinct content once: the skills, and what installed ones were before they were edited
+    snapshot.json      skills with their scope, path, digest and lock entry; taps; the file of each content
+    skills/N.skill     each distinct content once: the skills, and installed ones as they were before edits
 
-It holds these values and nothing else of the state: no settings, no history, no credentials. Everything in it is
-checked against its digest when it is read. A digest says that content is whole, not that it is harmless: whoever
-imports a snapshot scans it like anything else from elsewhere.
+It holds nothing else of the state: no settings, no history, no credentials. Every content is checked against its digest
+when it is read. A digest says that content is complete, not that it is harmless: an import scans it like any other
+source.
 """
 
 from __future__ import annotations
@@ -42,48 +42,48 @@ MANIFEST = "snapshot.json"
 SCOPES = ("user", "project")
 _MIB = 1024 * 1024
 LIMITS = Limits(files=20_000, file_bytes=128 * _MIB, total_bytes=512 * _MIB)
-"""How much a snapshot may hold, written and read; the whole file has at most `total_bytes`."""
-_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the first a zip can name
+"""Limits of a snapshot, written and read; the whole file has at most `total_bytes`."""
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest date in a zip
 
 
 class Exported(NamedTuple):
-    """One skill of a library, with its content."""
+    """A skill of a library with its content."""
 
     scope: Literal["user", "project"]
     path: str
-    """Its directory seen from its root, with forward slashes."""
+    """Its directory, relative to its root, with forward slashes."""
     name: str
     tree: Tree
     lock: Installed | None = None
-    """How it was installed, if it was."""
+    """Its lock entry, if it was installed."""
     base: Tree | None = None
-    """The content as it was installed, which a later update merges with; None when nobody knows it."""
+    """The installed content, which a later update merges with; None if it is unknown."""
 
 
 class Snapshot(NamedTuple):
-    """What a snapshot holds."""
+    """The content of a snapshot."""
 
     whet: str
-    """The version of Whet that made it."""
+    """Version of Whet that made it."""
     created: str
     skills: tuple[Exported, ...]
     taps: tuple[Tap, ...]
 
 
 class SnapshotExport(NamedTuple):
-    """What an export wrote."""
+    """The result of an export."""
 
     path: str
     size: int
     skills: tuple[str, ...]
-    """The names of the skills in it."""
+    """Names of the exported skills."""
     contents: int
     taps: int
     left_out: tuple[Note, ...]
-    """What is not in it, and why."""
+    """Notes about what is left out, and why."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
@@ -95,7 +95,7 @@ def export_snapshot(
     overwrite: bool = False,
     clock: Clock = system_clock,
 ) -> SnapshotExport:
-    """Write these skills and taps into one file, in one step. A skill that cannot be packed is left out and told."""
+    """Write these skills and taps to one file, atomically. A skill that cannot be packed is left out with a note."""
     path = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(path) and not overwrite:
         hint = "Choose another file, or pass `--force` to overwrite it."
@@ -114,7 +114,7 @@ def export_snapshot(
 
 
 def read_snapshot(data: bytes) -> Snapshot:
-    """What is in a snapshot, wholly or not at all. Raises InvalidError `snapshot-damaged`, `snapshot-newer`."""
+    """Read a complete snapshot. Raise InvalidError `snapshot-damaged` or `snapshot-newer`."""
     try:
         files, skipped = archive.contents(data, limits=LIMITS)
     except InvalidError as error:
@@ -140,7 +140,7 @@ def read_snapshot(data: bytes) -> Snapshot:
 
 
 class _Box:
-    """What goes into a snapshot."""
+    """Collects the content of a snapshot."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, object]] = []
@@ -149,7 +149,7 @@ class _Box:
         self._places: dict[tuple[str, str], str] = {}
 
     def add(self, skill: Exported) -> None:
-        """Take a skill in, or say why not."""
+        """Add a skill, or note why it is left out."""
         try:
             paths.check(skill.path)
             own, packed = _packed(skill.name, skill.tree)
@@ -171,7 +171,7 @@ class _Box:
         self.rows.append({**row, "digest": own, "base": self._base(skill), "lock": lock})
 
     def _base(self, skill: Exported) -> str | None:
-        """Take in what an installed skill was before it was edited; its digest."""
+        """Add the content of an installed skill before its edits; return its digest."""
         if skill.base is None:
             return None
         try:
@@ -189,7 +189,7 @@ class _Box:
 
 
 def _packed(name: str, tree: Tree) -> tuple[str, bytes]:
-    """The digest of a content, and the archive that holds it."""
+    """Return the digest of a content, and its archive."""
     for path, item in tree.items():
         if item.link:
             hint = "Replace the link with a copy of the file."
@@ -197,7 +197,7 @@ def _packed(name: str, tree: Tree) -> tuple[str, bytes]:
     folder = names.slug(name)
     try:
         paths.check(folder)
-    except UsageError:  # a name that is a device on Windows
+    except UsageError:  # a reserved name on Windows
         folder = "skill"
     return digest(tree), archive.pack(folder, tree)
 
@@ -210,7 +210,7 @@ def _zip(files: Sequence[tuple[str, bytes]]) -> bytes:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as made:
         for name, data in files:
             entry = zipfile.ZipInfo(name, _FIRST_DAY)
-            entry.create_system = 3  # unix, whatever this machine is
+            entry.create_system = 3  # unix, even on other systems
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
             made.writestr(entry, data)
     size = target.tell()
@@ -241,7 +241,7 @@ def _manifest(data: bytes | None) -> Json:
 
 
 def _tree(promised: str, name: str, data: bytes) -> Tree:
-    """The content of one file, if it is what was promised."""
+    """Return the content of one file, checked against its digest."""
     try:
         package = archive.unpack(data)
     except InvalidError as error:

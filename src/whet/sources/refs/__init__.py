@@ -1,1 +1,1 @@
-"""What people name a source by."""
+"""References to sources."""

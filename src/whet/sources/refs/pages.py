@@ -1,8 +1,8 @@
-"""From the addresses that people copy out of a browser to the place where a whole skill lies.
+"""Resolve the addresses that users copy from a browser to the repository or package of a skill.
 
-The page of a directory, the page of a file, its raw form, the page of a registry: each is only a way to look at a
-repository or a package, and this module says at which one. What it does not know is taken as what the address says: an
-archive, a document, or a site that publishes its skills under `/.well-known/`.
+The page of a directory, the page of a file, its raw form, the page of a registry: each shows a repository or a package,
+and this module finds which one. An unknown address is read literally: an archive, a document, or a site that publishes
+its skills under `/.well-known/`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 class Forge(NamedTuple):
-    """A site with repositories under one scheme of names."""
+    """A host of repositories with one naming scheme."""
 
     host: str
     suffix: str = ".git"
-    """What its clone addresses end in; without it some answer with a redirect."""
+    """Suffix of its clone addresses; without it some hosts redirect."""
     nested: bool = False
-    """Groups lie in groups, so that an address does not tell where a repository ends."""
+    """Whether groups can be nested, so that an address does not tell where a repository ends."""
 
 
 FORGES = {
@@ -47,11 +47,11 @@ FORGES = {
     "bitbucket": Forge("bitbucket.org"),
     "codeberg": Forge("codeberg.org"),
 }
-"""By the prefix that stands for them."""
+"""Forges by prefix."""
 GITHUB = FORGES["github"]
 CLAWHUB = "https://clawhub.ai"
 ON_HUB = "clawhub"
-"""Where a hub of Whet has the same API."""
+"""Path below which a Whet hub serves the same API."""
 GIST = "https://gist.github.com"
 MARKETPLACE_FILE = "marketplace.json"
 
@@ -61,7 +61,7 @@ _OWNER = compile_late(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,99})")
 _GIST_ID = compile_late(r"[0-9a-f]{1,40}")
 _REGISTERED = compile_late(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _AT = compile_late(r"(?<=[^/])@")
-"""What parts a path from a revision; the `@` of `packages/@scope` does not."""
+"""Separator of path and revision; the `@` of `packages/@scope` is not one."""
 _PINNED = compile_late(r"sha256=([0-9A-Fa-f]{64})")
 _FILE_PAGES = ("blob", "raw", "edit", "blame")
 _OTHER_PAGES = compile_late(
@@ -73,7 +73,7 @@ _WHOLE = "Use the address of the repository, or of the skill's directory in it."
 
 
 def page(text: str) -> Ref:
-    """What an http or https address leads to."""
+    """Return the source behind an http or https address."""
     address = read_address(text)
     host = address.host.removeprefix("www.")
     if reader := _PAGES.get(host):
@@ -82,7 +82,7 @@ def page(text: str) -> Ref:
 
 
 def repository(text: str) -> Ref:
-    """What an address leads to that is said to be a repository, on whatever host."""
+    """Return the source at an address that the user says is a repository, on any host."""
     address = read_address(text)
     if address.scheme == "ssh":
         return _plain(address)
@@ -102,7 +102,7 @@ def repository(text: str) -> Ref:
 
 
 def shorthand(text: str, forge: Forge = GITHUB) -> Ref:
-    """`owner/repo[/path][@ref]` or `owner/repo[/path]#ref` on a forge."""
+    """Read `owner/repo[/path][@ref]` or `owner/repo[/path]#ref` on a forge."""
     body, _, fragment = text.partition("#")
     if any(mark in body for mark in "%?\\:") or any(map(str.isspace, text)):
         raise OddError("is neither owner/repo nor an address")
@@ -120,7 +120,7 @@ def shorthand(text: str, forge: Forge = GITHUB) -> Ref:
 
 
 def gist(segments: Sequence[str], ref: str = "") -> Ref:
-    """A gist by its number, whoever's it is: `[user/]id[/revision]`."""
+    """Read a gist: `[user/]id[/revision]`."""
     parts = list(segments)
     if len(parts) > 1 and not (_GIST_ID.fullmatch(parts[0]) and _GIST_ID.fullmatch(parts[1])):
         del parts[0]
@@ -130,7 +130,7 @@ def gist(segments: Sequence[str], ref: str = "") -> Ref:
 
 
 def registered(segments: Sequence[str]) -> str:
-    """`owner/slug` or `slug`, as a registry knows a skill."""
+    """Return `owner/slug` or `slug`, the name of a skill in a registry."""
     if not 1 <= len(segments) <= 2 or not all(_REGISTERED.fullmatch(segment) for segment in segments):
         raise OddError(
             "does not name a skill in a registry", "Write owner/name or name, optionally followed by @version."
@@ -139,7 +139,7 @@ def registered(segments: Sequence[str]) -> str:
 
 
 def clawhub_page(address: Address) -> Ref:
-    """A registry, or the page of one skill in it."""
+    """Read the address of a registry, or of one skill in it."""
     segments = [segment for segment in address.segments if segment != "skills"]
     within = segments.pop(0) if segments[:1] == [ON_HUB] and len(segments) > 2 else ""
     base = address._replace(path=f"/{within}" if within else "").place
@@ -150,7 +150,7 @@ def clawhub_page(address: Address) -> Ref:
 
 
 def web_place(text: str) -> str:
-    """The one spelling of an http or https address without its query and fragment."""
+    """Return the canonical http or https address without query and fragment."""
     address = read_address(text)
     if address.scheme not in WEB:
         raise OddError("is not an https address", "Use https.")
@@ -158,7 +158,7 @@ def web_place(text: str) -> str:
 
 
 def document(address: Address) -> Ref:
-    """The file at an address; the query is part of where it lies, `#sha256=...` pins its content."""
+    """Return the file at an address; the query is part of its location, `#sha256=...` pins its content."""
     query = f"?{address.query}" if address.query else ""
     if not query.isascii() or not query.isprintable():
         raise OddError("has a query that Whet cannot read")
@@ -167,7 +167,7 @@ def document(address: Address) -> Ref:
 
 
 def is_archive(name: str) -> bool:
-    """Is this what an archive is called?"""
+    """Return whether this is the file name of an archive."""
     return name.lower().endswith(ARCHIVES)
 
 
@@ -179,7 +179,7 @@ def _at(body: str) -> tuple[str, str]:
 
 
 def _with_fragment(ref: Ref, fragment: str) -> Ref:
-    """The reference with what a fragment says: `#ref`, or `#ref=...&path=...`."""
+    """Return the reference with the values of a fragment: `#ref`, or `#ref=...&path=...`."""
     named = pairs(fragment) if fragment else {}
     revision, path = (words(fragment), "") if named is None else (named.get("ref", ""), named.get("path", ""))
     if (revision and ref.ref and revision != ref.ref) or (path and ref.path and path != ref.path):
@@ -188,7 +188,7 @@ def _with_fragment(ref: Ref, fragment: str) -> Ref:
 
 
 def _forge_location(forge: Forge, owners: Sequence[str], scheme: str = "https") -> str:
-    """Where a repository lies, in the spelling all others mean too."""
+    """Return the location of a repository in its canonical spelling."""
     names = [*owners[:-1], owners[-1].removesuffix(".git")] if owners else []
     if len(names) < 2 or (len(names) > 2 and not forge.nested):
         raise OddError("names no repository", "Write owner/repo.")
@@ -205,7 +205,7 @@ def _forge_location(forge: Forge, owners: Sequence[str], scheme: str = "https") 
 
 
 def _plain(address: Address) -> Ref:
-    """A repository at exactly this address, with the revision that may stand behind an `@`."""
+    """Return the repository at exactly this address, with an optional revision after `@`."""
     path, ref = _at(address.path)
     ref = check_ref(decoded_path(ref)) if ref else ""
     if not path.strip("/"):
@@ -219,18 +219,18 @@ def _plain(address: Address) -> Ref:
 
 
 def decoded_path(path: str) -> str:
-    """A path of several segments in words."""
+    """Decode a path of several segments."""
     return "/".join(map(decoded, path.split("/")))
 
 
 def _joined(address: Address, count: int, suffix: str = "") -> str:
-    """The repository that the first segments of an address name."""
+    """Return the repository that the first segments of an address name."""
     path = "/".join(address.path.split("/")[: count + 1]).removesuffix(suffix)
     return f"{address._replace(path=path).place}{suffix}"
 
 
 def _revision(segments: Sequence[str]) -> tuple[str, list[str]]:
-    """The revision and the path of what stands behind `tree` or `raw`; of a name with slashes, its first part."""
+    """Split the segments after `tree` or `raw` into revision and path; of a name with slashes, only its first part."""
     rest = list(segments)
     if rest[:1] == ["refs"] and rest[1:2] in (["heads"], ["tags"]):
         rest = rest[2:]
@@ -244,7 +244,7 @@ def _in_repository(location: str, ref: str, path: Sequence[str]) -> Ref:
 
 
 def _file(location: str, raw: str, ref: str, path: Sequence[str]) -> Ref:
-    """What the page of a file in a repository leads to: the whole skill, a marketplace, or the archive at `raw`."""
+    """Return the source for the page of a file: the whole skill, a marketplace, or the archive at `raw`."""
     if not path:
         raise OddError("names no file", _WHOLE)
     if is_main_file(path[-1]):
@@ -303,7 +303,7 @@ def _skills_sh(address: Address) -> Ref:
 
 
 def _foreign_page(address: Address) -> Ref | None:
-    """The page of a forge that anybody may host, told by what stands in its path; None when it is none."""
+    """Read the page of a self-hosted forge, recognized by its path; return None for other pages."""
     segments = address.segments
     if "-" in segments[2:]:
         return _gitlab_page(address, segments.index("-", 2))
@@ -318,7 +318,7 @@ def _foreign_page(address: Address) -> Ref | None:
 
 
 def _file_or_directory(location: str, address: Address, ref: str, path: Sequence[str]) -> Ref:
-    """What a page leads to that has the same address for files and for directories."""
+    """Return the source for a page whose address does not tell files from directories."""
     if path and (is_main_file(path[-1]) or is_archive(path[-1]) or path[-1] == MARKETPLACE_FILE):
         raw = address._replace(path=address.path.replace("/src/", "/raw/", 1))
         return _file(location, raw.place, ref, path)
@@ -326,7 +326,7 @@ def _file_or_directory(location: str, address: Address, ref: str, path: Sequence
 
 
 def _known(address: Address, location: str) -> str:
-    """The location in the spelling of its forge, if it is one of those Whet knows."""
+    """Return the location in the spelling of its forge, if Whet knows the forge."""
     forge = _BY_HOST.get(address.host)
     return _forge_location(forge, read_address(location).segments) if forge else location
 
@@ -346,7 +346,7 @@ def _gitlab_page(address: Address, at: int) -> Ref:
 
 
 def _azure_page(address: Address, at: int) -> Ref:
-    """`.../_git/repository?path=/skills/pdf&version=GBmain`."""
+    """Read `.../_git/repository?path=/skills/pdf&version=GBmain`."""
     if len(address.segments) <= at + 1:
         raise OddError("names no repository", _WHOLE)
     place = address._replace(path="/".join(address.path.split("/")[: at + 3]))
@@ -375,7 +375,7 @@ def _bitbucket(address: Address) -> Ref:
 
 
 def _published(address: Address) -> Ref:
-    """What a site publishes: an archive, a document, a marketplace, or an index of skills."""
+    """Return what a site publishes: an archive, a document, a marketplace, or an index of skills."""
     segments = address.segments
     last = segments[-1] if segments else ""
     if ".well-known" in segments:
@@ -407,4 +407,4 @@ _PAGES: dict[str, Callable[[Address], Ref]] = {
     "clawhub.ai": clawhub_page,
 }
 PAGE_HOSTS = frozenset(_PAGES)
-"""Sites that people name without `https://`."""
+"""Sites that users may name without `https://`."""

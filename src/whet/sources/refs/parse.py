@@ -1,18 +1,18 @@
-"""What people write for a source, read into the one reference it means, and written back.
+"""Read the text of a source into a reference, and write references back.
 
     read_ref("anthropics/skills/skills/pdf@main", place)
     read_ref("https://github.com/anthropics/skills/tree/main/skills/pdf", place)
         -> Ref("git", "https://github.com/anthropics/skills", "main", "skills/pdf")
 
-A reference has one text, `kind:location#ref=...&path=...`, which is what a lock records; `read_ref` reads it back to
-the same value. Everything else that can be read is a shorter or a copied way to say the same. Nothing here asks the
-network, and the disk is only asked whether a name is that of a file. `existing` goes before it for what a person typed.
+A reference has one canonical text, `kind:location#ref=...&path=...`, which a lock records and `read_ref` reads back to
+the same value. All other spellings are shorter, or copied from a browser. This module never uses the network, and asks
+the disk only whether a file exists. For text that a user typed, call `existing` first.
 
-How far a source is trusted (`ref_trust`) is told by the place the bytes come from, and by nothing it says of itself. A
-repository is trusted when it is exactly one of the vendors' or of the user's list (`whet.guard.trust`). A site, a hub
-or a single file is trusted only when the list names exactly it; an open registry vouches for nobody, so that of it only
-single skills can be listed. A list of plugins is trusted never: each of its plugins lies somewhere, and that place
-counts. Where an address redirects to another one, ask with the other one: trust does not travel along.
+The trust of a source (`ref_trust`) depends on the address of its bytes, and never on what the source says about itself.
+A repository is trusted if it is exactly one of the vendors' or of the user's list (`whet.guard.trust`). A site, a hub
+or a single file is trusted only if the list names exactly it; an open registry vouches for nobody, so only single
+skills of it can be listed. A marketplace is never trusted: the address of each plugin counts. If an address redirects
+to another one, ask with the other one: a redirect does not pass trust on.
 """
 
 from __future__ import annotations
@@ -77,19 +77,19 @@ _SCHEME = compile_late(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _HASH = compile_late(r"sha256:[0-9a-f]{64}")
 _COMMIT = compile_late(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NO_PLACES = compile_late(r"about|blob|data|ext|fd|file|ftps?|git|javascript|mailto|rsync|sftp|vbscript|wss?")
-"""Schemes that lead to no skill, or to a program."""
+"""Schemes that never lead to a skill, or that run a program."""
 _DRIVE = compile_late(r"[A-Za-z]:[\\/]")
 _NO_ROOT = compile_late(r"[\\/]{2}|[A-Za-z]:(?![\\/])")
 _KEPT = "/!$&'()*+,;=:@-._~"
 _REPOSITORY = compile_late(r"(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)+")
-"""The path of a repository of an OCI registry."""
+"""Path of a repository in an OCI registry."""
 _SITES = ("well-known", "hub")
 GALLERY = "whet"
-"""The location of the skills that ship with Whet, wherever Whet is installed."""
+"""Location of the skills that ship with Whet."""
 
 
 def read_ref(text: str, place: Place) -> Ref:
-    """The source that a text names. Raises UsageError `bad-source`, `unknown-source` or `secret-in-address`."""
+    """Read a source. Raise UsageError `bad-source`, `unknown-source` or `secret-in-address`."""
     try:
         return _checked(_read(_plain(text), place))
     except OddError as odd:
@@ -97,7 +97,7 @@ def read_ref(text: str, place: Place) -> Ref:
 
 
 def read_remote(text: str) -> Ref:
-    """`read_ref` for what lies on no disk: the same answer wherever it is asked."""
+    """Like `read_ref`, but for remote sources only: the result does not depend on this machine."""
     try:
         plain = _plain(text)
         return _checked(_explicit(plain, None) or _remote(plain))
@@ -106,7 +106,7 @@ def read_remote(text: str) -> Ref:
 
 
 def ref_text(ref: Ref) -> str:
-    """The one text of a reference, which a lock records and `read_ref` reads back."""
+    """Return the canonical text of a reference, which a lock records and `read_ref` reads back."""
     values = [f"{key}={_escaped(value)}" for key, value in (("ref", ref.ref), ("path", ref.path)) if value]
     if not values and ref.kind in ("clawhub", "hub") and ref.location.count("/") > 2:
         values = ["path="]  # without it, the end of the location would be read as the name of a skill
@@ -115,7 +115,7 @@ def ref_text(ref: Ref) -> str:
 
 
 def shown(ref: Ref) -> str:
-    """The shortest text that means this reference, for people."""
+    """Return the shortest human-readable text for a reference."""
     if ref.kind in ("path", "archive") or ref.location.startswith("file:"):
         plain = not ref.ref and not ref.path and is_archive(ref.location) == (ref.kind == "archive")
         return ref.location if plain and ref.kind != "marketplace" else ref_text(ref)
@@ -127,10 +127,10 @@ def shown(ref: Ref) -> str:
 
 
 def show_source(text: str, place: Place) -> str:
-    """The source that a text names, as people write it. One of several skills in a directory has a path of its own."""
+    """Return a source as users write it. One of several skills in a directory gets a path of its own."""
     try:
         ref = read_ref(text, place) if text else None
-    except WhetError:  # a text of a later Whet
+    except WhetError:  # a text of a later version of Whet
         return text
     if ref is None:
         return ""
@@ -138,11 +138,11 @@ def show_source(text: str, place: Place) -> str:
 
 
 def candidates(ref: Ref) -> tuple[Ref, ...]:
-    """What a reference to a repository may mean, likeliest first, when names of branches hold slashes.
+    """Return the possible meanings of a reference to a repository, likeliest first: branch names may contain slashes.
 
     The address of a page does not tell where the branch ends and the path begins: `tree/feature/new/skills/pdf` is read
     as branch `feature`, path `new/skills/pdf`. A source tries these in order and takes the first whose revision exists.
-    Where git has a branch `feature`, it can have none below `feature/`, so that at most one of them fits.
+    If git has a branch `feature`, it cannot have one below `feature/`, so at most one of them fits.
     """
     if ref.kind not in ("git", "marketplace") or not ref.ref or not ref.path or _COMMIT.fullmatch(ref.ref):
         return (ref,)
@@ -155,11 +155,10 @@ def candidates(ref: Ref) -> tuple[Ref, ...]:
 
 
 def existing(text: str, place: Place) -> Ref | None:
-    """The file or directory here that a person means by a path without `./`, or by the name of an archive.
+    """Return the local file or directory that a user means by a path without `./`, or by the name of an archive.
 
-    What exists here comes before a repository or a tap of the same spelling, so that nobody is asked about it. A word
-    without a slash is the name of a skill. Only for what a person typed: texts of locks and skills mean the same
-    everywhere.
+    An existing path takes precedence over a repository or tap with the same spelling. A word without a slash is the
+    name of a skill. Only for text that a user typed: the texts of locks and skills mean the same everywhere.
     """
     plain = text.strip(_BLANKS)
     if not plain or ":" in plain or unseen(plain) or plain.startswith("-") or is_local(plain, place):
@@ -171,7 +170,7 @@ def existing(text: str, place: Place) -> Ref | None:
 
 
 def reading_notes(text: str, place: Place, taps: Iterable[str] = ()) -> tuple[Note, ...]:
-    """What somebody who wrote this text may have meant instead; `taps` are the names that the user gave to sources."""
+    """Return notes about what else this text may mean; `taps` are the names that the user gave to sources."""
     plain = text.strip(_BLANKS).removesuffix("/")
     here = path_of(plain, place) if plain and not unseen(plain) else ""
     if not here or ":" in plain or is_local(plain, place) or not os.path.isdir(here):
@@ -186,14 +185,14 @@ def reading_notes(text: str, place: Place, taps: Iterable[str] = ()) -> tuple[No
         other, what = f"github:{plain}", "the GitHub repository"
         try:
             read_remote(other)
-        except WhetError:  # nothing else can be meant
+        except WhetError:  # no other meaning is possible
             return ()
     message = f"{plain} is a directory here, and Whet uses it. Write {other} for {what}."
     return (Note("local-directory-too", "info", message, f"Write {other} for {what}.", path=here),)
 
 
 def _plain(text: str) -> str:
-    """The text without blanks around it, if a source can be written so."""
+    """Strip the text; raise OddError if it cannot be a source."""
     plain = text.strip(_BLANKS)
     if not plain:
         raise OddError("is empty")
@@ -207,7 +206,7 @@ def _plain(text: str) -> str:
 
 
 def _checked(ref: Ref) -> Ref:
-    """The reference, if every part of it can be what it says."""
+    """Return the reference; raise OddError if one of its parts is invalid."""
     if ref.ref and not (ref.kind in ("url", "oci") and _HASH.fullmatch(ref.ref)):
         check_ref(ref.ref)
     if ref.path:
@@ -223,11 +222,11 @@ def _read(text: str, place: Place) -> Ref:
     return _explicit(text, place) or local(text, place) or _remote(text, place)
 
 
-# What says itself how it is meant
+# Texts with an explicit kind
 
 
 def _explicit(text: str, place: Place | None) -> Ref | None:
-    """`kind:...`, exact or short; None when the text does not begin so."""
+    """Read `kind:...`, canonical or short; return None for other texts."""
     kind, colon, rest = text.partition(":")
     kind = kind.lower()
     if not colon or kind not in PREFIXES or rest.startswith("//"):
@@ -286,7 +285,7 @@ def _git(body: str, place: Place | None, _exact: bool) -> Ref:
 
 
 def _url(body: str, _place: Place | None, _exact: bool) -> Ref:
-    web_place(body)  # http or https, and nothing else
+    web_place(body)  # only http or https
     return document(read_address(body))
 
 
@@ -303,7 +302,7 @@ def _clawhub(body: str, _place: Place | None, exact: bool) -> Ref:
 
 
 def _hub(body: str, _place: Place | None, exact: bool) -> Ref:
-    """The last two segments name a skill; what stands before them belongs to the address of the hub."""
+    """Read a hub; the last two segments name a skill, the segments before them belong to the address of the hub."""
     if "://" not in body:
         raise OddError("does not say which hub", "Write hub:https://host/owner/name.")
     location = web_place(body)
@@ -318,7 +317,7 @@ def _hub(body: str, _place: Place | None, exact: bool) -> Ref:
 
 
 def _oci(body: str, _place: Place | None, _exact: bool) -> Ref:
-    """A repository of a registry; a tag follows after a colon, a digest or a range after an @."""
+    """Read a repository of an OCI registry; a tag follows after a colon, a digest or a range after an @."""
     above, _, last = body.rpartition("/")
     name, _, at = last.partition("@")
     name, _, tag = name.partition(":")
@@ -329,7 +328,7 @@ def _oci(body: str, _place: Place | None, _exact: bool) -> Ref:
 
 
 def _marketplace(body: str, place: Place | None, exact: bool) -> Ref:
-    """A list of plugins: in a repository, at an address that ends in its name, or in a directory."""
+    """Read a marketplace: in a repository, at an address that ends in its file name, or in a directory."""
     if place is not None and is_local(body, place):
         return Ref("marketplace", absolute(words(body), place))
     if body.partition(":")[0].lower() in WEB and body.partition("?")[0].endswith(f"/{MARKETPLACE_FILE}"):
@@ -353,11 +352,11 @@ _EXPLICIT: dict[str, Callable[[str, Place | None, bool], Ref]] = {
     "hub": _hub,
     "oci": _oci,
 }
-# Everything else
+# Texts without a kind
 
 
 def _remote(text: str, place: Place | None = None) -> Ref:
-    """An address or a shorthand."""
+    """Read an address or a shorthand."""
     scheme, mark, _ = text.partition("://")
     if mark and _SCHEME.fullmatch(f"{scheme}:"):
         return _by_scheme(scheme.lower(), text, place)
@@ -408,7 +407,7 @@ def _pip_file(body: str, fragment: str, place: Place | None) -> Ref:
 
 
 def _scp(text: str) -> Ref | None:
-    """`git@host:owner/repo`, which git reads as ssh. Of other users than git, the path begins in their home."""
+    """Read `git@host:owner/repo`, which git reads as ssh. For users other than git, the path begins in their home."""
     found = _SCP.fullmatch(text)
     if found is None:
         return None
@@ -418,7 +417,7 @@ def _scp(text: str) -> Ref | None:
 
 
 def _unknown(text: str, place: Place | None) -> UsageError:
-    """The error for a text that could be anything."""
+    """Return the error for a text that cannot be classified."""
     word = text if len(text) <= 64 else f"{text[:64]}…"
     if place is not None and ":" not in text and os.path.isdir(path_of(text, place)):
         hint = f"Write ./{word} for the directory of that name."
@@ -436,7 +435,7 @@ def _unknown(text: str, place: Place | None) -> UsageError:
 
 
 def _escaped(value: str) -> str:
-    """A value with percent signs for what would end it or cannot be seen."""
+    """Return a value with percent signs for separators and invisible characters."""
     if value.isascii() and value.isprintable() and not any(mark in value for mark in "%#& "):
         return value
     return "".join(
@@ -445,7 +444,7 @@ def _escaped(value: str) -> str:
 
 
 def _short(ref: Ref) -> str:
-    """The shortest spelling of a reference that may mean it; `shown` looks whether it does."""
+    """Return the shortest spelling that may mean a reference; `shown` checks whether it does."""
     at = f"@{ref.ref}" if ref.ref else ""
     inner = f"/{ref.path}" if ref.path else ""
     if ref.kind in ("git", "marketplace"):
@@ -477,21 +476,21 @@ def _short_location(location: str) -> str:
 
 
 def is_local(text: str, place: Place) -> bool:
-    """Is this written as a place on the disk?"""
+    """Return whether a text is written as a path on the disk."""
     if text in (".", "..", "~") or text.startswith(("./", "../", "/", "~/")):
         return True
     return place.platform == "win32" and "://" not in text and (bool(_DRIVE.match(text)) or "\\" in text)
 
 
 def path_of(text: str, place: Place) -> str:
-    """The absolute path of a text."""
+    """Return the absolute path of a text."""
     flavour = ntpath if place.platform == "win32" else posixpath
     path = flavour.normpath(flavour.join(place.directory, expand(text, place.home)))
     return f"/{path.lstrip('/')}" if path.startswith("//") else path
 
 
 def absolute(text: str, place: Place) -> str:
-    """The absolute path of a text, if it is one of this machine."""
+    """Return the absolute path of a text; raise OddError if it is not a path of this machine."""
     if place.platform == "win32" and _NO_ROOT.match(text):
         raise OddError("is a share, or a path without its root", r"Write C:\directory.")
     if place.platform != "win32" and _DRIVE.match(text):
@@ -502,7 +501,7 @@ def absolute(text: str, place: Place) -> str:
 
 
 def local(text: str, place: Place) -> Ref | None:
-    """What is written as a place on the disk; None for anything else."""
+    """Read a path on the disk; return None for other texts."""
     if not is_local(text, place):
         return None
     if place.platform != "win32" and "\\" in text:
@@ -511,7 +510,7 @@ def local(text: str, place: Place) -> Ref | None:
 
 
 def on_disk(path: str, place: Place) -> Ref:
-    """A directory, or what a file stands for."""
+    """Return the reference of a directory, or of the skill, marketplace or archive that a file belongs to."""
     flavour = ntpath if place.platform == "win32" else posixpath
     above, name = flavour.split(path)
     if os.path.isdir(path):
@@ -526,7 +525,7 @@ def on_disk(path: str, place: Place) -> Ref:
 
 
 def file_path(text: str, place: Place | None) -> str:
-    """The path that a `file:` address names on this machine."""
+    """Return the local path of a `file:` address."""
     if not text.lower().startswith("file://"):
         raise OddError("is not a file address", "Write file:///path/to/repository.")
     address = read_address(text)
@@ -539,7 +538,7 @@ def file_path(text: str, place: Place | None) -> str:
 
 
 def file_address(path: str, place: Place | None) -> str:
-    """The `file:` address of a repository at an absolute path."""
+    """Return the `file:` address of a repository at an absolute path."""
     if path == "/" or path.endswith(":\\"):
         raise OddError("names a whole disk, not a repository", "Write file:///path/to/repository.")
     if place is not None and place.platform == "win32":
@@ -550,7 +549,7 @@ def file_address(path: str, place: Place | None) -> str:
 
 
 def ref_trust(ref: Ref, trusted_sources: Iterable[str] = ()) -> str:
-    """The row of the policy for a source: `local`, `trusted` or `community`."""
+    """Return the trust of a source: `local`, `trusted` or `community`."""
     if ref.kind == "path":
         return "local"
     if ref.kind == "gallery":
@@ -563,16 +562,16 @@ def ref_trust(ref: Ref, trusted_sources: Iterable[str] = ()) -> str:
 
 
 def _is_repository(location: str) -> bool:
-    """Is this the address of a repository and of nothing in it?"""
+    """Return whether this is the address of a repository, and not of a file in one."""
     place = location.partition("://")[2].removeprefix("git@").removesuffix(".git").lower()
     return bool(place) and place == source_of(location)
 
 
 def _lists(entry: str, ref: Ref) -> bool:
-    """Does an entry of the user's list name exactly this place?"""
+    """Return whether an entry of the user's list names exactly this source."""
     try:
         listed = read_remote(entry)
-    except WhetError:  # a name of a repository, a path, or nothing: none of them is this place
+    except WhetError:  # the name of a repository, a path or an empty text does not name this source
         return False
     if listed.location != ref.location or listed.ref:
         return False

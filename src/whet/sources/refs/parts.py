@@ -1,8 +1,8 @@
-"""The parts of a reference: what may stand in each, and the one spelling of an address.
+"""The parts of a reference: their valid characters, and the canonical spelling of an address.
 
-People paste addresses, and an address is also how one place is passed off as another. So every part is checked by what
-it may hold, not by what it must not: hosts are plain ASCII names, percent signs hide no slash and no dot, user names
-and passwords are no part of an address. A refusal never repeats a secret.
+Users paste addresses, and an address can disguise one host as another. So every part is checked against what it may
+contain, not against what it must not: hosts are plain ASCII names, percent signs hide no slash and no dot, and user
+names and passwords are not allowed. An error never repeats a secret.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from whet.skill.versions import has_sign
 from whet.sources.model import KINDS
 
 MAX_TEXT = 2048
-"""Characters in the text of a reference."""
+"""Largest length of a reference."""
 ARCHIVES = (".skill", ".zip", ".tar.gz", ".tgz", ".tar")
-"""How the name of an archive ends."""
+"""File name suffixes of archives."""
 WEB = ("https", "http")
 PREFIXES = (*KINDS, "github", "gitlab", "bitbucket", "codeberg", "gist", "skills-sh")
-"""What may stand before a colon to say how the rest is meant."""
+"""Prefixes before a colon that select the kind of source."""
 
 _SHOWN = 100
 _DEFAULT_PORTS = {"https": "443", "http": "80", "ssh": "22"}
@@ -36,7 +36,7 @@ _USER = compile_late(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _PERCENT = compile_late(r"%(?:[0-9A-Fa-f]{2})?")
 _PLAIN = compile_late(r"[A-Za-z0-9._~-]")
 _KEPT = "!$&'()*+,;=:@-._~"
-"""What stands in a segment of an address as it is."""
+"""Characters that are not escaped in a segment."""
 _REF = compile_late(r"[^\s~^:?*\[\\\x00-\x20\x7f]{1,244}")
 _NOT_IN_REF = ("..", "@{", "//", "/.")
 _SECRET_KEY = compile_late(
@@ -47,7 +47,7 @@ _SECRET_KEY = compile_late(
 
 
 class OddError(Exception):
-    """Something about a text that no source has; `read_ref` makes a `UsageError` of it."""
+    """A text that cannot be a source; `read_ref` turns it into a `UsageError`."""
 
     def __init__(self, what: str, hint: str = _USAGE) -> None:
         super().__init__(what)
@@ -56,40 +56,40 @@ class OddError(Exception):
 
 
 class Address(NamedTuple):
-    """An address in its parts, each in its one spelling."""
+    """An address split into canonical parts."""
 
     scheme: str
     user: str
     host: str
-    """In lower case, with the port if it is not the usual one."""
+    """In lower case, with a port that is not the default."""
     path: str
-    """Without the slash at its end; percent signs only where they must be."""
+    """Without a trailing slash; percent signs only where necessary."""
     query: str
     fragment: str
 
     @property
     def place(self) -> str:
-        """The address without query and fragment."""
+        """Address without query and fragment."""
         return f"{self.scheme}://{f'{self.user}@' if self.user else ''}{self.host}{self.path}"
 
     @property
     def segments(self) -> tuple[str, ...]:
-        """The path, in words."""
+        """Decoded segments of the path."""
         return tuple(decoded(part) for part in self.path.split("/")[1:])
 
 
 def unseen(text: str) -> bool:
-    """Does a text hold something that shows nothing or reorders its neighbours?"""
+    """Return whether a text contains invisible or reordering characters."""
     return not (text.isascii() and text.isprintable()) and any(map(hidden, text))
 
 
 def bad_source(text: str, odd: OddError) -> UsageError:
-    """The refusal of a text."""
+    """Return the error for a text that is not a source."""
     return UsageError("bad-source", f"The source {quoted(text)} {odd.what}.", hint=odd.hint)
 
 
 def secret() -> UsageError:
-    """The refusal of an address that is a key at the same time. It repeats nothing of it."""
+    """Return the error for an address that contains a secret, without repeating it."""
     return UsageError(
         "secret-in-address",
         "The address contains a user name, password or token. Sources are written to lock files, so Whet does not "
@@ -99,7 +99,7 @@ def secret() -> UsageError:
 
 
 def quoted(text: str) -> str:
-    """A text as it can stand in a message: without what may be a password, escaped, shortened."""
+    """Return a text for a message: without a possible password, escaped, shortened."""
     head, mark, rest = text.partition("://")
     if mark and "@" in rest:
         text = f"{head}://…@{rest.rpartition('@')[2]}"
@@ -111,7 +111,7 @@ def quoted(text: str) -> str:
 
 
 def read_address(text: str) -> Address:
-    """An address in its parts. Whoever wrote a name and a password into it is told so, whatever else is wrong."""
+    """Split an address. A name and password in it are reported first, whatever else is wrong."""
     found = _ADDRESS.fullmatch(text)
     if found is None:
         raise OddError("is not an address")
@@ -130,7 +130,7 @@ def read_address(text: str) -> Address:
 
 
 def decoded(part: str) -> str:
-    """A segment of an address in words; a slash or a dot that percent signs hide is refused."""
+    """Decode a segment of an address; raise OddError if percent signs hide a slash or a dot."""
     if "%" not in part:
         return part
     try:
@@ -143,12 +143,12 @@ def decoded(part: str) -> str:
 
 
 def encoded(text: str) -> str:
-    """Words as a segment of an address."""
+    """Encode a text as a segment of an address."""
     return quote(text, safe="!$&'()*+,;=:-._~")
 
 
 def check_ref(name: str) -> str:
-    """The name of a branch, tag, commit or version, by the rules git has for names; or a range of versions."""
+    """Check a branch, tag, commit or version by git's rules for names, or a version range."""
     if has_sign(name):
         return name
     wrong = not _REF.fullmatch(name) or any(part in name for part in _NOT_IN_REF)
@@ -158,7 +158,7 @@ def check_ref(name: str) -> str:
 
 
 def check_inner(path: str) -> str:
-    """A path inside a source: relative, forward slashes, no dots."""
+    """Check a path inside a source: relative, forward slashes, no dots."""
     segments = path.split("/")
     if any(segment in ("", ".", "..") for segment in segments):
         raise OddError("has a path with empty or dotted parts", "Use a path from the root of the source.")
@@ -170,7 +170,7 @@ def check_inner(path: str) -> str:
 
 
 def pairs(fragment: str) -> dict[str, str] | None:
-    """`ref` and `path` of a fragment that names them; None when it is one plain word, or nothing."""
+    """Return `ref` and `path` of a fragment; None if it is a plain word or empty."""
     named: dict[str, str] = {}
     for part in fragment.split("&"):
         key, equals, value = part.partition("=")
@@ -186,7 +186,7 @@ def pairs(fragment: str) -> dict[str, str] | None:
 
 
 def words(value: str) -> str:
-    """A value of a fragment, without its percent signs."""
+    """Decode a value of a fragment."""
     try:
         return unquote_to_bytes(value).decode()
     except UnicodeDecodeError:
@@ -194,7 +194,7 @@ def words(value: str) -> str:
 
 
 def _harmless_user(user: str, host: str, path: str) -> str:
-    """No user: the two clone buttons that put the name of an account into an address mean no secret by it."""
+    """Return "" for the account names that two hosts put into clone addresses; raise an error for other users."""
     azure = host.lower() == "dev.azure.com" and path.startswith(f"/{user}/")
     if ":" not in user and (azure or host.lower() == "bitbucket.org"):
         return ""
@@ -214,7 +214,7 @@ def _host(scheme: str, host: str) -> str:
 
 
 def _path(path: str) -> str:
-    """The path with one slash between parts and none at its end, and everything in its one spelling."""
+    """Return the canonical path: one slash between parts and none at the end."""
     parts = path.removesuffix("/").split("/")
     if any(part in ("", ".", "..") for part in parts[1:]):
         raise OddError("has empty or dotted parts")
@@ -224,7 +224,7 @@ def _path(path: str) -> str:
 
 
 def _spelled(found: re.Match[str]) -> str:
-    """One escaped byte: written plainly if it can be, in capitals if not; a lone percent sign is refused."""
+    """Return one escaped byte, unescaped if possible, else in capitals; raise OddError for a lone percent sign."""
     escape = found[0].upper()
     if escape == "%":
         raise OddError("has a percent sign that decodes to nothing")

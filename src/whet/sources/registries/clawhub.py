@@ -1,9 +1,9 @@
 """Skills of ClawHub, by its HTTP API v1.
 
-A skill is `owner/slug`. If only a slug is asked for, the owner that the registry names becomes part of the reference,
-so that a later update cannot silently come from somebody else. The verdict of the registry's own reviewers counts: what
-they call malware is refused, what they suspect gets a note. Versions cannot change, so a version is the revision. A
-skill without versions is in a repository that the registry points to by commit; it is fetched from there.
+A skill is `owner/slug`. If only a slug is given, the owner that the registry names becomes part of the reference, so
+that a later update cannot silently come from another owner. The verdict of the registry's own reviewers counts: malware
+is refused, a suspicious skill gets a note. Versions are immutable, so a version is the revision. A skill without
+versions is in a repository that the registry refers to by commit; it is fetched from there.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 LOCATION = "https://clawhub.ai"
 GITHUB = "https://github.com/"
 META_FILE = "_meta.json"
-"""What the registry adds to an archive about itself."""
+"""File that the registry adds to an archive."""
 MOST_RESULTS = 100
 _MOST_PAGES = 10
 
 _LATEST = 253_402_300_800_000
-"""Milliseconds that are still a date."""
+"""Milliseconds of the latest valid date."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 
 
 class _Found(NamedTuple):
-    """One skill that was looked up."""
+    """A skill that was looked up."""
 
     offer: Offer
     notes: tuple[Note, ...]
     repository: Ref | None = None
-    """Where its content is, if the registry does not have it."""
+    """Source of its content, if the registry does not have it."""
 
 
 class ClawHubSource(Registry):
@@ -62,7 +62,7 @@ class ClawHubSource(Registry):
         self._found: dict[Ref, _Found] = {}
 
     def inspect(self, names: Collection[str] = ()) -> Listing:
-        """The skill of the reference, or those of these names: the registry is too large to be listed."""
+        """List the skill of the reference, or those with these names: the registry is too large to be listed."""
         wanted = (self.ref.path,) if self.ref.path else tuple(names)
         if not wanted:
             hint = "Use clawhub:OWNER/SLUG. `whet search` finds skills."
@@ -72,7 +72,7 @@ class ClawHubSource(Registry):
         return self.list_found((each.offer, each.notes) for each in found)
 
     def search(self, query: str, limit: int) -> tuple[Offer, ...]:
-        """What the registry finds, in its order."""
+        """Return the skills that the registry finds, in its order."""
         limit = min(max(limit, 1), MOST_RESULTS)
         answer = self.get_json(f"search?q={quote_segment(query)}&limit={limit}")
         offers: dict[str, Offer] = {}
@@ -83,14 +83,14 @@ class ClawHubSource(Registry):
         return tuple(offers.values())[:limit]
 
     def find(self, name: str) -> tuple[Offer, ...]:
-        """The skill of this name."""
+        """Return the skill with this name."""
         try:
             return (self._find(name.lower()).offer,)
         except NotFoundError:
             return ()
 
     def fetch_one(self, offer: Offer) -> Fetched:
-        """One version: its archive, or what the repository has at its commit."""
+        """Fetch one version: its archive, or the commit of its repository."""
         found = self._found.get(offer.ref)
         if found is None:
             found = self._found[offer.ref] = self._find(offer.ref.path)
@@ -116,7 +116,7 @@ class ClawHubSource(Registry):
         return Fetched(offer, package.tree, (*notes, *package.notes))
 
     def _find(self, path: str) -> _Found:
-        """One skill in the version that was asked for, with the verdict of the registry's reviewers."""
+        """Find one skill in the requested version, with the verdict of the registry's reviewers."""
         owner, slug = split_path(path)
         answer = self._get_skill(path)
         skill = answer.optional_child("skill")
@@ -146,7 +146,7 @@ class ClawHubSource(Registry):
         return known or asked
 
     def _read_version(self, answer: Answer, skill: Answer, path: str) -> str:
-        """The version that was asked for, by its number, a range or a tag, or the latest; "" if there are none."""
+        """Return the requested version, by number, range or tag, or the latest; "" if there are none."""
         wanted = self.ref.ref
         if wanted:
             tags = skill.optional_child("tags")
@@ -159,7 +159,7 @@ class ClawHubSource(Registry):
         return latest.segment("version") if latest else ""
 
     def _find_highest(self, path: str, wanted: str) -> str:
-        """The highest version within a range. Raises NotFoundError `no-such-version`."""
+        """Return the highest version within a range. Raise NotFoundError `no-such-version`."""
         cursor, known = "", list[str]()
         for _ in range(_MOST_PAGES):
             answer = self._get_skill(path, "/versions", f"limit={MOST_RESULTS}{cursor and f'&cursor={cursor}'}")
@@ -175,7 +175,7 @@ class ClawHubSource(Registry):
         raise NotFoundError("no-such-version", message, hint=hint, suggestions=releases[:10])
 
     def _check_version(self, path: str, version: str) -> tuple[list[Note], str]:
-        """The verdict on exactly this version, and its time. Raises NotFoundError if it does not exist."""
+        """Return notes about exactly this version, and its time. Raise NotFoundError if it does not exist."""
         try:
             answer = self._get_skill(path, f"/versions/{quote_segment(version)}")
         except NotFoundError:
@@ -194,7 +194,7 @@ class ClawHubSource(Registry):
         return _judge(path, f"Version {version} was found to be {status}.", status), time
 
     def _find_repository(self, skill: Answer, path: str, commit: str, notes: list[Note]) -> _Found:
-        """A skill that the registry only points to, at the commit that was asked for or the one it points to."""
+        """Return a skill that is only in a repository, at the requested commit or the registry's."""
         answer = self._get_skill(path, "/install")
         if not answer.flag("ok"):
             raise self.missing(path, answer.prose("message") or "It has no installable version.")
@@ -224,7 +224,7 @@ class ClawHubSource(Registry):
 
 
 def _check_moderation(moderation: Answer | None, path: str) -> list[Note]:
-    """The verdict on the whole skill."""
+    """Return notes about the verdict on the whole skill."""
     if moderation is None:
         return []
     verdict, why = moderation.prose("verdict"), moderation.prose("summary")
@@ -236,7 +236,7 @@ def _check_moderation(moderation: Answer | None, path: str) -> list[Note]:
 
 
 def _judge(path: str, why: str, verdict: str) -> list[Note]:
-    """The note on a suspicious skill. Raises RefusedError `source-blocked` for malware."""
+    """Return a note about a suspicious skill. Raise RefusedError `source-blocked` for malware."""
     if verdict == "malicious":
         message = f"The registry blocks {path} as malware. {why}".strip()
         raise RefusedError("source-blocked", message, hint="Do not install it another way.")

@@ -1,9 +1,9 @@
-"""Skills of a Whet hub. `docs/hub-api.md` says what a hub does; `whet.sources.publish.hub` publishes there.
+"""Skills of a Whet hub. `docs/hub-api.md` describes the API; `whet.sources.publish.hub` publishes to a hub.
 
-No hub is trusted on its word alone: the archive must have the size and the hash that the version names, what comes out
-of it the content digest, and its log must prove that everybody gets the same (`whet.sources.hub_logs`). A token goes to
-the hub it belongs to and nowhere else: not to the host of an archive, not to another hub that a reference or a lock of
-a stranger names. That is why `WHET_HUB_TOKEN` alone is sent to nobody; `WHET_HUB` says whose it is.
+A hub is never trusted on its word alone: the archive must have the size and hash of the version, its files the content
+digest, and the log must prove that everyone gets the same (`whet.sources.hub_logs`). A token is sent only to the hub it
+belongs to: not to the host of an archive, and not to another hub named by a reference or a stranger's lock. That is why
+`WHET_HUB_TOKEN` alone is never sent; `WHET_HUB` names its hub.
 """
 
 from __future__ import annotations
@@ -58,32 +58,32 @@ class Version(NamedTuple):
     description: str
     digest: str
     url: str
-    """Where its archive is."""
+    """Address of the archive."""
     sha256: str
     size: int
     yanked: str | None
-    """Why it was yanked; None if it is not."""
+    """Reason of the yank; None if it is not yanked."""
     published: str = ""
     security: str = ""
-    """What it fixes, if the hub says that it is a security fix."""
+    """Description of the security fix, if the hub marks it as one."""
     quarantined: str | None = None
-    """Why the hub does not hand it out; None if it does."""
+    """Reason of the quarantine; None if the hub serves it."""
     proof: LogProof | None = None
     evals: str = ""
-    """What its publisher says of its evals, as it was sent to the hub; nothing of it is checked."""
+    """The publisher's report about its evals, as sent to the hub; not checked."""
     verdict: str = ""
-    """What the hub's scan found."""
+    """Verdict of the hub's scan."""
 
 
 class LogAct(NamedTuple):
-    """An entry of a hub's log, as its list of changes tells it."""
+    """An entry of a hub's log, from its list of changes."""
 
     number: int
     said: Answer
 
     @property
     def line(self) -> str:
-        """The line that the log has of it."""
+        """The entry as a line of the log."""
         return write_entry({name: value for name, value in self.said.fields() if name != "index"})
 
 
@@ -91,29 +91,29 @@ class HubSource(Registry):
     """A hub."""
 
     def __init__(self, ref: Ref, context: FetchContext, token: str | None = None) -> None:
-        """`token` is sent in place of the one that the user is logged in with."""
+        """`token` is sent instead of the one from the user's login."""
         super().__init__(ref._replace(location=ref.location.rstrip("/")), context)
         self._given = token
         self._versions: dict[tuple[str, str], Version] = {}
-        """Path and version -> what the hub says of it."""
+        """Versions by path and version."""
 
     def inspect(self, names: Collection[str] = ()) -> Listing:
-        """The skill of the reference or those of these names; if none is named, what the hub lists."""
+        """List the skill of the reference, or those with these names; without names, all skills of the hub."""
         wanted = (self.ref.path,) if self.ref.path else tuple(names)
         return self.list_found(together(self._find, wanted)) if wanted else self._list_all()
 
     def search(self, query: str, limit: int) -> tuple[Offer, ...]:
-        """What the hub finds, in its order."""
+        """Return the skills that the hub finds, in its order."""
         words = clean_text(query, 200)
         return self._get_pages(f"search?q={quote_segment(words)}", limit)[0] if words else ()
 
     def find(self, name: str) -> tuple[Offer, ...]:
-        """The skills of this name that have a version to install, whoever owns them."""
+        """Return the skills with this name that have an installable version, of any owner."""
         skills, _ = self._get_pages(f"skills?name={quote_segment(name.lower())}", PAGE)
         return tuple(skill for skill in skills if skill.name == name.lower() and skill.version)
 
     def fetch_one(self, offer: Offer) -> Fetched:
-        """The archive of one version, checked twice."""
+        """Fetch the archive of one version; check its hash and its content digest."""
         owner, name = split_path(offer.ref.path)
         version = self._versions.get((offer.ref.path, offer.revision))
         if version is None:
@@ -126,12 +126,12 @@ class HubSource(Registry):
         return Fetched(offer, tree, (*_note_yank(version), *notes))
 
     def get_archive(self, version: Version) -> bytes:
-        """The archive of a version, as it is sent, with the size and the hash that the version names."""
+        """Fetch the archive of a version and check its size and hash."""
         headers = self._headers if get_origin(version.url) == get_origin(self.ref.location) else {}
         return self.get_sized(version.url, version.name, sha256=version.sha256, size=version.size, headers=headers)
 
     def _find(self, path: str) -> tuple[Offer, tuple[Note, ...]]:
-        """The version that was asked for of one skill, or its latest."""
+        """Return the requested version of one skill, or the latest one."""
         owner, name = split_path(path)
         wanted: str = self.ref.ref
         notes: tuple[Note, ...] = ()
@@ -148,7 +148,7 @@ class HubSource(Registry):
         return self._offer_version(version), (*notes, *_note_yank(version))
 
     def _offer_version(self, version: Version) -> Offer:
-        """The offer of a version; if that is too young, of one that is old enough, where there is one."""
+        """Return the offer of a version; if it is too young, of one that is old enough, if any."""
         path = f"{version.owner}/{version.name}"
         offer = self.offer(path, version.name, version.description, version.version, version.digest, ref=self.ref.ref)
         time = self.published(offer.ref, version.published, version.version)
@@ -166,7 +166,7 @@ class HubSource(Registry):
         )
 
     def _find_older(self, version: Version, cooldown: Cooldown) -> Version | None:
-        """The highest version below one that is too young which is old enough and above what is installed."""
+        """Return the highest version below one that is too young which is old enough and above the installed one."""
         path = f"{version.owner}/{version.name}"
         below = False
         for number, entry in self.list_versions(path):
@@ -181,11 +181,11 @@ class HubSource(Registry):
 
     @property
     def _range(self) -> str:
-        """The range that was asked for; "" where it is one version, or none."""
+        """The requested version range; "" for a single version or none."""
         return "" if is_semver(self.ref.ref) or not is_range(self.ref.ref) else self.ref.ref
 
     def _find_highest(self, path: str) -> str:
-        """The highest version within the range. Raises NotFoundError `no-such-version`."""
+        """Return the highest version within the range. Raise NotFoundError `no-such-version`."""
         numbers = []
         for number, entry in self.list_versions(path):
             if _is_release(number, entry):
@@ -197,7 +197,7 @@ class HubSource(Registry):
         raise NotFoundError("no-such-version", message, hint=hint, suggestions=numbers[:10])
 
     def _refuse_all(self, path: str) -> RefusedError:
-        """Why a skill has no version to install: they were yanked, or the hub holds them in quarantine."""
+        """Return the error for a skill whose versions are all yanked or in quarantine."""
         held = [_is_quarantined(entry) for _, entry in self.list_versions(path)]
         if not any(held):
             return _refuse_yanked(f"Every version of {path} was yanked.", "a version")
@@ -205,12 +205,12 @@ class HubSource(Registry):
         return RefusedError("version-quarantined", message, hint="Ask the hub's moderators.")
 
     def list_versions(self, path: str) -> Iterator[tuple[str, Answer]]:
-        """The versions of a skill, the highest first."""
+        """Yield the versions of a skill, the highest first."""
         for entry in self._get(f"skills/{path}/versions?limit={PAGE}").children("versions"):
             yield entry.segment("version"), entry
 
     def _find_by_name(self, name: str) -> Offer:
-        """The one skill of a name, whoever owns it."""
+        """Return the only skill with a name, of any owner."""
         skills, _ = self._get_pages(f"skills?name={quote_segment(name)}", PAGE)
         same = [skill for skill in skills if skill.name == name]
         if not same:
@@ -223,7 +223,7 @@ class HubSource(Registry):
         return same[0]
 
     def get_version(self, owner: str, name: str, version: str, *, pinned: bool) -> Version:
-        """A version with its proof; a yanked one only if exactly this one is wanted. Raises WhetError."""
+        """Return a version with its proof; a yanked one only if it is `pinned`. Raises WhetError."""
         check_segment(version, "a version")
         answer = self._get(f"skills/{owner}/{name}/versions/{quote_segment(version)}")
         found = read_version(answer, owner, name, version)
@@ -237,9 +237,9 @@ class HubSource(Registry):
         return found
 
     def _prove(self, answer: Answer, version: Version) -> LogProof | None:
-        """The proof that the hub's log has a version. Raises WhetError where it does not hold.
+        """Return the proof that the hub's log contains a version. Raise WhetError if it does not hold.
 
-        A hub that never had a log need not have one; one that had must prove everything from then on.
+        A hub that never had a log need not have one; a hub that had one must prove everything from then on.
         """
         logs, shown = self.context.logs, answer.optional_child("log")
         if logs is None:
@@ -258,9 +258,9 @@ class HubSource(Registry):
         return proof
 
     def see_log(self, logs: HubLogs) -> Checkpoint:
-        """The log's newest checkpoint, which must continue what was seen before. Raises InvalidError `log-diverged`.
+        """Return the newest checkpoint of the log, which must continue the one seen before, or raise `log-diverged`.
 
-        A log never gets shorter: an empty one is the beginning of every other, so that no proof shows what was lost.
+        A log never gets shorter: an empty log is a prefix of every other, so no proof would show the loss.
         """
         known, before = logs.known(self.ref.location), logs.size(self.ref.location)
         key = known.key if known and known.chosen else self.log_key
@@ -273,7 +273,7 @@ class HubSource(Registry):
         return found
 
     def list_acts(self, after: int) -> tuple[LogAct, ...]:
-        """The next entries of the hub's log from a number on, as the hub tells them: `prove_act` proves one."""
+        """Return the next entries of the hub's log from a number on, unproven: `prove_act` proves one."""
         page = self._get(f"changes?after={after}&limit={PAGE}")
         acts = tuple(LogAct(entry.number("index"), entry) for entry in page.children("changes"))
         if [act.number for act in acts] != list(range(after, after + len(acts))):
@@ -281,7 +281,7 @@ class HubSource(Registry):
         return acts
 
     def prove_act(self, act: LogAct, logs: HubLogs) -> LogProof:
-        """The proof that an act is in the hub's log. Raises WhetError."""
+        """Return the proof that an entry is in the hub's log. Raises WhetError."""
         known = logs.known(self.ref.location)
         key = known.key if known else self.log_key
         address = f"{self.ref.location}/api/v1/log/proof/{act.number}"
@@ -294,20 +294,20 @@ class HubSource(Registry):
         return LogProof(str(key), act.line, text)
 
     def get_skill(self, path: str) -> Answer:
-        """What the hub says of one skill."""
+        """Return the hub's answer about one skill."""
         return self._get(f"skills/{path}")
 
     @cached_property
     def log_key(self) -> LogKey:
-        """The key that the hub gives for its log now."""
+        """Key that the hub currently names for its log."""
         return LogKey.parse(self.describe().child("log").text("key"))
 
     def describe(self) -> Answer:
-        """What the hub says of itself."""
+        """Return the hub's description of itself."""
         return self._get("")
 
     def read_consistency(self, old: int, new: int) -> list[bytes]:
-        """The proof that the log of `old` entries is the beginning of that of `new`."""
+        """Return the proof that the log of `old` entries is a prefix of the log of `new` entries."""
         path = self._get(f"log/consistency/{old}?size={new}").items("path")
         try:
             return [bytes.fromhex(value) for value in path]
@@ -322,7 +322,7 @@ class HubSource(Registry):
         return Listing(self.ref, "", offers, notes)
 
     def _read_skill(self, answer: Answer) -> Offer:
-        """A skill in its latest version; that is "" if every version is yanked."""
+        """Return the offer of a skill in its latest version, which is "" if every version is yanked."""
         latest = answer.segment("latest") if "latest" in answer else ""
         content = f"sha256:{answer.sha256('digest')}" if latest else ""
         owner, name = answer.segment("owner"), answer.segment("name")
@@ -330,7 +330,7 @@ class HubSource(Registry):
         return offer._replace(published=self.published(offer.ref, answer.prose("updated"), latest)) if latest else offer
 
     def _get_pages(self, path: str, most: int) -> tuple[tuple[Offer, ...], bool]:
-        """Up to so many skills of a list, and whether there are more."""
+        """Return up to `most` skills of a list, and whether there are more."""
         found: dict[str, Offer] = {}
         cursor, seen = "", {""}
         while True:
@@ -362,14 +362,14 @@ class HubSource(Registry):
             raise explain(error, self.ref.location, self._token) from error
 
     def _check_lost(self) -> None:
-        """Raise InvalidError `log-diverged` if a hub that does not have a skill has lost entries of its log."""
+        """Raise InvalidError `log-diverged` if a hub that lacks a skill has lost entries of its log."""
         logs = self.context.logs
         if logs is not None and logs.size(self.ref.location):
             self.see_log(logs)
 
 
 def _is_release(number: str, entry: Answer) -> bool:
-    """Whether a version of a list is one to install: not yanked, not in quarantine, and not one before a release."""
+    """Return whether a listed version is installable: not yanked, not in quarantine, not a prerelease."""
     return "yanked" not in entry and not _is_quarantined(entry) and "-" not in number.partition("+")[0]
 
 
@@ -378,7 +378,7 @@ def _is_quarantined(entry: Answer) -> bool:
 
 
 def read_version(answer: Answer, owner: str, name: str, version: str) -> Version:
-    """The version that was asked for. Raises InvalidError `bad-response`."""
+    """Read the requested version. Raise InvalidError `bad-response`."""
     found = tuple(answer.segment(field) for field in ("owner", "name", "version"))
     if found != (owner, name, version):
         asked = f"{owner}/{name} {version}"
@@ -404,24 +404,24 @@ def read_version(answer: Answer, owner: str, name: str, version: str) -> Version
 
 
 def _read_security(answer: Answer) -> str:
-    """What a version fixes; "" where the hub says nothing."""
+    """Return what a version fixes; "" if the hub does not say."""
     security = answer.optional_child("security")
     return "" if security is None else security.prose("fixes") or "a security problem"
 
 
 def authorize(token: str) -> dict[str, str]:
-    """The header that carries a token, if there is one."""
+    """Return the header with the token, if there is one."""
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def explain(error: WhetError, location: str, token: str) -> WhetError:
-    """The error in the words of the hub, if it gave any; one for want of a token says how to give one."""
+    """Return the error with the hub's own message, if any; if a token is missing, with a hint how to log in."""
     status, message, hint, code = error.details.get("status"), error.message, error.hint, ""
     try:
         answer = Answer(parse_json(error.details.get("answer", "").encode(), "the answer"), "the answer")
         message, hint = answer.prose("error") or message, answer.prose("hint") or hint
         code = answer.prose("code")
-        if "/api/v1/" in hint:  # for programs
+        if "/api/v1/" in hint:  # meant for programs
             hint = "`whet find --everywhere WORDS` searches your sources." if code == "skill-not-found" else ""
     except InvalidError:
         pass
@@ -440,7 +440,7 @@ def _refuse_yanked(message: str, what: str) -> RefusedError:
 
 
 def _note_status(skill: Answer) -> tuple[Note, ...]:
-    """That a skill is deprecated or archived, and what to use instead."""
+    """Return a note that a skill is deprecated or archived, with its successor."""
     status = skill.prose("status")
     if status not in ("deprecated", "archived"):
         return ()

@@ -1,4 +1,4 @@
-"""What people do with a hub besides installing and publishing: log in, yank, look after owners, check its log."""
+"""Operations on a hub besides installing and publishing: log in, yank, manage owners, check its log."""
 
 from __future__ import annotations
 
@@ -28,45 +28,45 @@ if TYPE_CHECKING:
 
 
 class Account(NamedTuple):
-    """Whose token it is, and what it allows."""
+    """The account of a token and its permissions."""
 
     hub: str
     account: str
     scopes: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
 class LoggedOut(NamedTuple):
-    """Whether there was a token, and why the hub could not be told that it is not used any more."""
+    """Whether there was a token, and why it could not be revoked on the hub."""
 
     hub: str
     logged_out: bool
     problem: str = ""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
 class LogCheck(NamedTuple):
-    """The log of a hub as it is now; it continues everything that was seen of it before."""
+    """The current log of a hub, which continues everything seen before."""
 
     hub: str
     key: str
     entries: int
     known: int
-    """How many entries it had when it was last seen; 0 at the first contact."""
+    """Number of entries when it was last seen; 0 at the first contact."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
 class OwnerProof(NamedTuple):
-    """A domain or a repository that says whom it belongs to."""
+    """A domain or a repository that names its owner."""
 
     kind: str
     """`dns`, or the platform of a repository."""
@@ -81,12 +81,12 @@ class HubOwner(NamedTuple):
     owner: str
     tier: str
     won: str
-    """How it won the tier."""
+    """How it got the tier."""
     created: str
     proofs: tuple[OwnerProof, ...]
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
@@ -97,23 +97,23 @@ class TrustedPublisher(NamedTuple):
     repository: str
     repository_id: str
     owner_id: str
-    """The platform's number for whoever owns the repository."""
+    """The platform's number for the owner of the repository."""
     workflow: str = ""
-    """"" for any, as the following ones."""
+    """"" for any, as for the following fields."""
     environment: str = ""
     ref: str = ""
     name: str = ""
-    """The skill."""
+    """Name of the skill."""
     id: int = 0
     """The hub's number for it."""
     used: str = ""
-    """When it last published; "" for never."""
+    """Time of the last publication; "" for never."""
 
 
 def read_hub_ref(text: str, place: Place) -> Ref:
-    """What a text names on a hub: `hub:ADDRESS/OWNER/NAME@VERSION`, or without the address, on your own hub.
+    """Read a skill on a hub: `hub:ADDRESS/OWNER/NAME@VERSION`, or without the address, on your own hub.
 
-    Raises UsageError `hub-not-named` where it is not known which hub is meant.
+    Raises UsageError `hub-not-named` if no hub is named or configured.
     """
     if not isinstance(text, str):
         raise expected_text("bad-source", "The address of a hub", text, hint="Pass an address such as https://HOST.")
@@ -129,7 +129,7 @@ def read_hub_ref(text: str, place: Place) -> Ref:
 
 
 class HubClient:
-    """One hub, as somebody uses it who may have a token for it."""
+    """A hub and an optional token for it."""
 
     def __init__(self, location: str, context: FetchContext, token: str | None = None) -> None:
         self.location = location.rstrip("/")
@@ -138,38 +138,38 @@ class HubClient:
         self._source = HubSource(Ref("hub", self.location), context, self._token)
 
     def account(self) -> Account:
-        """Whose token is sent."""
+        """Return the account of the token."""
         answer = self._send("GET", "account")
         scopes = tuple(scope for scope in answer.items("scopes") if isinstance(scope, str))
         return Account(self.location, answer.prose("account"), scopes)
 
     def revoke_token(self) -> None:
-        """Take the token that is sent out of use."""
+        """Revoke the token."""
         self._send("DELETE", "account/token", {})
 
     def has_login_page(self) -> bool:
-        """Whether people can log in at an identity provider."""
+        """Return whether users can log in at an identity provider."""
         login = self._source.describe().optional_child("login")
         return login is not None and login.flag("oidc")
 
     def yank(self, skill: str, version: str, reason: str | None) -> None:
-        """Yank a version for a reason, or with None take that back."""
+        """Yank a version for a reason; None reverses a yank."""
         path = f"{_skill_path(skill)}/versions/{quote_segment(check_segment(version, 'a version'))}/yank"
         self._send("DELETE" if reason is None else "PUT", path, {} if reason is None else {"reason": reason})
 
     def set_status(self, skill: str, status: str, *, successor: str = "", reason: str = "") -> None:
-        """Say whether a skill is active, deprecated or archived."""
+        """Mark a skill as active, deprecated or archived."""
         self._send("PUT", f"{_skill_path(skill)}/status", {"status": status, "successor": successor, "reason": reason})
 
     def report(self, skill: str, version: str, reason: str) -> None:
-        """Tell the moderators of the hub about a version; without one, about the latest."""
+        """Report a version, or the latest one, to the moderators of the hub."""
         path = _skill_path(skill)
         version = version or self._send("GET", path).segment("latest")
         path = f"{path}/versions/{quote_segment(check_segment(version, 'a version'))}/reports"
         self._send("POST", path, {"kind": "other", "text": reason})
 
     def owner(self, owner: str) -> HubOwner:
-        """An owner, its tier and what it has proved."""
+        """Return an owner, its tier and its proofs."""
         path = _owner_path(owner)
         found = self._send("GET", path)
         proofs = tuple(
@@ -180,29 +180,29 @@ class HubClient:
         return HubOwner(self.location, owner, tier, won, created, proofs)
 
     def set_tier(self, owner: str, tier: str, reason: str) -> None:
-        """Give an owner a tier, as an admin of the hub."""
+        """Set the tier of an owner, as an admin of the hub."""
         self._send("PUT", f"{_owner_path(owner)}/tier", {"tier": tier, "reason": reason})
 
     def prove(self, owner: str, kind: str, value: str) -> None:
-        """Let the hub look whether a domain (`dns`) or a repository says that it belongs to an owner."""
+        """Ask the hub to check that a domain (`dns`) or a repository names an owner."""
         self._send("POST", f"{_owner_path(owner)}/proofs", {"kind": kind, "value": value})
 
     def publishers(self, owner: str) -> tuple[TrustedPublisher, ...]:
-        """The repositories that may publish for an owner."""
+        """Return the repositories that may publish for an owner."""
         rows = self._send("GET", f"{_owner_path(owner)}/publishers").children("publishers")
         return tuple(_read_publisher(row) for row in rows)
 
     def add_publisher(self, owner: str, publisher: TrustedPublisher) -> TrustedPublisher:
-        """Let a repository publish for an owner."""
+        """Allow a repository to publish for an owner."""
         fields = {name: value for name, value in publisher._asdict().items() if name not in ("id", "used")}
         return _read_publisher(self._send("POST", f"{_owner_path(owner)}/publishers", fields))
 
     def remove_publisher(self, owner: str, number: int) -> None:
-        """Let a repository publish no more, and revoke the tokens it has."""
+        """Remove a repository's permission to publish and revoke its tokens."""
         self._send("DELETE", f"{_owner_path(owner)}/publishers/{number}", {})
 
     def check_log(self, logs: HubLogs) -> LogCheck:
-        """The log's newest checkpoint, which must continue what was seen before. Raises InvalidError `log-diverged`."""
+        """Check that the newest checkpoint of the log continues the one seen before, or raise `log-diverged`."""
         known, before = logs.known(self.location), logs.size(self.location)
         size = self._source.see_log(logs).size
         key = known.key if known else self._source.log_key

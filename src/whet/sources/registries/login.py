@@ -1,4 +1,4 @@
-"""Ways to get a token of a hub: an invitation, an identity provider in the browser, the identity of a CI job."""
+"""Get a token of a hub: by invitation, by an identity provider in the browser, or by the identity of a CI job."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 IDENTITY = "WHET_ID_TOKEN"
-"""The environment variable that holds the identity token of a CI job on platforms such as GitLab."""
+"""Variable with the identity token of a CI job on platforms such as GitLab."""
 _GITHUB = ("ACTIONS_ID_TOKEN_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
 _WAIT = 300
-"""Seconds that a person has in the browser."""
+"""Seconds to log in with the browser."""
 _PAGE = b"<!doctype html><title>Whet</title><p>You can close this window and go back to the terminal."
 
 
 class NewToken(NamedTuple):
-    """A token that a hub has just made."""
+    """A new token of a hub."""
 
     token: str
     account: str
 
 
 def accept_invitation(link: str, account: str, label: str, web: Web) -> tuple[str, NewToken]:
-    """The hub of an invitation, and a token for the account that is created there. The link works once."""
+    """Accept an invitation; return its hub and a token for the new account. The link works once."""
     parts = urlsplit(link)
     location, ending, _ = link.partition("/invitation#")
     if not ending or not parts.fragment:
@@ -47,7 +47,7 @@ def accept_invitation(link: str, account: str, label: str, web: Web) -> tuple[st
 
 
 def log_in_with_browser(location: str, label: str, web: Web, show: Callable[[str], None]) -> NewToken:
-    """A token for whoever logs in at the hub's identity provider; `show` is given the address for the browser."""
+    """Log in at the hub's identity provider and return a token; `show` gets the address for the browser."""
     verifier, state = secrets.token_urlsafe(48), secrets.token_urlsafe(24)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
     with _Listener() as listener:
@@ -69,7 +69,7 @@ def log_in_with_browser(location: str, label: str, web: Web, show: Callable[[str
 
 
 def exchange_identity(location: str, web: Web, env: Mapping[str, str]) -> str:
-    """A short-lived token for the CI job that this runs in, if the hub trusts its repository; "" outside of CI."""
+    """Return a short-lived token for this CI job, if the hub trusts its repository; "" outside of CI."""
     url, key = (env.get(name, "") for name in _GITHUB)
     if not env.get(IDENTITY) and not (url and key):
         return ""
@@ -100,7 +100,7 @@ def _read(body: bytes) -> Answer:
 
 
 class _Listener:
-    """A server on loopback that waits for one answer from the browser."""
+    """A server on loopback that waits for one request of the browser."""
 
     def __init__(self) -> None:
         self._answer: dict[str, str] = {}
@@ -134,7 +134,7 @@ class _Listener:
         self._server.server_close()
 
     def wait(self) -> dict[str, str]:
-        """What the browser brought back."""
+        """Return the parameters from the browser."""
         if not self._came.wait(_WAIT):
             raise FailedError("login-failed", "Nobody logged in within five minutes.", hint="Log in again.")
         return self._answer

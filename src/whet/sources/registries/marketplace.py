@@ -1,13 +1,13 @@
 """Skills of a Claude marketplace: a directory, a repository or the address of a `marketplace.json`.
 
-A marketplace lists plugins; a plugin brings skills among other things, and only these are of interest here. A plugin is
-in the marketplace's own directory, in a repository, or in an archive. If a program or a package manager would have to
-be run to get it, it is skipped with a note: nothing is ever run to find out what there is.
+A marketplace lists plugins; only the skills of a plugin matter here. A plugin is in the marketplace's own directory, in
+a repository, or in an archive. A plugin that needs a program or a package manager is skipped with a note: nothing is
+ever run to list skills.
 
-What a marketplace offers has the reference of the place where it really is, so that a skill, once installed, is updated
-from there, pinned if the marketplace pins it, whatever becomes of the list. Plugins in the marketplace's own directory
-are always opened. Those elsewhere only when they are named, or when a name is asked for that nothing else answers to: a
-long list must not mean a hundred clones.
+An offer has the reference of the place where the skill really is, so that an installed skill is updated from there,
+pinned if the marketplace pins it, even if the list changes. Plugins in the marketplace's own directory are always
+opened. Those elsewhere are opened only if they are named, or if nothing else matches a name: a long list must not cause
+a hundred clones.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 
 FILE = ".claude-plugin/marketplace.json"
 SKILLS = "skills"
-"""Where a plugin keeps its skills unless the marketplace names another directory."""
+"""Directory of a plugin's skills, unless the marketplace names another."""
 MOST_OPENED = 20
-"""Places elsewhere that are opened in search of a name."""
+"""Other places that are opened in search of a name."""
 
 _MOST_SKILLS = 2_000
 _COMMIT = compile_late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -63,7 +63,6 @@ _REPOSITORIES = ("github", "url", "git-subdir", "git")
 _NEVER_RUN = ("npm", "pip", "command")
 _WRONG = Note("plugin-wrong", "error", "", "Tell the publisher of the marketplace.")
 _TWICE = Note("plugin-duplicate", "warning", "")
-"""Sources for which a program would have to be run."""
 
 
 class Plugin(NamedTuple):
@@ -72,14 +71,14 @@ class Plugin(NamedTuple):
     name: str
     description: str
     roots: tuple[str, ...]
-    """Its directory in its place, "" for the root of that place; if it may be several, the likeliest first."""
+    """Its directory in its place, "" for the root; if several are possible, the likeliest first."""
     place: Ref | None = None
-    """The repository or archive that holds it; None: the marketplace's own directory."""
+    """The repository or archive that contains it; None for the marketplace's own directory."""
     skills: tuple[str, ...] = ()
-    """Directories below its own that are skills or hold some, if the marketplace names them."""
+    """Subdirectories that are or contain skills, if the marketplace names them."""
 
     def members(self, directories: Iterable[str]) -> list[str]:
-        """Which of the skills of a place, by their directories, belong to this plugin."""
+        """Return the directories of skills that belong to this plugin."""
         known = list(directories)
         for root in self.roots:
             named = {_join(root, skill) for skill in self.skills or (SKILLS,)}
@@ -92,24 +91,24 @@ class Plugin(NamedTuple):
 
 
 class Marketplace(NamedTuple):
-    """What a marketplace lists."""
+    """The plugins of a marketplace."""
 
     plugins: tuple[Plugin, ...]
     notes: tuple[Note, ...]
 
 
 class MarketplaceSource(Registry):
-    """A marketplace, and the places that it names."""
+    """A marketplace and the places that it names."""
 
     def __init__(self, ref: Ref, context: FetchContext) -> None:
         super().__init__(ref, context)
         self._marketplace = Marketplace((), ())
         self._sources: dict[Ref, Source] = {}
         self._inner: dict[Offer, tuple[Source, Offer]] = {}
-        """An offer of this source -> whose offer it is, and what it is there."""
+        """Offers of this source -> the source that has the skill, and its offer."""
 
     def inspect(self, names: Collection[str] = ()) -> Listing:
-        """The skills of the marketplace, or of the plugin that the reference names."""
+        """List the skills of the marketplace, or of the plugin that the reference names."""
         data = self._read_list()
         local = self._home is not None and not self._home.location.startswith(("https://", "http://", "ssh://"))
         self._marketplace = marketplace = read_marketplace(data, local=local)
@@ -132,8 +131,8 @@ class MarketplaceSource(Registry):
         revision = f"sha256:{hashlib.sha256(data).hexdigest()}"
         return Listing(self.ref, revision, tuple(offers), limit_notes(notes))
 
-    def search(self, query: str, limit: int) -> tuple[Offer, ...]:  # noqa: ARG002  all of it is looked through anyway
-        """All that is listed, and of plugins elsewhere the plugin itself, which can be opened by its reference."""
+    def search(self, query: str, limit: int) -> tuple[Offer, ...]:  # noqa: ARG002  the caller ranks everything anyway
+        """Return all listed skills, and for plugins elsewhere the plugin itself, which its reference opens."""
         listing = self.inspect()
         known = {offer.group for offer in listing.offers}
         plugins = (
@@ -144,14 +143,14 @@ class MarketplaceSource(Registry):
         return (*listing.offers, *plugins)
 
     def find(self, name: str) -> tuple[Offer, ...]:
-        """The skills that answer to a name, also those of plugins elsewhere."""
+        """Return the skills that match a name, including those of plugins elsewhere."""
         return tuple(offer for offer in self.inspect((name,)).offers if key(name) in _list_names(offer))
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
-        """The contents, from the places where they are."""
+        """Fetch the contents from the places where they are."""
         by_source: dict[int, list[Offer]] = {}
         for offer in offers:
-            if offer not in self._inner:  # not of the last `inspect`; its reference says all that is needed
+            if offer not in self._inner:  # not of the last `inspect`; its reference is enough
                 source = self._open(offer.ref)
                 self._inner[offer] = source, choose(source.inspect(), (), all=False)[0]
             by_source.setdefault(id(self._inner[offer][0]), []).append(offer)
@@ -173,7 +172,7 @@ class MarketplaceSource(Registry):
 
     @property
     def _home(self) -> Ref | None:
-        """The place that holds the marketplace itself; None if it is only a file on the web."""
+        """Place of the marketplace itself; None if it is only a file on the web."""
         location = self.ref.location
         if os.path.isabs(location):
             return Ref("path", location)
@@ -216,7 +215,7 @@ class MarketplaceSource(Registry):
         return self._sources[place]
 
     def _list_skills(self, plugins: Sequence[Plugin], notes: list[Note], *, strict: bool) -> list[Offer]:
-        """The skills of these plugins. What fails is raised if `strict`, otherwise noted."""
+        """Return the skills of these plugins. Errors are raised if `strict`, otherwise noted."""
         places = tuple(dict.fromkeys(place for plugin in plugins if (place := plugin.place or self._home)))
         listings = dict(zip(places, together(self._list_place, places), strict=True))
         offers: list[Offer] = []
@@ -241,7 +240,7 @@ class MarketplaceSource(Registry):
     def _list_plugin(
         self, plugin: Plugin, place: Ref | None, listing: Listing | WhetError | None, notes: list[Note]
     ) -> list[Offer]:
-        """The skills of one plugin in its place."""
+        """Return the skills of one plugin."""
         if place is None or listing is None:
             message = "It is a relative path, but the marketplace is a single file on the web."
             hint = "Use the marketplace's repository instead of the address of its file."
@@ -259,7 +258,7 @@ class MarketplaceSource(Registry):
 
 
 def _select(plugins: list[Plugin], offers: Sequence[Offer], names: Collection[str]) -> list[Plugin]:
-    """The plugins elsewhere to open for these names: those of the name, or all of them in search of it."""
+    """Return the plugins elsewhere to open for these names: those with the name, or all to search for it."""
     wanted: list[Plugin] = []
     for name in names:
         keys = (key(name), key(name.partition("/")[0]))
@@ -284,9 +283,9 @@ def _note_unopened(plugin: Plugin) -> Note:
 
 
 def read_marketplace(data: bytes, *, local: bool = False) -> Marketplace:
-    """The plugins of a marketplace. Raises InvalidError `bad-response`.
+    """Read the plugins of a marketplace. Raise InvalidError `bad-response`.
 
-    `local` says that the file is on this machine: then its plugins may be, too.
+    `local`: the file is on this machine, so its plugins may be, too.
     """
     answer = Answer(parse_json(data, FILE), FILE)
     metadata = answer.optional_child("metadata")
@@ -300,10 +299,9 @@ def read_marketplace(data: bytes, *, local: bool = False) -> Marketplace:
 
 
 def group_by_plugin(data: bytes, directories: Iterable[str]) -> dict[str, str]:
-    """Directory -> plugin, for the directories of a repository that belong to a plugin of its marketplace.
+    """Map the directories of a repository to the plugins of its marketplace that they belong to.
 
-    The closest directory that a plugin names, at or above a directory, decides. A file that cannot be read groups
-    nothing.
+    The closest directory that a plugin names, at or above a directory, decides. An unreadable file groups nothing.
     """
     try:
         plugins = read_marketplace(data).plugins
@@ -378,7 +376,7 @@ def _read_archive(source: Answer) -> Ref:
 
 
 def _read_skills(entry: Answer) -> tuple[str, ...]:
-    """The directories that an entry names as its skills; one text stands for a list of one."""
+    """Return the directories that an entry names as its skills; a single text is a list of one."""
     value = entry.value("skills")
     if value is None:
         return ()
@@ -391,14 +389,14 @@ def _read_skills(entry: Answer) -> tuple[str, ...]:
 
 
 def _list_roots(text: str, root: str) -> tuple[str, ...]:
-    """A plugin's directory: a bare name is below `pluginRoot`, `./` starts at the top, but not every list knows."""
+    """Return a plugin's possible directories: a bare name is below `pluginRoot`, `./` starts at the top, usually."""
     top = _check_path(text, "source")
     below = _join(root, top)
     return tuple(dict.fromkeys((top, below) if text.startswith(".") else (below, top)))
 
 
 def _check_path(text: str, field: str) -> str:
-    """A path in a place, however it is spelled; "" is the place itself."""
+    """Check and normalize a path in a place; "" is the place itself."""
     path = text.removeprefix("./").removesuffix("/")
     if path in ("", "."):
         return ""

@@ -1,13 +1,13 @@
 """Skills in a repository of an OCI registry, as the artifacts `application/vnd.agentskills.skill.v1`.
 
     oci:registry.example/acme/review:1.2.0      a tag
-    oci:registry.example/acme/review@sha256:…   a manifest, for ever
+    oci:registry.example/acme/review@sha256:…   one immutable manifest
     oci:registry.example/acme/review            the highest version among the tags
     oci:registry.example/acme/review@^1.2       the highest version in a range
 
-A tag can be moved, so that the revision of a skill is the hash of its manifest. The manifest names one archive and the
-config with the name and the version; an index names the manifests of several skills. All of it is checked against its
-hash. The time in a manifest is what its publisher wrote.
+A tag can be moved, so the revision of a skill is the hash of its manifest. The manifest names one archive and the
+config with the name and the version; an index names the manifests of several skills. Everything is checked against its
+hash. The time in a manifest is the publisher's claim.
 """
 
 from __future__ import annotations
@@ -55,24 +55,24 @@ VERSION = "org.opencontainers.image.version"
 DESCRIPTION = "org.opencontainers.image.description"
 NAME = "io.agentskills.skill.name"
 MOST_SKILLS = 200
-"""Skills of one index that are looked at."""
+"""Skills that are read from one index."""
 _MOST_OLDER = 10
-"""Versions that are looked at for one that is old enough."""
+"""Versions that are tried to find one that is old enough."""
 _ACCEPT = f"{MANIFEST}, {INDEX}"
 _DIGEST = "sha256:"
 
 
 class Artifact(NamedTuple):
-    """One skill as its manifest and its config describe it."""
+    """A skill as its manifest and config describe it."""
 
     digest: str
-    """Of the manifest."""
+    """Digest of the manifest."""
     name: str
     version: str
     description: str
     created: str
     layer: str
-    """The SHA-256 of the archive, in hex."""
+    """SHA-256 of the archive, in hex."""
     size: int
 
 
@@ -83,10 +83,10 @@ class OciSource(Registry):
         super().__init__(ref, context)
         self.repository = Repository(ref.location, context.web, context.place)
         self.artifacts: dict[str, Artifact] = {}
-        """Digest -> the skill."""
+        """Skills by digest."""
 
     def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  all skills of a collection are listed
-        """The skill of the tag, digest or range, or those of a collection."""
+        """List the skill of the tag, digest or range, or those of a collection."""
         wanted = self.ref.ref
         if wanted.startswith(_DIGEST) or (wanted and not has_sign(wanted)):
             try:
@@ -97,7 +97,7 @@ class OciSource(Registry):
         return self._list_versions(self._find_tags(wanted))
 
     def fetch_one(self, offer: Offer) -> Fetched:
-        """The archive of one skill."""
+        """Fetch the archive of one skill."""
         artifact = self.artifacts.get(offer.revision) or self._read(*self.get_manifest(offer.revision))
         tree, notes = self.repository.authorized(
             lambda headers: self.fetch_archive(
@@ -114,17 +114,17 @@ class OciSource(Registry):
         return Fetched(offer, tree, notes)
 
     def list_tag(self, tag: str) -> Listing:
-        """What a tag names now: a skill or a collection."""
+        """List the skill or collection that a tag currently names."""
         return self._list(*self.get_manifest(tag))
 
     def offer_artifact(self, artifact: Artifact, path: str = "") -> Offer:
-        """The offer of a skill."""
+        """Return the offer of a skill."""
         place = Ref("oci", self.ref.location, self.ref.ref, path)
         offer = Offer(artifact.name, artifact.description, place, artifact.digest, artifact.layer, artifact.version)
         return offer._replace(published=self.published(place, artifact.created, artifact.digest))
 
     def get_manifest(self, reference: str) -> tuple[str, Answer]:
-        """The manifest of a tag or a digest, and its digest."""
+        """Return the digest of the manifest of a tag or digest, and the manifest."""
         exact = reference.startswith(_DIGEST)
         if not exact and not TAG.fullmatch(reference):
             hint = "Use letters, digits, dots, hyphens and underscores."
@@ -147,7 +147,7 @@ class OciSource(Registry):
         return digest, Answer(parse_json(response.body, response.url), "the manifest", response.url)
 
     def _find_tags(self, range_: str) -> list[str]:
-        """The tags that are versions, the highest first. Raises NotFoundError `no-such-version`."""
+        """Return the tags that are versions, the highest first. Raise NotFoundError `no-such-version`."""
         tags = self.repository.list_tags()
         named = {tag: tag.removeprefix("v").replace("_", "+") for tag in tags}
         versions = {tag: version for tag, version in named.items() if read_version(version)}
@@ -164,7 +164,7 @@ class OciSource(Registry):
         raise NotFoundError("no-such-version", message, hint=hint, suggestions=tags[:10])
 
     def _list_versions(self, tags: list[str]) -> Listing:
-        """What the first of these tags names; if that is too young, what the first names that is old enough."""
+        """List the first of these tags; if it is too young, the first one that is old enough."""
         newest = self._list(*self.get_manifest(tags[0]))
         cooldown = self.context.cooldown
         if cooldown is None or not _is_young(newest, cooldown):
@@ -181,7 +181,7 @@ class OciSource(Registry):
         return newest
 
     def _find_time(self, tag: str, artifact: Artifact, cooldown: Cooldown) -> int:
-        """When a version below the newest became public; one that an earlier look could have seen and did not, now."""
+        """Return when a version below the newest became public; now, if an earlier look should have seen it."""
         looks, own = cooldown.looks, Ref("oci", self.ref.location, tag)
         before = looks.seen(self.ref)
         known = {look.revision for look in (*before, *looks.seen(own))}
@@ -189,7 +189,7 @@ class OciSource(Registry):
         return looks.now if before and artifact.digest not in known else claimed
 
     def _list(self, digest: str, manifest: Answer) -> Listing:
-        """The skill of a manifest, or the skills of an index."""
+        """List the skill of a manifest, or the skills of an index."""
         if "manifests" in manifest:
             return self._list_collection(digest, manifest)
         artifact = self._read(digest, manifest)
@@ -217,7 +217,7 @@ class OciSource(Registry):
         return Listing(self.ref, digest, tuple(found.values()), tuple(notes))
 
     def _read_entry(self, entry: Answer) -> tuple[str, Artifact | InvalidError | NotFoundError]:
-        """One skill of an index; an index in an index is none."""
+        """Read one skill of an index; a nested index is an error."""
         name = ""
         try:
             annotations = entry.optional_child("annotations")
@@ -230,7 +230,7 @@ class OciSource(Registry):
             return name, error
 
     def _read(self, digest: str, manifest: Answer) -> Artifact:
-        """The skill that a manifest describes. Raises InvalidError."""
+        """Read the skill that a manifest describes. Raises InvalidError."""
         if "manifests" in manifest:
             raise _refuse(f"{self.ref.location} is a collection.")
         layers = [*manifest.children("layers")]
@@ -252,7 +252,7 @@ class OciSource(Registry):
         return artifact
 
     def _read_config(self, descriptor: Answer) -> Answer | None:
-        """The config of a skill; None where the artifact has one of another kind."""
+        """Read the config of a skill; return None for a config of another kind."""
         if descriptor.text("mediaType") != SKILL_CONFIG:
             return None
         digest, size = descriptor.sha256("digest"), descriptor.number("size")
@@ -262,7 +262,7 @@ class OciSource(Registry):
 
 
 def _is_young(listing: Listing, cooldown: Cooldown) -> bool:
-    """Whether a listing has one skill, and that is too young."""
+    """Return whether a listing has exactly one skill and that is too young."""
     return len(listing.offers) == 1 and listing.offers[0].published > cooldown.before
 
 

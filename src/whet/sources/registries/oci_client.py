@@ -1,10 +1,9 @@
-"""One repository of an OCI registry, by the OCI Distribution API, and who may ask it.
+"""A repository of an OCI registry, by the OCI Distribution API, and the login for it.
 
-A registry answers 401 with a challenge: either it wants a name and a password, or a token that another server gives for
-them. Both are known for exactly one host: `WHET_OCI` names the registry that `WHET_OCI_USER` and `WHET_OCI_PASSWORD`
-are for, `auths` in Docker's config.json names each of its own. They go to that registry and to the server it names for
-tokens, which must use https; what it gives goes to the registry and nowhere else, not to the storage that it redirects
-to.
+A registry answers 401 with a challenge: it wants a name and a password, or a token that another server gives for them.
+Credentials belong to exactly one host: `WHET_OCI` names the registry of `WHET_OCI_USER` and `WHET_OCI_PASSWORD`,
+`auths` in Docker's config.json names each of its own. They are sent only to that registry and to its token server,
+which must use https; the token is sent only to the registry, not to the storage that it redirects to.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ COLLECTION = "application/vnd.agentskills.collection.v1"
 SKILL_CONFIG = "application/vnd.agentskills.skill.config.v1+json"
 SKILL_LAYER = "application/vnd.agentskills.skill.content.v1.tar+gzip"
 MANIFEST_BYTES = 4 * 1024 * 1024
-"""The most bytes of a manifest, which is what a registry has to accept."""
+"""Largest manifest in bytes, as the OCI specification requires of a registry."""
 TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 MOST_TAGS = 10_000
 _MOST_PAGES = 50
@@ -54,12 +53,12 @@ class Login(NamedTuple):
 
     @property
     def header(self) -> str:
-        """Both as a header carries them."""
+        """Value of the Authorization header."""
         return f"Basic {base64.b64encode(f'{self.user}:{self.password}'.encode()).decode()}"
 
 
 class Repository:
-    """A repository of a registry. Used by several threads at once."""
+    """A repository of a registry. Thread-safe."""
 
     def __init__(self, location: str, web: Web, place: Place) -> None:
         self.location = location
@@ -72,15 +71,15 @@ class Repository:
         self._authorization = ""
 
     def manifest_url(self, reference: str) -> str:
-        """Where the manifest of a tag or a digest is."""
+        """Return the address of the manifest of a tag or a digest."""
         return f"{self._base}/manifests/{reference}"
 
     def blob_url(self, sha256: str) -> str:
-        """Where the bytes with this hash are."""
+        """Return the address of the blob with this hash."""
         return f"{self._base}/blobs/sha256:{sha256}"
 
     def authorized(self, call: Callable[[Mapping[str, str]], T]) -> T:
-        """What a request answers, made with these headers; once more if the registry first wants to know who asks."""
+        """Call `call` with headers; repeat it with credentials if the registry asks for them."""
         try:
             return call(self._headers)
         except RefusedError as error:
@@ -97,7 +96,7 @@ class Repository:
             raise RefusedError("source-denied", error.message, hint=hint, status=error.details.get("status")) from None
 
     def list_tags(self) -> list[str]:
-        """The tags of the repository, as far as they can be asked for."""
+        """Return the tags of the repository, up to a limit."""
         tags: dict[str, None] = {}
         url, seen = f"{self._base}/tags/list?n=1000", set[str]()
         while url and url not in seen and len(seen) < _MOST_PAGES and len(tags) < MOST_TAGS:
@@ -110,7 +109,7 @@ class Repository:
         return [*tags][:MOST_TAGS]
 
     def has_blob(self, sha256: str) -> bool:
-        """Whether the repository has these bytes."""
+        """Return whether the repository has a blob."""
         try:
             self.authorized(lambda headers: self._web.head(self.blob_url(sha256), headers=headers))
         except NotFoundError:
@@ -118,7 +117,7 @@ class Repository:
         return True
 
     def push_blob(self, data: bytes, sha256: str) -> None:
-        """Upload some bytes."""
+        """Upload a blob."""
         begun = self._send(f"{self._base}/blobs/uploads/", b"", "application/octet-stream", "POST")
         if begun.status == 201:
             return
@@ -129,7 +128,7 @@ class Repository:
         self._send(f"{target}{mark}digest=sha256%3A{sha256}", data, "application/octet-stream", "PUT")
 
     def push_manifest(self, data: bytes, reference: str, media_type: str = MANIFEST) -> None:
-        """Put a manifest or an index under a tag or its digest."""
+        """Upload a manifest or an index under a tag or its digest."""
         self._send(self.manifest_url(reference), data, media_type, "PUT")
 
     def _get(self, url: str, limit: int) -> Response:
@@ -150,7 +149,7 @@ class Repository:
         return {"Authorization": self._authorization} if self._authorization else {}
 
     def _answer(self, challenge: str) -> str:
-        """The header that a challenge asks for; "" where nothing is known that could be sent."""
+        """Return the header that a challenge asks for; "" if there are no credentials."""
         login = find_login(self.host, self._place)
         scheme, _, rest = challenge.strip().partition(" ")
         if scheme.lower() == "basic":
@@ -174,7 +173,7 @@ class Repository:
 
 
 def find_login(host: str, place: Place) -> Login | None:
-    """The credentials for exactly this host, of the environment or of Docker's configuration."""
+    """Return the credentials for exactly this host, from the environment or Docker's configuration."""
     env = place.env
     if env.get(HOME, "") == host and env.get(USER) and env.get(PASSWORD):
         return Login(env[USER], env[PASSWORD])
@@ -182,7 +181,7 @@ def find_login(host: str, place: Place) -> Login | None:
 
 
 def _read_docker(place: Place) -> Iterator[tuple[str, Login]]:
-    """What `docker login` has kept in its file; what other programs keep for it is not asked for."""
+    """Yield the logins in Docker's file; credential helpers are not used."""
     directory = place.env.get("DOCKER_CONFIG") or os.path.join(place.home, ".docker")
     try:
         with open(os.path.join(directory, "config.json"), "rb") as file:
@@ -192,4 +191,4 @@ def _read_docker(place: Place) -> Iterator[tuple[str, Login]]:
             if user and colon:
                 yield name.removeprefix("https://").partition("/")[0], Login(user, password)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return  # a file of another program: without it the registry is asked as anybody
+        return  # another program's file is damaged: continue without credentials

@@ -1,8 +1,8 @@
-"""What registries share: requests, the size of a fetch, archives and refusals, and JSON read as hostile input.
+"""Shared parts of registries: requests, fetch limits, archives, errors, and JSON read as hostile input.
 
-Any field of an answer may be missing, of another type, or a megabyte of something. `Answer` reads one field at a time
-and names the field that is wrong; unknown fields are ignored, because servers add them. Text for display comes out
-plain: without control, direction and other invisible characters, on one line, and shortened.
+Any field of an answer may be missing, of another type, or very large. `Answer` reads one field at a time and names the
+field that is wrong; unknown fields are ignored, because servers add them. Text for display is cleaned: without control,
+direction and other invisible characters, on one line, and shortened.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 N = TypeVar("N", bound="Named")
 MOST_NOTES = 20
-"""Notes with one code that are listed; the rest is counted."""
+"""Notes with the same code that are listed; the rest is counted."""
 _MOST_TEXT = 1024
 _MOST_QUOTED = 60
 _SEGMENT = compile_late(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,126}[A-Za-z0-9_+-])?")
 _SHA256 = compile_late(r"[0-9a-f]{64}")
 _TYPES: tuple[tuple[type, str], ...] = ((str, "a text"), (list, "a list"), (dict, "an object"))
 ANSWER_BYTES = 8 * 1024 * 1024
-"""The most bytes of a JSON answer."""
+"""Largest JSON answer in bytes."""
 ARCHIVE_BYTES = DEFAULT_LIMITS.total_bytes
-"""The most bytes of an archive with one skill, as it is sent."""
+"""Largest archive of one skill in bytes, as sent."""
 MAIN_BYTES = MAX_DOCUMENT
-"""The most bytes of a main file."""
+"""Largest main file in bytes."""
 JSON = "application/json"
 
 
 class Answer:
-    """One JSON object of an answer, where it stands in the answer, and the address that sent it."""
+    """One JSON object of an answer, its position in the answer, and the address that sent it."""
 
     __slots__ = ("_values", "_where", "url")
 
@@ -68,30 +68,30 @@ class Answer:
         return self._values.get(field) is not None
 
     def value(self, field: str) -> Any:
-        """The value of a field, of any type; None if there is none."""
+        """Return the value of a field, of any type; None if it is missing."""
         return self._values.get(field)
 
     def fields(self) -> Iterable[tuple[str, Any]]:
-        """All names and values, as they came."""
+        """Return all names and values, unchanged."""
         return self._values.items()
 
     def text(self, field: str) -> str:
-        """A required text that is not empty."""
+        """Return a required, non-empty text."""
         value = self.optional_text(field)
         if not value:
             raise self._wrong(field, "is missing" if value is None else "is empty")
         return value
 
     def optional_text(self, field: str) -> str | None:
-        """A text, unchanged, or None."""
+        """Return a text, unchanged, or None."""
         return self._read(field, str, "a text")
 
     def prose(self, *fields: str) -> str:
-        """The first of these texts that is not empty, cleaned for display."""
+        """Return the first of these texts that is not empty, cleaned for display."""
         return next((text for field in fields if (text := clean_text(self.optional_text(field) or ""))), "")
 
     def number(self, field: str) -> int:
-        """A required integer that is not negative."""
+        """Return a required integer of 0 or more."""
         value = self._values.get(field)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             found = "is missing" if value is None else f"is {describe_type(value)}, not a whole number of 0 or more"
@@ -99,28 +99,28 @@ class Answer:
         return value
 
     def flag(self, field: str) -> bool:
-        """A boolean; a missing one is false."""
+        """Return a boolean; a missing one is false."""
         return bool(self._read(field, bool, "true or false"))
 
     def child(self, field: str) -> Answer:
-        """A required object."""
+        """Return a required object."""
         return Answer(self._require(field, dict, "an object"), f"{self._where}.{field}", self.url)
 
     def optional_child(self, field: str) -> Answer | None:
-        """An object, or None."""
+        """Return an object, or None."""
         return self.child(field) if field in self else None
 
     def items(self, field: str) -> list[Any]:
-        """A required list."""
+        """Return a required list."""
         return self._require(field, list, "a list")
 
     def children(self, field: str) -> Iterator[Answer]:
-        """The objects of a required list."""
+        """Yield the objects of a required list."""
         for index, value in enumerate(self.items(field)):
             yield Answer(value, f"{self._where}.{field}[{index}]", self.url)
 
     def sha256(self, field: str, prefix: str = "sha256:") -> str:
-        """The 64 hexadecimal digits of a required hash."""
+        """Return the 64 hexadecimal digits of a required hash."""
         value = self.text(field)
         digits = value.removeprefix(prefix)
         if not value.startswith(prefix) or not _SHA256.fullmatch(digits):
@@ -128,14 +128,14 @@ class Answer:
         return digits
 
     def segment(self, field: str) -> str:
-        """A required text that can be one segment of an address and of a reference, such as an owner or a version."""
+        """Return a required text that can be one segment of an address, such as an owner or a version."""
         value = self.text(field)
         if not _SEGMENT.fullmatch(value):
             raise self._wrong(field, f"is {quote_text(value)}, which cannot be a part of an address")
         return value
 
     def address(self, field: str) -> str:
-        """A required web address; a relative one starts at the address of the answer."""
+        """Return a required web address; a relative one is resolved against the address of the answer."""
         return resolve_address(self.url, self.text(field))
 
     def _require(self, field: str, kind: type[T], words: str) -> T:
@@ -155,7 +155,7 @@ class Answer:
 
 
 def parse_json(body: bytes, where: str) -> Any:
-    """The JSON of an answer. Raises InvalidError `bad-response`."""
+    """Parse the JSON of an answer. Raise InvalidError `bad-response`."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -164,13 +164,13 @@ def parse_json(body: bytes, where: str) -> Any:
 
 
 def bad_response(message: str) -> InvalidError:
-    """The error for an answer that makes no sense."""
+    """Return the error for a malformed answer."""
     hint = "The server may be of another kind or version. Try again later, or tell the publisher."
     return InvalidError("bad-response", message, hint=hint)
 
 
 def clean_text(text: str, most: int = _MOST_TEXT) -> str:
-    """A text for display: visible characters, on one line, shortened."""
+    """Return a text for display: visible characters, on one line, shortened."""
     text = text[: 4 * most]
     if not (text.isascii() and text.isprintable()):
         text = "".join(" " if character.isspace() else character for character in text)
@@ -180,19 +180,19 @@ def clean_text(text: str, most: int = _MOST_TEXT) -> str:
 
 
 def quote_text(value: object) -> str:
-    """A value for a message: a text in quotes, anything else by its type."""
+    """Return a value for a message: a text in quotes, anything else by its type."""
     return repr(clean_text(value, _MOST_QUOTED)) if isinstance(value, str) else describe_type(value)
 
 
 def describe_type(value: object) -> str:
-    """The type of a JSON value, in words."""
+    """Return the type of a JSON value in words."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return next((words for kind, words in _TYPES if isinstance(value, kind)), "a number")
 
 
 def check_segment(text: str, what: str) -> str:
-    """The text, if it can be one segment of an address. Raises UsageError `bad-source`."""
+    """Return the text if it can be one segment of an address. Raise UsageError `bad-source` otherwise."""
     if not _SEGMENT.fullmatch(text):
         hint = "Use letters, digits, hyphens, dots, plus signs and underscores."
         raise UsageError("bad-source", f"{quote_text(text)} cannot be {what}.", hint=hint)
@@ -200,18 +200,18 @@ def check_segment(text: str, what: str) -> str:
 
 
 def split_path(path: str) -> tuple[str, str]:
-    """Owner and name of `owner/name`; the owner is "" if only a name is given. Raises UsageError `bad-source`."""
+    """Split `owner/name`; the owner is "" if only a name is given. Raise UsageError `bad-source`."""
     owner, slash, name = path.removeprefix("@").rpartition("/")
     return check_segment(owner, "an owner") if slash else "", check_segment(name, "the name of a skill")
 
 
 def quote_segment(text: str) -> str:
-    """A text, percent-encoded as one segment of a path or one value of a query."""
+    """Percent-encode a text as one segment of a path or one value of a query."""
     return quote(text, safe="", errors="replace")
 
 
 def get_origin(url: str) -> tuple[str, str, int]:
-    """Scheme, host and port of an address as the client reads it; empty if it is not an address."""
+    """Return scheme, host and port of an address as the client reads it; empty if it is not an address."""
     try:
         return read_address(url).origin
     except (UsageError, ValueError):
@@ -219,7 +219,7 @@ def get_origin(url: str) -> tuple[str, str, int]:
 
 
 def resolve_address(base: str, text: str) -> str:
-    """The web address that a text in an answer from `base` means. Raises InvalidError `bad-response`."""
+    """Resolve an address in an answer from `base`. Raise InvalidError `bad-response`."""
     try:
         address = read_address(urljoin(base, text))
         if address.scheme in PORTS:
@@ -230,7 +230,7 @@ def resolve_address(base: str, text: str) -> str:
 
 
 def limit_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """The first notes of each code, and one that counts the rest."""
+    """Return the first notes of each code, and one that counts the rest."""
     by_code: dict[str, list[Note]] = {}
     kept: list[Note] = []
     for note in notes:
@@ -249,16 +249,16 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called there."""
+        """Its name in the list."""
 
 
 def read_entries(
     answer: Answer, field: str, wrong: Note, twice: Note, read: Callable[[Answer], N | None], notes: list[Note]
 ) -> tuple[N, ...]:
-    """The entries of a list that a stranger made.
+    """Read the entries of an untrusted list.
 
-    One that is wrong never costs the others, of two with one name the first counts, and `notes` says so: with `wrong`
-    and `twice`, which lack only the message and the entry they are about.
+    A wrong entry is skipped, and the first of two entries with one name counts; `notes` gets a note about each, made
+    from `wrong` and `twice`, which lack only the message and the entry they are about.
     """
     entries: dict[str, N] = {}
     for position, value in enumerate(answer.items(field)):
@@ -286,25 +286,25 @@ class Registry:
         self.context = context
 
     def inspect(self, names: Collection[str] = ()) -> Listing:
-        """What the registry has. With names, at least everything that answers to one of them."""
+        """List the skills of the registry. With names, at least every skill that matches one of them."""
         raise NotImplementedError
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
-        """The contents of these offers, several at a time, each complete or the whole refused."""
+        """Fetch the contents of these offers, several at a time; if one fails, the whole fetch fails."""
         size = FetchSize()
         return tuple(together(lambda offer: self.fetch_within(offer, size), offers))
 
     def fetch_one(self, offer: Offer) -> Fetched:
-        """The content of one offer. Raises WhetError."""
+        """Fetch the content of one offer. Raises WhetError."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing: no connection is kept open."""
 
     # for subclasses
 
     def fetch_within(self, offer: Offer, size: FetchSize) -> Fetched:
-        """The content of one offer, counted in the size of the whole fetch; an error names the skill."""
+        """Fetch one offer and count it in the size of the whole fetch; an error names the skill."""
         try:
             package = self.fetch_one(offer)
             size.add(package.tree)
@@ -322,7 +322,7 @@ class Registry:
         sha256: str = "",
         name: str = "",
     ) -> Response:
-        """What is at an address, whole and with this hash if one is given. `name` reports progress. Raises WhetError.
+        """Fetch an address, checking the hash if one is given. `name` reports progress. Raises WhetError.
 
         Called from several threads at once.
         """
@@ -339,7 +339,7 @@ class Registry:
         )
 
     def get_json(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """The answer of the registry's API to a path. Raises WhetError."""
+        """Request a path of the registry's API. Raises WhetError."""
         url = f"{self.ref.location}/api/v1/{path}".rstrip("/")
         response = self.get(url, accept=JSON, headers=headers)
         return Answer(parse_json(response.body, response.url), "the answer", response.url)
@@ -354,17 +354,17 @@ class Registry:
         headers: Mapping[str, str] | None = None,
         without: Collection[str] = (),
     ) -> tuple[Tree, tuple[Note, ...]]:
-        """The one skill in an archive, at its root or in its one directory, and what was left out. Raises WhetError.
+        """Fetch an archive; return its only skill, at the root or in its one directory, and notes. Raises WhetError.
 
         The archive must have this hash and, if one is given, this size. `without` names files at the root that the
-        registry adds and that are no part of the skill.
+        registry adds and that are not part of the skill.
         """
         return read_archive(self.get_sized(url, name, sha256=sha256, size=size, headers=headers), name, without)
 
     def get_sized(
         self, url: str, name: str, *, sha256: str = "", size: int = -1, headers: Mapping[str, str] | None = None
     ) -> bytes:
-        """An archive as it is sent, with this hash and, if one is given, this size. Raises WhetError."""
+        """Fetch an archive and check its hash and, if one is given, its size. Raises WhetError."""
         limit = ARCHIVE_BYTES if size < 0 else min(size, ARCHIVE_BYTES)
         data = self.get(url, limit=limit, sha256=sha256, headers=headers, name=name).body
         if size >= 0 and len(data) != size:
@@ -372,29 +372,29 @@ class Registry:
         return data
 
     def offer(self, path: str, name: str, description: str, version: str, digest: str = "", *, ref: str = "") -> Offer:
-        """One skill at a version that cannot change. `ref` is the version or tag that its reference follows."""
+        """Return the offer of a skill at an immutable version. `ref` is the version or tag that it follows."""
         place = Ref(self.ref.kind, self.ref.location, ref, path)
         return Offer(name, description, place, version, digest or version, version, digest)
 
     def published(self, ref: Ref, said: str, revision: str) -> int:
-        """When a revision of what `ref` follows became public, if age matters; `said` is what the server says."""
+        """Return when a revision became public, if age matters; `said` is the time according to the server."""
         cooldown = self.context.cooldown
         return cooldown.looks.published(ref, read_time(said), revision) if cooldown else 0
 
     def list_found(self, found: Iterable[tuple[Offer, Sequence[Note]]]) -> Listing:
-        """The listing of skills that were looked up one by one."""
+        """Return the listing of skills that were looked up one by one."""
         found = list(found)
         offers = tuple({offer.ref: offer for offer, _ in found}.values())
         revision = offers[0].revision if len(offers) == 1 else ""
         return Listing(self.ref, revision, offers, limit_notes(note for _, notes in found for note in notes))
 
     def missing(self, path: str, why: str = "") -> NotFoundError:
-        """The error for a skill that the registry does not have."""
+        """Return the error for a skill that the registry does not have."""
         message = f"{self.ref.location} has no skill {path}. {why}".strip()
         return NotFoundError("source-not-found", message, hint="`whet search` finds skills.")
 
     def not_listed(self, what: str, name: str, known: Iterable[str], notes: Iterable[Note]) -> WhetError:
-        """The error for a name that a list does not have, or that is in it and was skipped."""
+        """Return the error for a name that a list does not have, or that was skipped."""
         for note in notes:
             if note.severity == "error" and note.skill and key(note.skill) == key(name):
                 return InvalidError(note.code, note.message, hint=note.hint)
@@ -405,7 +405,7 @@ class Registry:
 
 
 class FetchSize:
-    """Counts the bytes of all skills of one fetch, whichever thread brings them."""
+    """Counts the bytes of all skills of one fetch, across threads."""
 
     __slots__ = ("_lock", "_total")
 
@@ -414,13 +414,13 @@ class FetchSize:
         self._total = 0
 
     def add(self, tree: Tree) -> None:
-        """Count one skill. Raises InvalidError if all of them together are too large."""
+        """Count one skill. Raise InvalidError if all of them together are too large."""
         with self._lock:
             self._total = weigh(tree, self._total)
 
 
 def read_archive(data: bytes, name: str, without: Collection[str] = ()) -> tuple[Tree, tuple[Note, ...]]:
-    """The one skill in an archive, at its root or in its one directory, and what was left out. Raises WhetError."""
+    """Return the only skill in an archive, at its root or in its one directory, and notes. Raises WhetError."""
     package = unpack(data)
     extra = package.tree.keys() & {*without}
     files = {path: item for path, item in package.tree.items() if path not in extra}
@@ -428,16 +428,16 @@ def read_archive(data: bytes, name: str, without: Collection[str] = ()) -> tuple
 
 
 def make_package(main: bytes) -> Tree:
-    """The package of a skill that is only a main file."""
+    """Return the package of a skill that is only a main file."""
     return package_at({MAIN_FILE: Item(main)}, "")
 
 
 def mismatch(what: str) -> InvalidError:
-    """The error for content that is not what was promised."""
+    """Return the error for content that does not match its digest or size."""
     hint = "Try again later. If it persists, tell the publisher."
     return InvalidError("digest-mismatch", f"It does not match its source: {what}.", hint=hint)
 
 
 def prefix_error(error: WhetError, name: str) -> WhetError:
-    """The same error with the name of the skill in front of its message."""
+    """Return the error with the name of the skill before its message."""
     return type(error)(error.code, f"{name}: {error.message}", hint=error.hint, **error.details)

@@ -1,8 +1,8 @@
-"""One address on the web: a main file, which is the whole skill then, or an archive with any number of skills.
+"""A single address on the web: a main file, which is the whole skill, or an archive with any number of skills.
 
-What arrives says which of the two it is, not the address. The hash of the raw bytes is the revision, and a reference
-that names such a hash gets those bytes or nothing. A page made for people is refused by name, because the address in a
-browser is what gets pasted here.
+The content decides which of the two it is, not the address. The hash of the raw bytes is the revision, and a reference
+with such a hash gets those bytes or nothing. A web page gets its own error, because users paste addresses from a
+browser.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class UrlSource(Registry):
         self._packages: dict[Offer, Fetched] = {}
 
     def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  everything is listed anyway
-        """What is there now. It is fetched for that, and kept for `fetch`."""
+        """List the current skills. This fetches the content and keeps it for `fetch`."""
         if self.ref.path:
             paths.check(self.ref.path)
         response = self.get(
@@ -63,7 +63,7 @@ class UrlSource(Registry):
         return Listing(self.ref, revision, tuple(self._packages), (*moved, *notes))
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
-        """The contents of offers that were listed."""
+        """Return the contents of listed offers."""
         self.context.check_cancelled()
         if not self._packages:
             self.inspect()
@@ -73,11 +73,11 @@ class UrlSource(Registry):
         return tuple(self._packages[offer] for offer in offers)
 
     def close(self) -> None:
-        """Let go of the content."""
+        """Release the content."""
         self._packages = {}
 
     def _is_archive(self, response: Response) -> bool:
-        """Whether the bytes are those of an archive, or should be by the address and are not those of a page."""
+        """Return whether the bytes are an archive, or should be one by the address and are not a web page."""
         body = response.body
         if body.startswith((b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b")) or body[257:262] == b"ustar":
             return True
@@ -109,7 +109,7 @@ class UrlSource(Registry):
         return self._address.target.partition("?")[0].lower().endswith(suffixes)
 
     def _make_name(self) -> str:
-        """The name of a skill that has none: that of its file or, for a SKILL file, of its directory."""
+        """Return a name for a skill without one: that of its file or, for a SKILL file, of its directory."""
         *above, last = unquote(self._address.target.partition("?")[0]).strip("/").split("/")
         stem = last.partition(".")[0]
         if stem.lower() not in ("", "skill", "skills"):
@@ -117,7 +117,7 @@ class UrlSource(Registry):
         return above[-1] if above and above[-1] else self._address.host.replace(".", "-")
 
     def _note_move(self, response: Response) -> tuple[Note, ...]:
-        """A note if the content came from another host than the one that was asked."""
+        """Return a note if the content came from another host than the requested one."""
         address, end = self._address, read_address(response.url)
         if end.origin == address.origin:
             return ()
@@ -126,7 +126,7 @@ class UrlSource(Registry):
 
 
 def _is_page(response: Response) -> bool:
-    """Whether it is meant for a browser. Some servers call Markdown HTML; frontmatter says what it is."""
+    """Return whether it is a web page. Some servers call Markdown HTML; frontmatter decides then."""
     start = response.body[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     called = _get_type(response).startswith(("text/html", "application/xhtml"))
     return start.startswith(_PAGES) or (called and not start.startswith(b"---"))

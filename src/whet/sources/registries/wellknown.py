@@ -1,12 +1,11 @@
-"""Skills that a site publishes about itself, at `/.well-known/agent-skills/index.json`.
+"""Skills that a site publishes, at `/.well-known/agent-skills/index.json`.
 
-The index is looked for below the address that was given, under its present and its older name, then at the origin: a
-documentation site below a path may have its own. There are two forms. The present one (0.2.0) says by its `$schema`
-what it is, and each entry names one artifact with its hash, which is checked over the raw bytes before anything reads
-them. The older one has no `$schema`; each entry lists the files of a skill, and a draft between the two gives each file
-a hash. The older form promises nothing before it is fetched, so there the revision is a hash of the files that arrived.
-An index with another `$schema` is from the future, and is not guessed at. An entry that is wrong is skipped with a
-note; it never costs the others.
+The index is searched below the given address, under its current and its older name, then at the origin: a documentation
+site below a path may have its own. There are two forms. The current one (0.2.0) has a `$schema`, and each entry names
+one artifact with its hash, which is checked over the raw bytes before they are parsed. The older one has no `$schema`;
+each entry lists the files of a skill, and a draft between the two gives each file a hash. The older form has no hash
+before the fetch, so the revision is a hash of the fetched files. An index with an unknown `$schema` is an error. A
+wrong entry is skipped with a note and does not affect the others.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ _NAMES = ("agent-skills", "skills")
 
 
 class EntryFile(NamedTuple):
-    """One file of a skill that is served file by file."""
+    """A file of a skill that is served file by file."""
 
     path: str
     url: str
@@ -78,12 +77,12 @@ class Entry(NamedTuple):
 
     @property
     def revision(self) -> str:
-        """The hash of the artifact; "" if none is known before it is fetched."""
+        """Hash of the artifact; "" if it is unknown before the fetch."""
         return f"sha256:{self.sha256}" if self.sha256 else ""
 
 
 class Index(NamedTuple):
-    """What an index lists."""
+    """The skills of an index."""
 
     skills: tuple[Entry, ...]
     notes: tuple[Note, ...]
@@ -96,8 +95,8 @@ class WellKnownSource(Registry):
         super().__init__(ref, context)
         self._entries: dict[str, Entry] = {}
 
-    def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  an index is always whole
-        """Everything the index lists; only one skill if the reference names it."""
+    def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  an index is always read completely
+        """List all skills of the index, or the one that the reference names."""
         index, revision, changed, notes = self._fetch_index()
         self._entries = {key(entry.name): entry for entry in index.skills}
         path = self.ref.path
@@ -108,13 +107,13 @@ class WellKnownSource(Registry):
         return Listing(self.ref, revision, offers, limit_notes([*notes, *index.notes]))
 
     def _offer(self, entry: Entry, revision: str, changed: str) -> Offer:
-        """What an index says of a skill; `changed` is when the index did."""
+        """Return the offer of an entry; `changed` is the modification time of the index."""
         place = self.ref._replace(path=entry.name)
         offer = Offer(entry.name, entry.description, place, entry.revision, entry.revision)
         return offer._replace(published=self.published(place, changed, revision))
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
-        """The skills of these offers: artifacts several at a time, in the older form the files of one skill."""
+        """Fetch these skills: several artifacts at a time; in the older form, several files of one skill."""
         if not self._entries and offers:
             self.inspect()
         size = FetchSize()
@@ -124,7 +123,7 @@ class WellKnownSource(Registry):
         return tuple(fetched.get(offer) or self.fetch_within(offer, size) for offer in offers)
 
     def fetch_one(self, offer: Offer) -> Fetched:
-        """One skill, with the hash that its entry promised."""
+        """Fetch one skill and check the hash of its entry."""
         entry, promised = self._find(offer), offer.revision.removeprefix("sha256:")
         if entry.type == "archive":
             return Fetched(offer, *self.fetch_archive(entry.url, entry.name, sha256=promised))
@@ -134,7 +133,7 @@ class WellKnownSource(Registry):
         return self._fetch_files(offer, entry)
 
     def get_bytes(self, offer: Offer) -> tuple[bytes, str]:
-        """One skill as an archive that was not opened, and its revision; single files are packed into one."""
+        """Return one skill as an unopened archive, and its revision; single files are packed into one."""
         entry = self._find(offer)
         if entry.type == "archive":
             return self.get_sized(entry.url, entry.name, sha256=entry.sha256), entry.revision
@@ -142,8 +141,8 @@ class WellKnownSource(Registry):
         return pack(entry.name, fetched.tree), fetched.offer.revision
 
     def _fetch_files(self, offer: Offer, entry: Entry) -> Fetched:
-        """A skill of the older form: all its files, several at a time, or none."""
-        left = DEFAULT_LIMITS.total_bytes  # threads may overdraw it by what they fetch at the moment
+        """Fetch all files of a skill of the older form, several at a time."""
+        left = DEFAULT_LIMITS.total_bytes  # concurrent fetches may exceed it
 
         def fetch_file(file: EntryFile) -> bytes:
             nonlocal left
@@ -167,7 +166,7 @@ class WellKnownSource(Registry):
         return Fetched(offer._replace(revision=revision, marker=revision), tree, notes)
 
     def _fetch_index(self) -> tuple[Index, str, str, tuple[Note, ...]]:
-        """The first index that can be read, its hash, when it changed, and the errors on the way to it as notes."""
+        """Return the first readable index, its hash, its modification time, and earlier errors as notes."""
         errors: list[WhetError] = []
         for address in list_addresses(self.ref.location):
             try:
@@ -198,7 +197,7 @@ class WellKnownSource(Registry):
 
 
 def list_addresses(location: str) -> tuple[str, ...]:
-    """Where the index of a site may be, likeliest first."""
+    """Return the possible addresses of the index, likeliest first."""
     base = location.rstrip("/")
     parts = urlsplit(base)
     bases = dict.fromkeys((base, f"{parts.scheme}://{parts.netloc}"))
@@ -206,7 +205,7 @@ def list_addresses(location: str) -> tuple[str, ...]:
 
 
 def hash_files(files: Tree) -> str:
-    """The revision of a skill whose files came one by one: a hash over their names and hashes."""
+    """Return the revision of a skill fetched file by file: a hash over names and hashes."""
     total = hashlib.sha256()
     for path in sorted(files):
         total.update(b"%s\0%s\n" % (path.encode(), hashlib.sha256(files[path].data).hexdigest().encode()))
@@ -214,7 +213,7 @@ def hash_files(files: Tree) -> str:
 
 
 def read_index(body: bytes, url: str) -> Index:
-    """The skills of an index that was found at an address. Raises InvalidError `bad-response` or `index-unknown`."""
+    """Read the index found at an address. Raise InvalidError `bad-response` or `index-unknown`."""
     value = parse_json(body, url)
     answer = Answer(value, "the index", url)
     if "$schema" in value and value["$schema"] not in SCHEMAS:
@@ -230,7 +229,7 @@ def read_index(body: bytes, url: str) -> Index:
 
 
 def _read_artifact(entry: Answer, notes: list[Note]) -> Entry | None:
-    """An entry of the present form."""
+    """Read an entry of the current form."""
     name, kind = _read_name(entry), entry.text("type")
     if kind not in TYPES:
         message = f"{name} has the type {quote_text(kind)}, which Whet does not support; it is skipped."
@@ -245,7 +244,7 @@ def _read_artifact(entry: Answer, notes: list[Note]) -> Entry | None:
 
 
 def _read_files(entry: Answer) -> Entry:
-    """An entry of the older form: every file lies in the directory of the skill beside the index."""
+    """Read an entry of the older form: all files are in the skill's directory beside the index."""
     name, items = _read_name(entry), entry.items("files")
     if len(items) > DEFAULT_LIMITS.files:
         raise bad_response(f"It lists {len(items)} files; the limit is {DEFAULT_LIMITS.files}.")

@@ -1,8 +1,8 @@
-"""Making and taking back what a sync plans: the same skills for every client, as links or copies where each looks.
+"""Apply and undo a sync: the same skills for every client, as links or copies in its directories.
 
-A plan says what would be done and what is left alone, and why; applying it looks again first, and does only what is
-still as the plan saw it. What is made is on record (`whet.sources.sync.record`) before it is there, so that the next
-sync or undo completes whatever was cut off halfway, and undo takes back exactly what was made.
+A plan says what will be done, what is left alone, and why. Applying it looks again and does only steps that are still
+as the plan saw them. Every link and copy is recorded (`whet.sources.sync.record`) before it is made, so that the next
+sync or undo completes an interrupted one, and undo removes exactly what sync made.
 
     plan = plan_sync(place, state, user_root(place), ("claude-code", "cursor"), how="link")
     report = apply_sync(plan, place, state)
@@ -71,32 +71,32 @@ if TYPE_CHECKING:
 
 
 class Done(NamedTuple):
-    """What became of one step."""
+    """A step and its outcome."""
 
     step: Step
     outcome: Literal["planned", "done", "left", "failed", "changed"]
-    """`left`: there was nothing to do, or nothing that may be done. `changed`: it was not as planned any more."""
+    """`left`: nothing to do, or nothing allowed. `changed`: the files changed after the plan was made."""
     message: str = ""
 
     def to_json(self) -> Json:
-        """The step and its outcome as JSON."""
+        """Return the step and its outcome as JSON."""
         return {**self.step.to_json(), "outcome": self.outcome, "message": self.message or self.step.message}
 
 
 class SyncReport(NamedTuple):
-    """What became of each step."""
+    """The outcome of each step."""
 
     steps: tuple[Done, ...]
     cleaned: tuple[str, ...] = ()
-    """What an earlier sync left behind when it was cut off, and is gone now."""
+    """Leftovers of an interrupted sync that were removed or put back."""
 
     def to_json(self) -> Json:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return answer_json(self)
 
 
 class Synced(NamedTuple):
-    """One thing that sync made, and how it is now."""
+    """A link or copy that sync made, and its current state."""
 
     client: str
     name: str
@@ -104,29 +104,29 @@ class Synced(NamedTuple):
     how: How
     root: str
     state: Literal["fine", "stale", "edited", "broken", "gone", "replaced"]
-    """`stale`: the skill has changed since it was copied. `broken`: the skill is gone. `replaced`: now it is something
-    else."""
+    """`stale`: the skill has changed since it was copied. `broken`: the skill is gone. `replaced`: now something else.
+    """
 
     def to_json(self) -> Json:
-        """What was made, as JSON."""
+        """Return the link or copy as JSON."""
         return fields_json(self)
 
 
 class Repaired(NamedTuple):
-    """What became of a damaged record."""
+    """The repair of a damaged record."""
 
     kept: str
-    """Where the damaged file is now; "" when there was none."""
+    """New path of the damaged file; "" if there was none."""
     links: tuple[str, ...]
-    """The links that were found again."""
+    """Links that were found again."""
 
     def to_json(self) -> Json:
-        """The outcome as JSON."""
+        """Return the repair as JSON."""
         return fields_json(self)
 
 
 def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport:
-    """Do what the plan says, as far as it is still as the plan saw it. What fails is reported, the rest goes on."""
+    """Apply the steps of a plan that are still as planned. A step that fails is reported, the others continue."""
     with writing(state):
         work = Work(state, plan.root, plan.base, read_record(state))
         work.clean_up(plan.clients)
@@ -153,7 +153,7 @@ def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport
 
 
 def _begin_to_follow(plan: SyncPlan, state: StateDatabase) -> None:
-    """Write down that the clients of a sync of all skills get those that come later, too."""
+    """Record that the clients of a sync of all skills also get later skills."""
     left_out = {step.client for step in plan.steps if not step.name}
     new = {Follower(one, plan.base, plan.root, plan.how) for one in plan.clients if one not in left_out}
     known = read_followers(state)
@@ -164,7 +164,7 @@ def _begin_to_follow(plan: SyncPlan, state: StateDatabase) -> None:
 
 
 def _still(step: Step, now: Step | None) -> Done:
-    """A planned step as it is now. How something of ours is brought up to date may change, but not what is wanted."""
+    """Return a planned step in its current state. The way to update a link or copy may change, its purpose may not."""
     if step.state not in ACTIONS:
         return Done(step, "left")
     if now and (now.state == step.state or (now.state in MAKING and step.state in MAKING)):
@@ -177,7 +177,7 @@ def _still(step: Step, now: Step | None) -> Done:
 def undo_sync(
     place: Place, state: StateDatabase, *, project: bool = False, clients: Collection[str] = ()
 ) -> SyncReport:
-    """Take back everything that sync made at home or in the project, or only for some clients, and nothing else."""
+    """Remove everything that sync made at home or in the project, or only for some clients."""
     with writing(state):
         work = Work(state, "", base_of(place, project=project), read_record(state))
         chosen = named(clients)
@@ -190,12 +190,12 @@ def undo_sync(
 
 
 def handler(state: StateDatabase) -> Handler:
-    """How a sync, or an undo of one, that was killed is finished."""
+    """Return the handler that finishes an interrupted sync or undo."""
 
     def finish(intent: Intent) -> str:
         work = intent.payload.get("work") or {}
         if not work and any(one.payload.get("work") for one in Intents(state, system_clock).open(SYNC)):
-            return ""  # it is part of that
+            return ""  # part of the work of that intent
         bases = {work["base"]} if work else {made["base"] for made in intent.payload["made"]}
         full = False
         for base in bases:
@@ -213,7 +213,7 @@ def handler(state: StateDatabase) -> Handler:
 
 
 def synced(state: StateDatabase, clients: Collection[str] = ()) -> tuple[Synced, ...]:
-    """Everything that sync made, at home and in any project, and how it is now."""
+    """Return everything that sync made, at home and in projects, with its current state."""
     wanted = named(clients)
     return tuple(
         Synced(made.client, made.name, made.path, made.how, made.root, _now(made))
@@ -225,15 +225,15 @@ def synced(state: StateDatabase, clients: Collection[str] = ()) -> tuple[Synced,
 # --- following the skills ---------------------------------------------------------------------------------------------
 
 _FOLLOW = "follow"
-"""Marks the work of an intent that a change of skills wrote."""
+"""Marks an intent that a change of skills wrote."""
 
 
 def follow_skills(state: StateDatabase, commits: Sequence[Committed]) -> None:
-    """In the transaction of a change, write down what becomes of the links and copies of the skills it is about.
+    """In the transaction of a change, record the steps for the links and copies of the changed skills.
 
-    Those of a skill that is removed are removed, too, and return when the removal is undone; those that an earlier
-    removal took from the same place do not. Those of a renamed skill get its new name. A record that cannot be read
-    stops no change.
+    Links and copies of a removed skill are removed, and return when the removal is undone, except those that an earlier
+    removal took from the same path. Those of a renamed skill get its new name. A record that cannot be read stops no
+    change.
     """
     gone: dict[tuple[str, str], str] = {}
     back: set[tuple[str, str]] = set()
@@ -260,9 +260,9 @@ def follow_skills(state: StateDatabase, commits: Sequence[Committed]) -> None:
 
 
 def follow_switch(state: StateDatabase, skill: str, disabled: Callable[[str], bool]) -> None:
-    """After a skill was disabled or enabled, write down what becomes of its links and copies.
+    """After a skill was disabled or enabled, record the steps for its links and copies.
 
-    Those for a client that it is `disabled` for are removed, and return when it is enabled again. `skill` is its real
+    They are removed for the clients that it is `disabled` for and return when it is enabled again. `skill` is its real
     directory.
     """
 
@@ -277,9 +277,9 @@ def follow_switch(state: StateDatabase, skill: str, disabled: Callable[[str], bo
 
 
 def _begin_following(state: StateDatabase, follow: Callable[[Made], list[Step] | None], away: str = "") -> None:
-    """Write down the steps for everything that was made, None for what to forget.
+    """Record the steps that `follow` returns for each link and copy; None forgets it.
 
-    `away` is why what goes is removed, if its skill stays.
+    `away` is the reason for removals whose skill stays.
     """
     if not state.read("SELECT 1 FROM synced LIMIT 1"):
         return
@@ -302,7 +302,7 @@ def _begin_following(state: StateDatabase, follow: Callable[[Made], list[Step] |
 
 
 def place_of(path: str, skill: SkillId) -> tuple[str, str]:
-    """The real root of the skill in a directory, which may be gone, and its path below the root."""
+    """Return the real root of a skill, which may be gone, and its path below the root."""
     return os.path.realpath(path.removesuffix(os.path.join(os.sep, *skill.path.split("/")))), skill.path
 
 
@@ -311,14 +311,14 @@ def _step(made: Made, state: State) -> Step:
 
 
 def _rename(made: Made, source: str) -> Step:
-    """The step that makes the same for a skill that has another path in the root now."""
+    """Return the step that makes the same link or copy for a skill that moved in the root."""
     path = os.path.join(os.path.dirname(made.path), source.rpartition("/")[2])
     target = target_of(made.root, source, "" if made.instead else made.folder, made.base) if made.how == "link" else ""
     return _step(made._replace(path=path, source=source, target=target), "make")
 
 
 def finish_following(state: StateDatabase) -> Iterator[str]:
-    """After a change, do what `follow_skills` wrote down; a sentence about what was removed and what was made."""
+    """After a change, apply the steps that `follow_skills` recorded; yield sentences about them."""
     if not any((intent.payload.get("work") or {}).get(_FOLLOW) for intent in Intents(state, system_clock).open(SYNC)):
         return
     with writing(state):
@@ -334,7 +334,7 @@ def finish_following(state: StateDatabase) -> Iterator[str]:
 
 
 def describe_steps(done: Sequence[Done]) -> Iterator[str]:
-    """A sentence about what was removed and what was made, and one about each step that failed."""
+    """Yield a sentence about each kind of finished steps and about each step that failed."""
     for word, states in (("Removed", ("remove",)), ("Made", ("make", "replace")), ("Updated", ("refresh",))):
         made = [one.step for one in done if one.outcome == "done" and one.step.state in states]
         if made:
@@ -359,10 +359,10 @@ def _now(made: Made) -> Literal["fine", "stale", "edited", "broken", "gone", "re
 
 
 class Work:
-    """One sync or undo, by whoever holds the lock of the record."""
+    """One sync or undo, for the holder of the lock of the record."""
 
     def __init__(self, state: StateDatabase, root: str, base: str, record: Record, away: str = "") -> None:
-        """`away` is why what goes is removed, where its skill stays (`Made.away`)."""
+        """`away` is the reason for removals whose skill stays (`Made.away`)."""
         self.state = state
         self.root = root
         self.base = base
@@ -371,14 +371,14 @@ class Work:
         self.done: dict[Step, Done] = {}
         self.cleaned: list[str] = []
         self.full = False
-        """Was there no room for something?"""
+        """Whether the disk was full at a step."""
 
     # --- making
 
     def do(self, steps: Sequence[Step], *, begun: bool = False) -> None:
-        """Clear what has to go, write down what is to come, make it; `begun`: somebody wrote down the steps before.
+        """Remove what must go, record what comes, then make it; `begun`: the steps are already recorded.
 
-        What fails for want of room stays begun: whoever looks when there is room again finishes it.
+        Steps that fail because the disk is full stay recorded and are finished later.
         """
         if not steps and not self.record.open:
             return
@@ -404,7 +404,7 @@ class Work:
             self.settle()
 
     def resume(self, steps: Iterable[Step]) -> None:
-        """Do what is left of the steps of a sync that was killed."""
+        """Apply the remaining steps of an interrupted sync."""
         left = []
         for step in steps:
             made = self.record.made.get(step.path)
@@ -418,11 +418,11 @@ class Work:
         self.do(left, begun=True)
 
     def going(self, step: Step) -> bool:
-        """Whether nothing has gone wrong with a step so far."""
+        """Return whether no action of a step has failed so far."""
         return step not in self.done or self.done[step].outcome == "done"
 
     def attempt(self, step: Step, act: Callable[[Step], None]) -> None:
-        """Do something for a step and note how that went."""
+        """Run `act` for a step and note the outcome."""
         try:
             act(step)
         except WhetError as error:
@@ -432,19 +432,19 @@ class Work:
             self.done[step] = Done(step, "done")
 
     def made(self, step: Step) -> Made:
-        """What will be on record of a step."""
+        """Return the record of a step."""
         folder = os.path.realpath(os.path.dirname(step.path))
         return Made(step.path, folder, self.base, self.root, step.source, step.client, step.how, step.target)
 
     def link(self, step: Step) -> None:
-        """Make a link; a junction or a copy where links cannot be made."""
+        """Make a link; a junction or a copy if links cannot be made."""
         folder = os.path.dirname(step.path)
         make_directories(folder)
         try:
             os.symlink(step.target, step.path, target_is_directory=True)
         except FileExistsError as error:
             raise os_failure(error, step.path, doing="link") from error
-        except (OSError, NotImplementedError):  # no such thing on this disk, or not for this user
+        except (OSError, NotImplementedError):  # not supported by this disk, or not allowed for this user
             made = self.made(step)._replace(target=target_of(self.root, step.source, "", self.base), instead=True)
             self.forget(made.path)
             self.record = begin(self.state, self.record, [made])
@@ -455,19 +455,19 @@ class Work:
             sync_directory(folder)
 
     def copy(self, step: Step) -> None:
-        """Make a copy where nothing is."""
+        """Make a copy at a free path."""
         make_directories(os.path.dirname(step.path))
         self.put(self.made(step))
 
     def put(self, made: Made) -> None:
-        """Write down a new copy, then make it."""
+        """Record a new copy, then make it."""
         tree = self.content(made)
         self.forget(made.path)
         self.record = begin(self.state, self.record, [made._replace(digest=digest(tree))])
         write_tree(made.path, None, tree)
 
     def refresh(self, step: Step) -> None:
-        """Give a copy of ours the content that the skill has now."""
+        """Update one of our copies to the current content of the skill."""
         made = self.record.made[step.path]
         tree, before = self.content(made), read_tree(made.path)
         if before is None or digest(before) not in (made.digest, made.coming):
@@ -480,17 +480,17 @@ class Work:
         self.record.made[made.path] = made
 
     def content(self, made: Made) -> Tree:
-        """The skill that a copy is of."""
+        """Return the content of the skill that a copy is made from."""
         source = source_of(made)
         tree = read_tree(source)
         if tree is None:
             raise NotFoundError("path-not-found", f"{source} no longer exists.", hint="Sync again.", path=source)
         return tree
 
-    # --- taking back
+    # --- undo
 
     def undo(self, clients: Collection[str]) -> None:
-        """Remove everything we made below the base, as far as it is still as we made it, and the empty directories."""
+        """Remove everything we made below the base that is still unchanged, and the empty directories."""
         self.clean_up(clients)
         chosen = self.of(clients)
         if chosen:
@@ -510,7 +510,7 @@ class Work:
         self.empty({os.path.dirname(made.path) for made in chosen} if clients else None)
 
     def remove(self, step: Step) -> None:
-        """Take away what we made; it was looked at a moment ago."""
+        """Remove one of our links or copies; the caller has just checked it."""
         made = self.record.made[step.path]
         if made.how == "copy":
             write_tree(made.path, {}, None)
@@ -520,7 +520,7 @@ class Work:
             sync_directory(made.folder)
 
     def empty(self, folders: Collection[str] | None) -> None:
-        """Remove the directories that were made for what is gone now; those that hold something else stay."""
+        """Remove the directories that were made for removed entries; those with other content stay."""
         kept: list[str] = []
         for path in sorted(self.record.directories, key=len, reverse=True):
             needed = any(inside(made, path) for made in self.record.made)
@@ -531,37 +531,37 @@ class Work:
             try:
                 os.rmdir(path)
                 sync_directory(os.path.dirname(path))
-            except OSError:  # it is gone, or somebody has something in it: it is theirs now
+            except OSError:  # it is gone, or contains files of others
                 continue
         self.record = write_record(self.state, self.record._replace(directories=tuple(reversed(kept))))
 
     # --- the record
 
     def settle(self) -> None:
-        """Write down what is there of all that was made or begun; forget what is gone, or somebody else's by now.
+        """Write the record; forget entries that are gone or belong to others by now.
 
-        What went with its skill is kept, to be made again when the skill returns.
+        Entries that were removed together with their skill are kept, to be made again when the skill returns.
         """
         mine = [made for made in self.record.made.values() if made.base == self.base and not made.away]
         self.forget(*(made.path for made in mine if standing(made) in ("gone", "other")))
         self.record = write_record(self.state, self.record)
 
     def leave(self, gone: Iterable[Made]) -> None:
-        """Write down what is about to be removed, and returns."""
+        """Record entries that are about to be removed and may return."""
         self.record = begin(self.state, self.record, [*gone])
 
     def forget(self, *paths: str) -> None:
-        """Take entries out of the record."""
+        """Remove entries from the record."""
         made = {path: made for path, made in self.record.made.items() if path not in paths}
         self.record = self.record._replace(made=made)
 
     def of(self, clients: Collection[str]) -> list[Made]:
-        """What we made below the base, for some clients or for all."""
+        """Return what we made below the base, for some clients or for all."""
         mine = [made for made in self.record.made.values() if made.base == self.base]
         return [made for made in mine if not clients or made.client in clients]
 
     def clean_up(self, clients: Collection[str]) -> None:
-        """Remove, or put back, what a sync that was cut off left beside what we made."""
+        """Remove or put back the leftovers of an interrupted sync."""
         folders = {made.folder for made in self.of(clients) if os.path.isdir(made.folder)}
         for folder in sorted(folders):
             self.cleaned.extend(
@@ -570,7 +570,7 @@ class Work:
 
 
 def _missing(directory: str) -> list[str]:
-    """The directories that have to be made for this one, outermost first."""
+    """Return the missing directories on the way to this one, outermost first."""
     missing: list[str] = []
     while not os.path.lexists(directory) and os.path.dirname(directory) != directory:
         missing.insert(0, directory)
@@ -584,10 +584,10 @@ def _missing(directory: str) -> list[str]:
 def repair_sync(
     place: Place, state: StateDatabase, roots: Collection[str], *, projects: Collection[str] = ()
 ) -> Repaired:
-    """Write a record that cannot be read anew, from what is on the disk.
+    """Rewrite an unreadable record from the disk.
 
-    A link is ours when it points to the skill of its name in one of the roots, written the way sync writes it. Copies
-    and directories cannot be told from other people's, so they are theirs from now on.
+    A link is ours if it points to the skill of its name in one of the roots and is written the way sync writes it.
+    Copies and directories cannot be recognized, so they no longer belong to Whet.
     """
     with writing(state):
         found = {made.path: made for made in _links(place, roots, projects)}

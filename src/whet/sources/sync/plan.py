@@ -1,7 +1,7 @@
-"""What a sync would do: each skill of the root for each client, compared with what is there.
+"""The plan of a sync: each skill of the root for each client, compared with the files on disk.
 
-Nothing that sync did not make is ever part of a change: not a skill of the same name, not a copy that somebody edited,
-not a link that somebody else made. Each of them is named, with the reason why it is left alone.
+A plan never changes anything that sync did not make: not a skill of the same name, not an edited copy, not a link of
+another tool. Each of these is listed with the reason why it is left alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _SHARED = ".agents/skills"
 _IGNORING = frozenset(client.name for client in CLIENTS if client.ignores_users_only)
-"""Clients that show their model a skill which is for users only."""
+"""Clients that show their model skills that are for users only."""
 
 State = Literal[
     "make",
@@ -56,7 +56,7 @@ State = Literal[
 ]
 MAKING = ("make", "refresh", "replace")
 ACTIONS = (*MAKING, "remove")
-"""States in which there is something to do."""
+"""States that require an action."""
 
 MESSAGES: dict[State, str] = {
     "make": "It will be made.",
@@ -90,20 +90,20 @@ class Step(NamedTuple):
     state: State
     how: How = "link"
     source: str = ""
-    """The skill's directory, seen from the root."""
+    """Directory of the skill, relative to the root."""
     target: str = ""
-    """Of a link: what it will say."""
+    """Target of the link."""
     digest: str = ""
-    """Of a copy: what it will hold."""
+    """Digest of the copy."""
     message: str = ""
 
     def to_json(self) -> Json:
-        """The step as JSON."""
+        """Return the step as JSON."""
         return fields_json(self)
 
 
 class SyncPlan(NamedTuple):
-    """What a sync would do."""
+    """The steps of a sync."""
 
     root: str
     base: str
@@ -114,16 +114,16 @@ class SyncPlan(NamedTuple):
     force: bool
     steps: tuple[Step, ...]
     refused: tuple[tuple[str, str], ...] = ()
-    """The directories of skills that Whet itself does not load, and why."""
+    """Directories of skills that Whet itself does not load, with the reasons."""
     manual: tuple[str, ...] = ()
-    """The directories of skills that are listed as `manual`."""
+    """Directories of skills that are listed as `manual`."""
     disabled: tuple[tuple[str, str], ...] = ()
-    """The directories of disabled skills, each with a client that does not get it."""
+    """Directories of disabled skills, each with a client that does not get it."""
     only: tuple[str, ...] = ()
-    """The paths of the skills to sync, relative to the root; empty for all skills."""
+    """Paths of the skills to sync, relative to the root; empty for all skills."""
 
     def to_json(self) -> Json:
-        """The plan as JSON."""
+        """Return the plan as JSON."""
         return fields_json(self)
 
 
@@ -142,11 +142,11 @@ def plan_sync(
     disabled: Collection[tuple[str, str]] = (),
     only: Collection[str] = (),
 ) -> SyncPlan:
-    """What it takes to give these clients the skills of the root; without clients, all that this person has.
+    """Plan to give these clients the skills of the root; without clients, all that this user has.
 
-    Clients that read the root themselves get nothing unless `force` says so. With `names`, only those skills. No client
-    gets a skill whose directory is `refused`, or `disabled` for it, or `manual` unless `names` has it: what was made of
-    one is removed. With `only`, nothing is done about skills with other paths.
+    Clients that read the root themselves get nothing unless `force` is true. With `names`, only those skills are
+    synced. No client gets a skill whose directory is `refused`, `disabled` for it, or `manual` and not in `names`:
+    existing links and copies of it are removed. With `only`, skills with other paths are left alone.
     """
     root, base = os.path.abspath(root), base_of(place, project=project)
     check_root(root, base, project=project)
@@ -164,7 +164,7 @@ def plan_sync(
 
 
 class _Looking:
-    """Finds out what is to be done, for one root and one way."""
+    """Finds the steps for one root and one way to sync."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class _Looking:
         self.digests: dict[str, str] = {}
 
     def check_names(self) -> None:
-        """Refuse a name that no skill has and nothing that was made."""
+        """Raise NotFoundError for a name that is neither a skill nor in the record."""
         known = {*self.skills.values(), *(made.name for made in self.mine.values())}
         for name in self.names:
             if name not in known:
@@ -201,7 +201,7 @@ class _Looking:
                 raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
 
     def client(self, folder: Folder, *, project: bool, force: bool) -> Iterator[Step]:
-        """The steps for one client."""
+        """Yield the steps for one client."""
         state: State | None = None
         if not folder.path:
             state = "no-directory"
@@ -242,9 +242,9 @@ class _Looking:
         yield from self.gone(folder, taken)
 
     def skill(self, folder: Folder, source: str, path: str) -> Step:
-        """The step for one skill of one client."""
+        """Return the step for one skill of one client."""
         made = self.mine.get(path)
-        # A junction or a copy that stands for a link which could not be made stays what it is.
+        # A junction or copy in place of a link that could not be made stays.
         how: How = made.how if made and made.instead and self.how == "link" else self.how
         step = Step(folder.client, os.path.basename(path), path, "make", how, source)
         if how == "copy":
@@ -262,7 +262,7 @@ class _Looking:
         return step._replace(state=state, message=MESSAGES[state])
 
     def own(self, made: Made, step: Step) -> State | Literal[""]:
-        """What to do about something we made; nothing if it is not ours any more."""
+        """Return the state of one of our links or copies; "" if it is no longer ours."""
         found = standing(made)
         if found in ("gone", "other"):
             return ""
@@ -275,7 +275,7 @@ class _Looking:
         return "refresh" if found == "ours" else "edited"
 
     def foreign(self, step: Step) -> State:
-        """What somebody else has in the place."""
+        """Return the state for a path that belongs to others."""
         source = os.path.join(self.root, *step.source.split("/"))
         if is_same(step.path, source):
             return "same"
@@ -285,7 +285,7 @@ class _Looking:
         return "same" if content and content == content_digest(source) else "in-the-way"
 
     def gone(self, folder: Folder, taken: Collection[str]) -> Iterator[Step]:
-        """The steps for what we made of skills that the root has no longer."""
+        """Yield the steps for links and copies of skills that are no longer in the root."""
         for made in self.mine.values():
             if made.client != folder.client or made.root != self.root or made.name.casefold() in taken:
                 continue
@@ -297,21 +297,21 @@ class _Looking:
                 yield Step(made.client, made.name, made.path, state, made.how, made.source, message=MESSAGES[state])
 
     def denied(self, client: str, source: str) -> Literal["refused", "disabled", ""]:
-        """Why this client does not get the skill, even by name."""
+        """Return why this client does not get the skill, even by name, or ""."""
         directory = _join(self.root, source)
         if directory in self.refused:
             return "refused"
         return "disabled" if (directory, client) in self.disabled else ""
 
     def shown_to_models(self, client: str, source: str) -> Literal["users-only", "manual", ""]:
-        """Why this client's model should not see the skill, but would."""
+        """Return why the model of this client would see a skill that it should not, or ""."""
         manual = _join(self.root, source) in self.manual
         if client in _IGNORING:
             return "users-only" if self.is_for_users(source) else "manual" if manual else ""
         return "manual" if manual and not self.is_for_users(source) else ""
 
     def is_for_users(self, source: str) -> bool:
-        """Does the skill say that models should not see it?"""
+        """Return whether the skill says that models should not see it."""
         data = self.read(source)
         if b"disable-model-invocation" not in data:
             return False
@@ -319,7 +319,7 @@ class _Looking:
         return str(values.get("disable-model-invocation", "")).lower() == "true"
 
     def is_finished(self, source: str) -> bool:
-        """Is nothing of a template left in it? A skill that is named is taken as it is."""
+        """Return whether no template text is left in the skill; always true if skills are named."""
         text = "" if self.names else self.read(source).decode("utf-8", "replace")
         if not may_be_draft(text):
             return True
@@ -328,56 +328,56 @@ class _Looking:
         return not any(check_leftovers(read_document(text)))
 
     def read(self, source: str) -> bytes:
-        """The main file of a skill of the root; nothing where it cannot be read."""
+        """Read the main file of a skill; return b"" if it cannot be read."""
         try:
             return read_file(_join(self.root, f"{source}/{MAIN_FILE}"), MAX_DOCUMENT)
         except OSError:
             return b""
 
     def digest(self, source: str) -> str:
-        """The digest of a skill of the root, taken once."""
+        """Return the digest of a skill, computed once."""
         if source not in self.digests:
             self.digests[source] = digest(read_tree(os.path.join(self.root, *source.split("/"))))
         return self.digests[source]
 
 
-# --- which skills a root has, and where the clients look for theirs ---------------------------------------------------
+# --- the skills of a root and the directories of clients --------------------------------------------------------------
 
 
 class Folder(NamedTuple):
-    """Where one client looks for skills."""
+    """The skills directory of a client."""
 
     client: str
     path: str
-    """Empty: it has no such place."""
+    """Empty if the client has none."""
     reads: bool
-    """It reads the root itself."""
+    """Whether the client reads the root itself."""
 
 
 def named(clients: Collection[str]) -> tuple[str, ...]:
-    """The names of these clients' directories, however the clients are spelled. Raises NotFoundError."""
+    """Return the directory names of these clients, in any spelling. Raise NotFoundError."""
     known = known_clients()
     owners = {client.name: client.directory.client for client in CLIENTS if client.directory.client in known}
     return tuple(name if name in known else owners[client_named(name, owners).name] for name in clients)
 
 
 def base_of(place: Place, *, project: bool) -> str:
-    """The directory that clients' directories are relative to: the repository's, or the home."""
+    """Return the directory that clients' directories are relative to: the repository, or the home."""
     return find_repository(place.directory, home=place.home).root if project else place.home
 
 
 def known_clients() -> tuple[str, ...]:
-    """Every client that skills can be synced to."""
+    """Return every client that skills can be synced to."""
     return tuple(one.client for one in _directories())
 
 
 def present_clients(place: Place) -> tuple[str, ...]:
-    """The clients this person has: those with a directory of their own in the home."""
+    """Return the clients of this user: those with their own directory in the home."""
     return tuple(one.client for one in _directories() if os.path.isdir(os.path.dirname(_join(place.home, one.user))))
 
 
 def folders(place: Place, root: str, names: Collection[str], *, project: bool) -> tuple[Folder, ...]:
-    """The directories of these clients."""
+    """Return the directories of these clients."""
     base = base_of(place, project=project)
     shared = is_same(root, os.path.join(base, ".agents", "skills"))
     readers = {one.directory.client for one in CLIENTS if _SHARED in (one.project if project else one.user)}
@@ -393,9 +393,9 @@ def folders(place: Place, root: str, names: Collection[str], *, project: bool) -
 
 
 def check_root(root: str, base: str, *, project: bool) -> None:
-    """Refuse a root that is not there, and one that a project's links would have to leave the project for.
+    """Raise an error if a root is missing, or if links from a project to it would leave the project.
 
-    The usual directory of skills may come later.
+    The usual directory of skills may be missing.
     """
     if not os.path.isdir(root) and (os.path.lexists(root) or root != _join(base, _SHARED)):
         hint = "Put skills there first. `whet sync --undo` removes what was synced."
@@ -406,9 +406,9 @@ def check_root(root: str, base: str, *, project: bool) -> None:
 
 
 def skills_below(root: str) -> dict[str, str]:
-    """The skills of a root: path seen from it -> name of the directory, in order.
+    """Return the skills of a root: relative path -> name of the directory, in order.
 
-    As in a library, but a link may lead to a skill and not to a whole category, and the root itself is none.
+    As in a library, but a link may lead to a skill and not to a whole category, and the root itself is not a skill.
     """
     found, problems = find_skills(root, LIBRARY) if os.path.isdir(root) else ((), ())
     for _, problem in problems:
@@ -418,9 +418,9 @@ def skills_below(root: str) -> dict[str, str]:
 
 
 def target_of(root: str, source: str, folder: str, base: str) -> str:
-    """The text of a link in `folder` to a skill of the root: relative, so that both can move together.
+    """Return the target of a link in `folder` to a skill: relative, so that both can move together.
 
-    A junction (no `folder`) has the whole path.
+    A junction (no `folder`) has the absolute path.
     """
     full = _join(start_of(root, base), source)
     if not folder:
@@ -432,7 +432,7 @@ def target_of(root: str, source: str, folder: str, base: str) -> str:
 
 
 def start_of(root: str, base: str) -> str:
-    """The root as links lead to it: below the real base by its own name, which may be a link that is turned later."""
+    """Return the root as links use it: below the real base, by its own name, which may be a link that changes later."""
     lexical, below = os.path.normpath(root), os.path.normpath(base)
     if inside(lexical, below):
         return os.path.normpath(os.path.join(os.path.realpath(base), os.path.relpath(lexical, below)))
@@ -440,7 +440,7 @@ def start_of(root: str, base: str) -> str:
 
 
 def _directories() -> tuple[Directory, ...]:
-    """The directories that can be synced to: not the root itself, and none that its client fills."""
+    """Return the directories that can be synced to: not the root itself, and none that its client fills."""
     return tuple(one for one in DIRECTORIES if one.role == "own" and one.client != "agents")
 
 

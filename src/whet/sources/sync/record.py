@@ -1,10 +1,10 @@
-"""What `whet sync` made, written down before it is made, so that taking it back removes exactly that.
+"""The record of `whet sync`, written before each change, so that an undo removes exactly what sync made.
 
-The record names every link, copy and directory. What is about to be made is an intent, which becomes part of the record
-when it is made; one that somebody pulled the plug on counts, too. So the record may be ahead of the disk, and is never
-behind it. What stands at the place decides: a link is ours while it points where we pointed it, a copy while it has the
-content we gave it. Where the client's directory or the root has become another one since (a link to the other, say), a
-copy is nobody's copy any more: it may be the skill itself that lies there.
+The record names every link, copy and directory. A link or copy that is about to be made is an intent, which becomes
+part of the record when it is made; an interrupted one counts, too. So the record may be ahead of the disk, but never
+behind it. The files on disk decide: a link is ours while it points where we pointed it, a copy while it has the content
+we gave it. If the client's directory or the root has since been replaced (for example by a link to the other), a copy
+is no longer ours: it may be the skill itself.
 """
 
 from __future__ import annotations
@@ -37,38 +37,38 @@ Standing = Literal["ours", "edited", "gone", "other"]
 
 
 class Made(NamedTuple):
-    """One skill that was made available to one client."""
+    """A skill that was made available to a client."""
 
     path: str
-    """The link or the copy."""
+    """Path of the link or copy."""
     folder: str
-    """The directory it was made in, with links resolved."""
+    """Real path of its parent directory."""
     base: str
     """The home or the project."""
     root: str
     source: str
-    """The skill's directory, seen from the root, with forward slashes."""
+    """Directory of the skill, relative to the root, with forward slashes."""
     client: str
     how: How
     target: str = ""
-    """Of a link: where it points, as it is written."""
+    """Target of a link, as written."""
     digest: str = ""
-    """Of a copy: its content."""
+    """Digest of a copy."""
     coming: str = ""
-    """Of a copy: the content it is being given; it may have either."""
+    """Digest that a copy is being changed to; it may have either."""
     instead: bool = False
-    """It is a junction or a copy because a link could not be made."""
+    """Whether it is a junction or a copy because a link could not be made."""
     away: str = ""
-    """Why it was removed: `gone` with its skill, and returns with it; `disabled`, until the skill is enabled again."""
+    """Why it was removed: `gone` with its skill, until that returns; `disabled`, until the skill is enabled."""
 
     @property
     def name(self) -> str:
-        """The name the client sees."""
+        """The name that the client sees."""
         return os.path.basename(self.path)
 
 
 class Follower(NamedTuple):
-    """A client that gets every skill of a root, also those that come later."""
+    """A client that gets every skill of a root, including later ones."""
 
     client: str
     base: str
@@ -83,18 +83,18 @@ class Record(NamedTuple):
     made: dict[str, Made]
     """By path."""
     directories: tuple[str, ...] = ()
-    """Those that had to be made, outermost first."""
+    """Directories that were created, outermost first."""
     open: tuple[str, ...] = ()
-    """The ids of the intents in it."""
+    """Ids of the intents in it."""
 
 
 def writing(state: StateDatabase, *, patience: float = _PATIENCE) -> FileLock:
-    """Held by whoever changes what is synced."""
+    """Return the lock that a writer of the record holds."""
     return FileLock(lock_path(state.directory, "sync", ""), timeout=patience)
 
 
 def read_record(state: StateDatabase) -> Record:
-    """What was made so far, and what was begun. Raises InvalidError `sync-damaged`."""
+    """Read what was made and what was begun. Raise InvalidError `sync-damaged`."""
     intents = Intents(state, system_clock).open(SYNC)
     try:
         record = _parse(
@@ -116,7 +116,7 @@ def _damaged(state: StateDatabase, error: Exception) -> InvalidError:
 
 
 def add(record: Record, made: Iterable[Made], directories: Iterable[str], id_: str) -> Record:
-    """The record with what an intent is about. A copy that is given another content may have either."""
+    """Return the record with the entries of an intent. A copy that is being changed may have either content."""
     known = dict(record.made)
     for one in made:
         before = known.get(one.path)
@@ -127,12 +127,12 @@ def add(record: Record, made: Iterable[Made], directories: Iterable[str], id_: s
 
 
 def read_rows(state: StateDatabase) -> list[tuple[Any, ...]]:
-    """The record as it is stored."""
+    """Return the stored rows of the record."""
     return state.read("SELECT kind, entry FROM synced ORDER BY number")
 
 
 def read_followers(state: StateDatabase) -> tuple[Follower, ...]:
-    """The clients that get what is new. Raises InvalidError `sync-damaged`."""
+    """Read the clients that get new skills. Raise InvalidError `sync-damaged`."""
     try:
         rows = [json.loads(entry) for kind, entry in read_rows(state) if kind == "client"]
         return tuple(Follower(**row) for row in rows)
@@ -141,7 +141,7 @@ def read_followers(state: StateDatabase) -> tuple[Follower, ...]:
 
 
 def write_followers(state: StateDatabase, followers: Iterable[Follower]) -> None:
-    """Write down the clients that get what is new."""
+    """Store the clients that get new skills."""
     rows = [("client", json.dumps(one._asdict())) for one in sorted(followers)]
     with state.write() as connection:
         connection.execute("DELETE FROM synced WHERE kind = 'client'")
@@ -179,7 +179,7 @@ def begin(
     directories: Sequence[str] = (),
     work: Json | None = None,
 ) -> Record:
-    """Write down what is about to be made; the record with it. `work` says what a killed sync or undo was doing."""
+    """Record what is about to be made and return the new record. `work` describes the sync or undo for its recovery."""
     if not made and not directories and not work:
         return record
     payload = {"made": [one._asdict() for one in made], "directories": list(directories), "work": work}
@@ -187,7 +187,7 @@ def begin(
 
 
 def write_record(state: StateDatabase, record: Record) -> Record:
-    """Write down what was made, and strike out the intents that it came of; the record without them."""
+    """Write the record and delete its intents; return the record without them."""
     if record == Record({}) and state.existing() is None:
         return record
     rows = [("made", json.dumps(record.made[key]._asdict())) for key in sorted(record.made)]
@@ -201,7 +201,7 @@ def write_record(state: StateDatabase, record: Record) -> Record:
 
 
 def set_aside(state: StateDatabase) -> str:
-    """Keep a record that cannot be read as a file; where, "" where there is none."""
+    """Save an unreadable record as a file; return its path, "" if there was none."""
     rows = [*read_rows(state), *state.read("SELECT kind, payload FROM intents WHERE kind = ?", (SYNC,))]
     if not rows:
         return ""
@@ -212,11 +212,11 @@ def set_aside(state: StateDatabase) -> str:
     return path
 
 
-# --- what stands there ----------------------------------------------------------------------------------------------
+# --- state on disk --------------------------------------------------------------------------------------------------
 
 
 def standing(made: Made) -> Standing:
-    """Whether what was made is still there, and still as it was made."""
+    """Return whether a link or copy still exists as it was made."""
     if not os.path.lexists(made.path):
         return "gone"
     if os.path.realpath(os.path.dirname(made.path)) != made.folder:
@@ -229,12 +229,12 @@ def standing(made: Made) -> Standing:
 
 
 def source_of(made: Made) -> str:
-    """The directory of the skill that something was made of."""
+    """Return the directory of the skill that a link or copy was made from."""
     return os.path.join(made.root, *made.source.split("/"))
 
 
 def link_text(path: str) -> str:
-    """Where a link points, as it is written; "" for what is no link."""
+    """Return the target of a link, as written; "" if it is not a link."""
     try:
         return os.readlink(path).removeprefix("\\\\?\\")
     except OSError:
@@ -242,7 +242,7 @@ def link_text(path: str) -> str:
 
 
 def content_digest(directory: str) -> str:
-    """The digest of a skill's directory; "" where it cannot be told."""
+    """Return the digest of a skill's directory; "" if it cannot be read."""
     try:
         return digest(read_tree(directory))
     except WhetError:

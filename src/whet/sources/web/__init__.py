@@ -1,1 +1,1 @@
-"""Fetching over HTTP, from addresses that may be asked."""
+"""Fetching over HTTP, only from allowed addresses."""

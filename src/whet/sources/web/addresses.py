@@ -1,12 +1,12 @@
-"""Web addresses as people and servers write them, and which of them may be visited.
+"""Web addresses, and which of them may be visited.
 
-An address is read by one strict grammar, so that what is judged is what is visited. Every other spelling that some
-program would understand is refused instead of guessed: an IP address as one number, in octal or in hex, a name with a
-dot at its end, userinfo, backslashes, characters that nobody sees. Names in other scripts have to be given in their
-ASCII form, because the rules for translating them differ between programs.
+An address is read by one strict grammar, so that the checked address is the visited one. Other spellings that some
+programs understand are refused: an IP address as one number, in octal or in hex, a name with a trailing dot, userinfo,
+backslashes, invisible characters. Names in other scripts must be given in their ASCII form, because programs translate
+them differently.
 
-The judgement of IP addresses is a table of our own. That of the standard library has changed between versions of
-Python, and it does not look into the IPv6 addresses that carry an IPv4 address to somewhere else.
+The table of IP addresses is our own. That of the standard library has changed between versions of Python, and it does
+not look into IPv6 addresses that embed an IPv4 address.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ def _private_hint(address: Address) -> str:
 
 
 _PRIVATE_NAMES = ("localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa")
-"""Ends of names that no public server has."""
+"""Suffixes of names that no public server has."""
 
 _NOT_PUBLIC = tuple(
     IPv4Network(network)
     for network in (
         "0.0.0.0/8",  # this network
         "10.0.0.0/8",
-        "100.64.0.0/10",  # shared by the customers of a carrier; one cloud keeps its metadata here
+        "100.64.0.0/10",  # shared by the customers of a carrier; one cloud has its metadata here
         "127.0.0.0/8",
         "168.63.129.16/32",  # one cloud's host agent, at an address that looks public
         "169.254.0.0/16",  # link-local, and the metadata of most clouds
         "172.16.0.0/12",
-        "192.0.0.0/24",  # protocol assignments; one cloud keeps its metadata here
+        "192.0.0.0/24",  # protocol assignments; one cloud has its metadata here
         "192.0.2.0/24",  # documentation
         "192.88.99.0/24",  # 6to4 relays
         "192.168.0.0/16",
-        "198.18.0.0/15",  # benchmarks of networks
+        "198.18.0.0/15",  # network benchmarks
         "198.51.100.0/24",  # documentation
         "203.0.113.0/24",  # documentation
         "224.0.0.0/4",  # multicast
@@ -69,10 +69,10 @@ _GLOBAL_6 = IPv6Network("2000::/3")
 _NOT_PUBLIC_6 = tuple(
     IPv6Network(network)
     for network in (
-        "2001::/23",  # protocols, Teredo among them
+        "2001::/23",  # protocols, including Teredo
         "2001:db8::/32",  # documentation
         "2002::/16",  # 6to4
-        "3ffe::/16",  # the network of tests, given back
+        "3ffe::/16",  # former test network
         "3fff::/20",  # documentation
     )
 )
@@ -81,23 +81,23 @@ _ISATAP = frozenset({0x5EFE, 0x2005EFE})
 
 
 class Address(NamedTuple):
-    """A web address in its one normal spelling, without a fragment."""
+    """A normalized web address without a fragment."""
 
     scheme: str
     host: str
-    """Lower-case; of an IPv6 address without brackets."""
+    """Lower-case; an IPv6 address has no brackets."""
     port: int
     target: str
-    """The path and the query, as they are sent."""
+    """Path and query, as sent."""
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """Whom one talks to; secrets are for one origin."""
+        """Scheme, host and port; secrets belong to one origin."""
         return self.scheme, self.host, self.port
 
     @property
     def netloc(self) -> str:
-        """Host and port as they stand in an address."""
+        """Host and port as in an address."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS.get(self.scheme) else f"{host}:{self.port}"
 
@@ -108,18 +108,18 @@ class Address(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """As it may stand in a message: the query is left out, because tokens are passed there."""
+        """Address for messages: without the query, which may contain tokens."""
         text = f"{self.scheme}://{self.netloc}{self.target.partition('?')[0]}"
         return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
     @property
     def literal(self) -> str:
-        """The host, if it is an IP address; otherwise ""."""
+        """The host if it is an IP address, else ""."""
         return self.host if ":" in self.host or _NUMBER.fullmatch(self.host.rpartition(".")[2]) else ""
 
 
 def read_address(text: str) -> Address:
-    """The address that a text spells, whether or not it may be visited. Raises UsageError `bad-address`."""
+    """Parse an address, whether or not it may be visited. Raise UsageError `bad-address`."""
     if len(text) > _MOST:
         raise _bad(text, f"has more than {_MOST} characters")
     if found := _UNWRITTEN.search(text):
@@ -137,7 +137,7 @@ def read_address(text: str) -> Address:
 
 
 def joined(base: Address, location: str) -> Address:
-    """Where a server at `base` sends one with this `Location`. Raises UsageError `bad-address`."""
+    """Resolve a `Location` header against `base`. Raise UsageError `bad-address`."""
     quoted = quote(location.strip(" \t").encode("latin-1", "replace"), safe=_SAFE + "\\")
     try:
         return read_address(urljoin(base.url, quoted))
@@ -146,7 +146,7 @@ def joined(base: Address, location: str) -> Address:
 
 
 def shown(text: str) -> str:
-    """A text that should be an address, as it may stand in a message: without userinfo, query and odd characters."""
+    """Return a supposed address for messages: without userinfo, query and odd characters."""
     plain = re.split(r"[?#]", text, maxsplit=1)[0]
     if "@" in plain:
         plain = f"…@{plain.rpartition('@')[2]}"
@@ -154,7 +154,7 @@ def shown(text: str) -> str:
 
 
 class Allowed:
-    """The hosts that may be visited wherever they are, also without TLS: `name`, `name:port` or an IP address."""
+    """Hosts that may be visited even if private, and without TLS: `name`, `name:port` or an IP address."""
 
     __slots__ = ("_hosts",)
 
@@ -165,7 +165,7 @@ class Allowed:
         return not self._hosts.isdisjoint({(address.host, None), (address.host, address.port)})
 
     def check(self, address: Address) -> None:
-        """Refuse what can be refused without looking up a name: RefusedError `not-https`, `private-address`."""
+        """Raise RefusedError `not-https` or `private-address` for what can be refused without a lookup."""
         if address.scheme not in PORTS or (address.scheme == "http" and address not in self):
             hint = f"Use an https address. {_private_hint(address)}"
             raise RefusedError("not-https", f"The address {address.shown} does not start with https.", hint=hint)
@@ -178,7 +178,7 @@ class Allowed:
             raise RefusedError("private-address", message, hint=_private_hint(address))
 
     def check_found(self, address: Address, found: Collection[str]) -> None:
-        """Refuse a name if one of the IP addresses that were found for it is not public."""
+        """Raise RefusedError if one of the IP addresses of a host is not public."""
         private = next((ip for ip in found if not is_public(ip)), None)
         if private is not None and address not in self:
             message = f"The host of {address.shown} is at {private}, which is not on the public internet."
@@ -186,7 +186,7 @@ class Allowed:
 
 
 def is_public(ip: str) -> bool:
-    """Whether an IP address is one of the public internet, also after looking at the one that it carries."""
+    """Return whether an IP address, and any IPv4 address embedded in it, is public."""
     try:
         address = ip_address(ip)
     except ValueError:
@@ -222,7 +222,7 @@ def _host_and_port(authority: str, text: str) -> tuple[str, int | None]:
 
 
 def _host(spelled: str, text: str) -> str:
-    """The host in its one normal spelling."""
+    """Return the normalized host."""
     if spelled.startswith("["):
         try:
             return str(IPv6Address(spelled[1:-1]))
@@ -246,7 +246,7 @@ def _host(spelled: str, text: str) -> str:
 
 
 def _allowed(entry: str) -> tuple[str, int | None]:
-    """An entry of `private_hosts`; an IPv6 address may stand without brackets."""
+    """Read an entry of `private_hosts`; an IPv6 address needs no brackets."""
     try:
         return str(IPv6Address(entry)), None
     except AddressValueError:

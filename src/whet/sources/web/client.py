@@ -1,14 +1,14 @@
-"""The one way in which Whet fetches something from the web.
+"""The HTTP client of Whet.
 
-A request must not lead into the private network of whoever runs Whet, wherever its address came from. Therefore every
-name is looked up once, every IP address found is judged, and the connection goes to one of those and to nowhere else:
-a name that is looked up a second time may lead elsewhere. TLS still checks the certificate of the name. Redirects are
-followed here, each judged like the first address.
+A request must not lead into the private network of the user, wherever its address came from. Therefore every name is
+looked up once, every IP address found is checked, and the connection goes to one of those: a second lookup of the name
+may give another address. TLS still checks the certificate of the name. Redirects are followed here, each checked like
+the first address.
 
     web = Web(env=os.environ)
     page = web.get("https://example.com/skills/SKILL.md", limit=1024 * 1024)
 
-A `Web` may be used by several threads; connections are kept and used again until `close`.
+A `Web` is thread-safe; connections are reused until `close`.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Web:
         pause: Callable[[float], None] = time.sleep,
         check: Callable[[Address], None] = lambda _address: None,
     ) -> None:
-        """`timeout` ends a call when nothing comes for so long, `total` when all of it took so long (seconds).
+        """`timeout` limits the seconds without data, `total` those of the whole call.
 
-        `resolve` finds the IP addresses of a host and a port instead of the system; `pause` waits between tries.
-        `check` raises for an address that must not be visited, given or reached by a redirect.
+        `resolve` looks up a host and a port instead of the system; `pause` waits between attempts. `check` raises an
+        error for an address that must not be visited, given or reached by a redirect.
         """
         self._env = env
         self._allowed = Allowed(private_hosts)
@@ -73,9 +73,9 @@ class Web:
         progress: Callable[[int, int], None] | None = None,
         cancelled: threading.Event | None = None,
     ) -> Response:
-        """What is at an address, at most `limit` bytes of it, with this hash if one is given. Raises WhetError.
+        """Fetch at most `limit` bytes from an address and check their hash, if one is given. Raises WhetError.
 
-        Where a server packs its answer, the hash may be that of the packed bytes: then they are the body.
+        If a server compresses its response, the hash may be that of the compressed bytes: then they are the body.
         """
         response = self._travel(url, Request(headers, limit, accept, progress=progress), cancelled)
         if sha256 and _is_hash_of(sha256, response.body):
@@ -98,24 +98,24 @@ class Web:
         limit: int = _MIB,
         cancelled: threading.Event | None = None,
     ) -> Response:
-        """Send something once; again only if the server said that it did not take it. Raises WhetError."""
+        """Send a request once; repeat it only if the server says that it did not accept it. Raises WhetError."""
         request = Request(headers, limit, method=method, body=body, content_type=content_type)
         return _unpacked(self._travel(url, request, cancelled), limit)
 
     def head(self, url: str, *, headers: Mapping[str, str] = {}) -> Response:
-        """What the server says of an address without sending what is there. Raises WhetError."""
+        """Send a HEAD request. Raises WhetError."""
         return self._travel(url, Request(headers, 0, reading=False, method="HEAD"), None)
 
     def wait(self, seconds: float) -> None:
-        """Let some time pass before the next request."""
+        """Wait before the next request."""
         self._pause(seconds)
 
     def follow(self, url: str, *, headers: Mapping[str, str] = {}, cancelled: threading.Event | None = None) -> str:
-        """Where an address leads in the end. What is there is not read. Raises WhetError."""
+        """Return the final address after all redirects, without reading the body. Raises WhetError."""
         return self._travel(url, Request(headers, 0, reading=False), cancelled).url
 
     def addresses(self, url: str) -> tuple[str, ...]:
-        """The IP addresses of an address's host, all of them judged; none if a proxy will look it up.
+        """Return the checked IP addresses of a host; none if a proxy will look it up.
 
         Raises RefusedError `private-address`, `not-https`, UsageError `bad-address`, FailedError `unreachable`.
         """
@@ -123,16 +123,16 @@ class Web:
         return self._open().find(address, Watch(address.shown, self.timeout, self.total, None))
 
     def check_told(self, location: str) -> None:
-        """Judge the host of an ssh address that somebody else named, as if it were one of the web.
+        """Check the host of an ssh address that a list or a lock names, like that of a web address.
 
-        The user's own keys would open it: a list or a lock of strangers must not lead into a private network.
+        The user's own keys would open it: a stranger's list or lock must not lead into a private network.
         """
         scheme, _, rest = location.partition("://")
         if scheme == "ssh":
             self.addresses(f"https://{rest.partition('/')[0].rpartition('@')[2]}")
 
     def close(self) -> None:
-        """Close the connections that were kept. Whoever fetches again opens new ones."""
+        """Close idle connections. A later request opens new ones."""
         if self._pool is not None:
             self._pool.close()
 
@@ -143,7 +143,7 @@ class Web:
         self.close()
 
     def __del__(self) -> None:
-        # Not there if the constructor refused its arguments.
+        # Missing if the constructor raised an error.
         if getattr(self, "_pool", None) is not None:
             self.close()
 
@@ -156,7 +156,7 @@ class Web:
             return self._pool
 
     def _travel(self, url: str, request: Request, cancelled: threading.Event | None) -> Response:
-        """Ask at an address, and wherever it leads from there."""
+        """Send a request and follow redirects."""
         address = read_address(url)
         request.check()
         watch = Watch(address.shown, self.timeout, self.total, cancelled)
@@ -178,7 +178,7 @@ class Web:
         raise RefusedError("too-many-redirects", message, hint="Use the final address.")
 
     def _target(self, address: Address, request: Request, response: Response) -> Address:
-        """Where a redirect leads, if one may go there."""
+        """Return the target of a redirect, if it may be visited."""
         location = response.headers.get("location", "")
         if request.method not in ("GET", "HEAD") or not location:
             raise bad_response(address.shown, f"answers {response.status}, a redirect that cannot be followed")

@@ -1,11 +1,11 @@
-"""Connections to servers that never wait for long, and read an answer to its exact end.
+"""Connections to servers that never block for long and read a response to its exact end.
 
-Everything that waits (for a name, a connection, a handshake, a byte) waits in short slices and looks up between them:
-whether somebody wants it to end, whether the whole has taken too long, whether nothing has come for too long. What
-comes is counted, so that no part of an answer is without an end, and what follows it is noticed.
+Every wait (for a name, a connection, a handshake, a byte) is cut into short slices. Between two slices the connection
+checks for cancellation, the total time and a stall. Received bytes are counted, so that every part of a response has a
+limit and unexpected data after it is noticed.
 
-What the bytes mean is for `h11` to say, which does no input and output of its own. That is why it is used and not a
-larger client: those choose the address, the waiting and what they overlook themselves.
+`h11` parses the bytes and does no I/O itself. It is used instead of a larger client, because those choose the address,
+the timeouts and the errors to ignore themselves.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NEXT_ADDRESS = 5.0
-"""Seconds after which the next IP address of a host is tried, if it has another."""
+"""Seconds before the next IP address of a host is tried, if it has another."""
 _HEAD = 56 * 1024
-"""Bytes of the head of an answer; it comes in small pieces, so that it has never many more."""
+"""Largest response head in bytes; it is read in small pieces, so the limit is exceeded only slightly."""
 _HEAD_PIECE = 8 * 1024
 _HEADS = 256 * 1024
-"""Bytes of all that comes before a body."""
+"""Largest number of bytes before a body."""
 _FRAMES = 1024 * 1024
-"""Bytes of chunk sizes and trailers, beside what the body may have twice."""
+"""Bytes for chunk sizes and trailers, in addition to twice the limit of the body."""
 _TRAILERS = 100
 _PIECE = 64 * 1024
 _UNDERWAY = frozenset({errno.EINPROGRESS, errno.EWOULDBLOCK, errno.EAGAIN, getattr(errno, "WSAEWOULDBLOCK", 0)})
 _NOTHING_YET = (TimeoutError, BlockingIOError, ssl.SSLWantReadError)
 _BUNDLES = ("/etc/ssl/cert.pem", "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
-"""Where systems keep the certificates that they trust."""
+"""Certificate bundles of common systems."""
 
 
 class DroppedError(Exception):
-    """The other side let go of the connection; a second try may help."""
+    """The server closed the connection; a retry may help."""
 
     def __init__(self, reason: str, *, began: bool = False) -> None:
         super().__init__(reason)
         self.began = began
-        """Whether a part of the answer had come."""
+        """Whether part of the response had arrived."""
 
 
 class Connection:
@@ -69,10 +69,10 @@ class Connection:
         self.watch = watch
         self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
         self._left = 0
-        """Bytes that may still come."""
+        """Bytes that may still arrive."""
         self._ended = False
         self._ragged = False
-        """Whether the other side ended without saying goodbye, as it must with TLS."""
+        """Whether the server closed without the TLS closing message."""
         self.status = 0
         self.headers: dict[str, str] = {}
         """Names in lower case; values of the same name joined by commas."""
@@ -80,11 +80,11 @@ class Connection:
         """Whether the last answer was read to its end and another request may follow."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the socket."""
         self._socket.close()
 
     def tunnel(self, address: Address, proxy: Proxy) -> None:
-        """Have a proxy at the other end connect to a server; it looks up the name."""
+        """Ask the proxy at the other end to connect to a server; the proxy resolves the name."""
         host = f"[{address.host}]" if ":" in address.host else address.host
         target = f"{host}:{address.port}"
         credentials = {"Proxy-Authorization": proxy.authorization} if proxy.authorization else {}
@@ -96,7 +96,7 @@ class Connection:
         self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
 
     def handshake(self, context: ssl.SSLContext, host: str) -> None:
-        """Speak TLS from here on, with the server of this name and no other."""
+        """Start TLS with the server of this name."""
         self._socket.settimeout(SLICE)
         self._socket = secured = context.wrap_socket(
             self._socket, server_hostname=host, do_handshake_on_connect=False, suppress_ragged_eofs=False
@@ -104,7 +104,7 @@ class Connection:
         self._wait("did not answer", secured.do_handshake)
 
     def ask(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None = None) -> None:
-        """Send a request and read the head of the answer. Raises DroppedError and WhetError."""
+        """Send a request and read the head of the response. Raises DroppedError and WhetError."""
         self.reusable, self._left = False, _HEADS
         if self._protocol.our_state is h11.DONE:
             self._protocol.start_next_cycle()
@@ -119,7 +119,7 @@ class Connection:
             self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
 
     def read(self, limit: int, progress: Callable[[int, int], None] | None = None) -> bytes:
-        """The body as it was sent. Raises WhetError and DroppedError."""
+        """Return the body as sent. Raises WhetError and DroppedError."""
         chunked = "transfer-encoding" in self.headers
         length = None if chunked else self._length()
         if length is not None and length > limit:
@@ -144,31 +144,31 @@ class Connection:
         if self._ragged:
             raise cut_off(self.watch.shown, "the connection ended without a close")
         lasting = self._protocol.our_state is self._protocol.their_state is h11.DONE
-        behind = self._peek(0.0 if lasting else SLICE)  # a server about to close gets a moment
+        behind = self._peek(0.0 if lasting else SLICE)  # wait briefly for a server that is about to close
         if behind and length is not None:
             raise cut_off(self.watch.shown, f"it sent more than the {length} bytes it announced")
-        # With a length as well as chunks, the server and whatever stands before it may disagree on where this ends.
+        # With both a length and chunks, server and proxies may disagree on where the response ends.
         self.reusable = lasting and behind is None and not (chunked and "content-length" in self.headers)
         return b"".join(pieces)
 
     def discard(self) -> None:
-        """Pass over a short body for the sake of the connection."""
+        """Read and drop a short body, so that the connection can be reused."""
         length = self._length()
         if length is not None and length < _PIECE and "close" not in self.headers.get("connection", ""):
             self.read(length)
 
     def is_quiet(self) -> bool:
-        """Whether the connection stands and nothing waits to be read, as it must be before a request."""
+        """Return whether the connection is open with no unread data, as required before a request."""
         return self._peek(0.0) is None
 
     def _length(self) -> int | None:
-        """How long the body will be, if the server says so; `h11` has checked that it is one number."""
+        """Return the length of the body, if the server sends it; `h11` has checked that it is one number."""
         if self.status in (204, 304):
             return 0
         return int(self.headers["content-length"]) if "content-length" in self.headers else None
 
     def _next(self) -> object:
-        """The next part of the answer."""
+        """Return the next `h11` event."""
         while True:
             try:
                 event = self._protocol.next_event()
@@ -186,7 +186,7 @@ class Connection:
         return bad_response(self.watch.shown, "does not answer with valid HTTP")
 
     def _receive(self) -> bytes:
-        """Some bytes; none at the end."""
+        """Return the next bytes; b"" at the end."""
         try:
             most = _PIECE if self._protocol.their_state is h11.SEND_BODY else _HEAD_PIECE
             data = self._wait("sent nothing", lambda: self._socket.recv(most))
@@ -206,7 +206,7 @@ class Connection:
             view = view[self._wait("accepted nothing", lambda: self._socket.send(view[:_PIECE])) :]  # noqa: B023  called at once
 
     def _peek(self, patience: float) -> bytes | None:
-        """What comes next without having been asked for; b"" for the end, None for nothing."""
+        """Return unrequested data; b"" at the end of the connection, None if there is none."""
         if unasked := self._protocol.trailing_data[0]:
             return unasked
         self._socket.settimeout(patience)
@@ -218,7 +218,7 @@ class Connection:
             return b""
 
     def _wait(self, what: str, act: Callable[[], T]) -> T:
-        """Do something that waits, in slices."""
+        """Run a blocking call in slices."""
         since = time.monotonic()
         while True:
             self.watch.check()
@@ -232,9 +232,9 @@ class Connection:
 def open_connection(
     address: Address, found: Sequence[str], proxy: Proxy | None, context: ssl.SSLContext | None, watch: Watch
 ) -> Connection:
-    """A connection to a server: at one of the IP addresses that were found for it, or through a proxy.
+    """Connect to a server: to one of its IP addresses, or through a proxy.
 
-    With a context it speaks TLS. Raises DroppedError and FailedError `unreachable`.
+    With a context, use TLS. Raises DroppedError and FailedError `unreachable`.
     """
     way = f" through the proxy {proxy.shown}" if proxy else ""
     connection = Connection(_connect_any(found, proxy.port if proxy else address.port, watch, way), watch)
@@ -252,7 +252,7 @@ def open_connection(
 
 @contextlib.contextmanager
 def understand(shown: str) -> Iterator[None]:
-    """Say what a failure of the layers below means."""
+    """Translate errors of the lower layers."""
     try:
         yield
     except ssl.SSLCertVerificationError as error:
@@ -267,7 +267,7 @@ def understand(shown: str) -> Iterator[None]:
 
 
 def look_up(host: str, port: int, watch: Watch) -> tuple[str, ...]:
-    """The IP addresses of a host, as this machine finds them. Raises FailedError `unreachable`."""
+    """Resolve a host with the system's resolver. Raise FailedError `unreachable`."""
     found: list[str] = []
     problem: list[OSError | UnicodeError] = []
     done = threading.Event()
@@ -280,7 +280,7 @@ def look_up(host: str, port: int, watch: Watch) -> tuple[str, ...]:
         finally:
             done.set()
 
-    # Nothing can interrupt the system while it looks up a name; a thread is left to itself instead.
+    # A lookup cannot be interrupted, so it runs in a thread that may be abandoned.
     threading.Thread(target=ask_system, name="whet-resolve", daemon=True).start()
     since = time.monotonic()
     while not done.wait(watch.slice()):
@@ -292,7 +292,7 @@ def look_up(host: str, port: int, watch: Watch) -> tuple[str, ...]:
 
 
 def tls_context(env: Mapping[str, str]) -> ssl.SSLContext:
-    """Certificates are checked against those of the system and those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+    """Return a context with the certificates of the system and those of SSL_CERT_FILE and SSL_CERT_DIR."""
     context = ssl.create_default_context()
     context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # set by early releases of Python 3.11
     context.set_alpn_protocols(["http/1.1"])
@@ -305,7 +305,7 @@ def tls_context(env: Mapping[str, str]) -> ssl.SSLContext:
             hint = "Fix or unset SSL_CERT_FILE and SSL_CERT_DIR."
             raise UsageError("bad-certificates", message, hint=hint) from error
     elif not context.cert_store_stats()["x509_ca"]:
-        # Some builds of Python look where the system keeps nothing.
+        # Some builds of Python look for certificates in the wrong directory.
         for bundle in filter(os.path.isfile, _BUNDLES):
             context.load_verify_locations(bundle)
     return context
@@ -331,7 +331,7 @@ def _connect(ip: str, port: int, watch: Watch, patience: float) -> socket.socket
         if code in _UNDERWAY:
             code = _outcome(connecting, watch, patience)
         if not code:
-            # Only a matter of speed; some systems refuse it when the other side has closed already.
+            # Only an optimization; some systems refuse it if the other side has already closed.
             with contextlib.suppress(OSError):
                 connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connecting
@@ -343,7 +343,7 @@ def _connect(ip: str, port: int, watch: Watch, patience: float) -> socket.socket
 
 
 def _outcome(connecting: socket.socket, watch: Watch, patience: float) -> int:
-    """The error code of a connection that is being made; 0 when it stands."""
+    """Wait for a connection; return its error code, 0 on success."""
     since = time.monotonic()
     with selectors.DefaultSelector() as selector:
         selector.register(connecting, selectors.EVENT_WRITE)

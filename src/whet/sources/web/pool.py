@@ -1,10 +1,10 @@
-"""Requests to judged addresses, over connections that are kept for the next request to the same server.
+"""Requests to checked addresses, over connections that are reused for the same server.
 
-Here the judgement stands between looking up a name and connecting to it: a name is looked up once for a connection,
-every IP address found is judged, and the connection goes to one of them. Through a proxy, the proxy looks up the name;
-what can be judged without looking it up has been judged then.
+The check happens between lookup and connection: a name is looked up once for a connection, every IP address found is
+checked, and the connection goes to one of them. Through a proxy, the proxy looks up the name, so only what needs no
+lookup is checked.
 
-This module loads `h11` and `ssl`; import it where something is really fetched.
+This module loads `h11` and `ssl`; import it only where something is fetched.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 _GIVEN = frozenset({200, 201, 202, 203, 204, 304})
 _PAUSES = (0.5, 1.5)
-"""Seconds before a request is made again, where that may help."""
+"""Seconds before a request is repeated."""
 _MOST_REMARK = 64 * 1024
 _IDLE_SECONDS = 30.0
 _IDLE_EACH = 8
 
 
 class Pool:
-    """Makes requests over its connections. For several threads."""
+    """Sends requests over its connections. Thread-safe."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class Pool:
         self._idle: dict[tuple[str, str, int], list[tuple[float, Connection]]] = {}
 
     def close(self) -> None:
-        """Close the connections that were kept."""
+        """Close the idle connections."""
         with self._lock:
             idle, self._idle = self._idle, {}
         for _, connection in (entry for entries in idle.values() for entry in entries):
             connection.close()
 
     def find(self, address: Address, watch: Watch) -> tuple[str, ...]:
-        """The IP addresses of a host, all of them judged; none if a proxy will look it up."""
+        """Return the checked IP addresses of a host; none if a proxy will look it up."""
         self._allowed.check(address)
         if proxy_for(address, self._env) is not None:
             return ()
@@ -75,7 +75,7 @@ class Pool:
         return found
 
     def request(self, address: Address, request: Request, watch: Watch) -> Response:
-        """Ask at one address, and again where that may help. Raises WhetError."""
+        """Send a request to one address, with retries. Raises WhetError."""
         for usual in (*_PAUSES, None):
             try:
                 connection = self._ask(address, request, watch)
@@ -91,7 +91,7 @@ class Pool:
         raise AssertionError("the last try returns or raises")
 
     def _ask(self, address: Address, request: Request, watch: Watch) -> Connection:
-        """Send the request, over a connection that is there already if it still stands, and read the head."""
+        """Send the request over an idle connection, if one is still open, or a new one, and read the head."""
         kept = self._kept(address, watch) if request.method == "GET" else None
         for connection in (*((kept,) if kept else ()), None):
             asked = connection or self._open(address, watch)
@@ -107,7 +107,7 @@ class Pool:
         raise AssertionError("a new connection answers or raises")
 
     def _take(self, connection: Connection, address: Address, request: Request) -> Response:
-        """The answer, if it is one; the connection is kept or closed."""
+        """Return the response or raise its error; the connection is kept or closed."""
         response = Response(address.url, connection.status, connection.headers, b"")
         try:
             if response.is_redirect:
@@ -132,7 +132,7 @@ class Pool:
         return open_connection(address, found, proxy, context, watch)
 
     def _kept(self, address: Address, watch: Watch) -> Connection | None:
-        """A connection to the same server that still stands, if there is one."""
+        """Return an idle connection to the same server that is still open, if any."""
         while True:
             with self._lock:
                 idle = self._idle.get(address.origin)
@@ -145,7 +145,7 @@ class Pool:
             connection.close()
 
     def _keep(self, origin: tuple[str, str, int], connection: Connection) -> None:
-        """Take back a connection; one whose answer was not read to its end is closed."""
+        """Keep a connection for reuse; close it if its response was not read to the end."""
         if not connection.reusable:
             return connection.close()
         with self._lock:
@@ -158,7 +158,7 @@ class Pool:
 
 
 def _remark(connection: Connection) -> bytes:
-    """What the server says of a failure, if that is a short text; a remark that cannot be read changes nothing."""
+    """Return the server's message about a failure, if it is a short text that can be read."""
     try:
         return connection.read(_MOST_REMARK) if has_remark(connection.headers) else b""
     except (WhetError, DroppedError):
@@ -166,7 +166,7 @@ def _remark(connection: Connection) -> bytes:
 
 
 def _unreachable(error: DroppedError, shown: str) -> FailedError:
-    """The error of a server that lets go of the connection each time."""
+    """Return the error for a server that closes the connection each time."""
     if error.began:
         return cut_off(shown, "the connection was closed by the other side")
     message = f"{shown} cannot be reached: the connection is closed by the other side."

@@ -1,7 +1,7 @@
-"""Which proxy of the environment a request goes through: HTTPS_PROXY, HTTP_PROXY, NO_PROXY, in either case.
+"""The proxy of a request, from the environment: HTTPS_PROXY, HTTP_PROXY, NO_PROXY, in either case.
 
-The lower-case spelling wins, as it does in other programs. Only proxies that are spoken to in plain HTTP are known;
-what goes through them is a tunnel, so they see the host and nothing else of an https request.
+The lower-case spelling wins, as in other programs. Only plain HTTP proxies are supported; requests use a tunnel, so the
+proxy sees only the host of an https request.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _PORT = 80
 
 
 class Proxy(NamedTuple):
-    """A proxy of the user's own choice; where it is, is not judged."""
+    """A proxy that the user chose; its address is not checked."""
 
     host: str
     port: int
     authorization: str = ""
-    """The value of its Proxy-Authorization header."""
+    """Value of the Proxy-Authorization header."""
 
     @property
     def shown(self) -> str:
-        """As it may stand in a message."""
+        """Host and port, for messages."""
         return f"{self.host}:{self.port}"
 
 
 def proxy_for(address: Address, env: Mapping[str, str]) -> Proxy | None:
-    """The proxy for an address; None to go there directly. Raises UsageError `bad-proxy`."""
+    """Return the proxy for an address; None for a direct connection. Raise UsageError `bad-proxy`."""
     if _is_here(address.host) or _excepted(address, env.get("no_proxy") or env.get("NO_PROXY") or ""):
         return None
     name = f"{address.scheme}_proxy"
@@ -49,7 +49,7 @@ def proxy_for(address: Address, env: Mapping[str, str]) -> Proxy | None:
 
 
 def _upper(name: str, env: Mapping[str, str]) -> str:
-    """The upper-case variable. In a CGI program, HTTP_PROXY is a header of whoever asks, and means nothing."""
+    """Return an upper-case variable. In a CGI program, HTTP_PROXY is a request header and is ignored."""
     return "" if name == "HTTP_PROXY" and "REQUEST_METHOD" in env else env.get(name, "")
 
 
@@ -68,7 +68,7 @@ def _read(value: str, name: str) -> Proxy:
 
 
 def _is_here(host: str) -> bool:
-    """This machine is never asked for by way of another."""
+    """Return whether a host is this machine, which is never reached through a proxy."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -78,7 +78,7 @@ def _is_here(host: str) -> bool:
 
 
 def _excepted(address: Address, listed: str) -> bool:
-    """Whether NO_PROXY names the host: itself, a domain above it, its network, or everything."""
+    """Return whether NO_PROXY names the host: itself, a parent domain, its network, or everything."""
     return any(_names(entry.strip().lower(), address) for entry in listed.split(","))
 
 

@@ -1,4 +1,4 @@
-"""What an answer means that is not what was asked for, whether asking again may help, and unpacking one that is."""
+"""Error responses, retries and decompression."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LONGEST_WAIT = 10.0
-"""Seconds that a server may ask to wait for; if it asks for more, it is for the caller to come back."""
+"""Longest Retry-After in seconds that is waited for; a longer one is left to the caller."""
 _SHOWN_REMARK = 500
 
 
 def pause_before(status: int, headers: Mapping[str, str], method: str, usual: float) -> float | None:
-    """Seconds after which to ask again; None if that does not help, or may do something twice."""
+    """Return the seconds before a retry; None if it would not help, or could repeat an action."""
     asked = _retry_after(headers)
     if status in (429, 503) and asked is not None:
         return asked if asked <= LONGEST_WAIT else None
@@ -24,13 +24,13 @@ def pause_before(status: int, headers: Mapping[str, str], method: str, usual: fl
 
 
 def has_remark(headers: Mapping[str, str]) -> bool:
-    """Whether the body of a failure is a text that says why."""
+    """Return whether the body of an error is a text that explains it."""
     kind = headers.get("content-type", "").lower()
     return "json" in kind or "text/plain" in kind
 
 
 def refusal(status: int, headers: Mapping[str, str], remark: bytes, shown: str) -> WhetError:
-    """The error of an answer that is not what was asked for; `remark` is what the server says of it."""
+    """Return the error for a response; `remark` is the server's explanation."""
     text = "".join(char if char.isprintable() else " " for char in remark.decode("utf-8", "replace")).strip()
     after = _retry_after(headers)
     details: dict[str, str | int] = {"status": status}
@@ -57,7 +57,7 @@ def refusal(status: int, headers: Mapping[str, str], remark: bytes, shown: str) 
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks to wait for, told as a number or as a time."""
+    """Return the seconds of a Retry-After header, given as a number or as a time."""
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
@@ -72,7 +72,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def unpack(body: bytes, coding: str, limit: int, shown: str) -> bytes:
-    """A body without its Content-Encoding, of which only gzip is known. Raises WhetError."""
+    """Decode the Content-Encoding of a body; only gzip is supported. Raises WhetError."""
     if coding.strip().lower() in ("", "identity"):
         return body
     if coding.strip().lower() not in ("gzip", "x-gzip"):
@@ -94,18 +94,18 @@ def unpack(body: bytes, coding: str, limit: int, shown: str) -> bytes:
 
 
 def cut_off(shown: str, reason: str) -> FailedError:
-    """The failure of an answer that is not whole."""
+    """Return the error for an incomplete response."""
     return FailedError("response-cut-off", f"The answer from {shown} is incomplete: {reason}.", hint="Try again.")
 
 
 def bad_response(shown: str, problem: str) -> InvalidError:
-    """The refusal of an answer that makes no sense."""
+    """Return the error for an invalid response."""
     hint = "Check the address; the server may be broken or of another kind."
     return InvalidError("bad-response", f"{shown} {problem}.", hint=hint)
 
 
 def too_large(shown: str, limit: int | None = None) -> InvalidError:
-    """The refusal of an answer of which more comes than is taken: its body, or all of it."""
+    """Return the error for a response whose body, or head and body together, exceed the limit."""
     what = f"the {limit} bytes allowed" if limit is not None else "its headers and body may have"
     hint = "Check the address; a file of this kind is never that large."
     return InvalidError("response-too-large", f"{shown} answers with more than {what}.", hint=hint)
