@@ -1,1 +1,1 @@
-"""The registry server: versions of skills for a team or the world, with a log that proves what it did."""
+"""The registry server: versions of skills for a team or the world, with a log that proves its acts."""

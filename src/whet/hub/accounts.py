@@ -1,7 +1,7 @@
-"""What people do with their own account: their tokens, and invitations by which others get an account.
+"""Accounts: the user's own tokens, and invitations that create accounts for others.
 
-An invitation is a link that works once and for a while. The hub keeps only the hash of its secret; the secret is behind
-the `#` of the link, which browsers do not send.
+An invitation is a link that works once and for a limited time. The hub stores only the hash of its secret; the secret
+follows the `#` of the link, which browsers do not send.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 INVITATION_DAYS = 7
 _MOST_DAYS = 365
 _MOST_TOKENS = 50
-"""Tokens of one account that are in use at the same time."""
+"""Largest number of active tokens of one account."""
 
 
 class Granted(NamedTuple):
-    """A token that somebody got, shown once."""
+    """A new token, shown once."""
 
     account: str
     token: str
@@ -40,15 +40,15 @@ class Granted(NamedTuple):
     role: str = ""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return {**self._asdict(), "scopes": list(self.scopes), "expires": time_text(self.expires)}
 
 
 class Invitation(NamedTuple):
-    """An invitation that was just made."""
+    """A new invitation."""
 
     link: str
-    """Shown once; the hub keeps only the hash of its secret."""
+    """Shown once; the hub stores only the hash of its secret."""
     secret: str
     owner: str
     """"" for an invitation to the hub itself."""
@@ -56,7 +56,7 @@ class Invitation(NamedTuple):
     expires: int
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return {
             "link": self.link,
             "invitation": self.secret,
@@ -66,11 +66,11 @@ class Invitation(NamedTuple):
         }
 
 
-# tokens of one's own
+# own tokens
 
 
 def describe_account(who: Identity) -> Json:
-    """Whose token this is, and what it allows. Raises RefusedError."""
+    """Return the account and permissions of a token. Raises RefusedError."""
     if not who.account:
         raise RefusedError("token-needed", "Send a token to learn whose it is.", hint="`whet hub login` gets one.")
     return {
@@ -83,7 +83,7 @@ def describe_account(who: Identity) -> Json:
 
 
 def create_own_token(hub: Hub, who: Identity, scopes: tuple[str, ...], label: str, days: int) -> Granted:
-    """A further token of somebody, for all or some of what they may do. Raises WhetError."""
+    """Create another token of an account, with all or some of its permissions. Raises WhetError."""
     hub.allow(who, ACCOUNT, "the account", "")
     if not 1 <= days <= _MOST_DAYS:
         raise UsageError("bad-request", f"A token is valid for 1 to {_MOST_DAYS} days.", hint="Choose fewer days.")
@@ -103,7 +103,7 @@ def _holds(who: Identity, scope: str) -> bool:
 def grant(
     transaction: Transaction, account: str, scopes: tuple[str, ...], label: str, now: int, expires: int = 0
 ) -> Granted:
-    """A person's token, of an account that exists. Raises RefusedError for one too many."""
+    """Create a personal token of an existing account. Raise RefusedError if there are too many."""
     number, role = transaction.get("SELECT id, role FROM accounts WHERE name = ?", account)
     sql = "SELECT COUNT(*) FROM tokens WHERE account = ? AND revoked = 0 AND expires > ?"
     if transaction.get(sql, number, now)[0] >= _MOST_TOKENS:
@@ -117,7 +117,7 @@ def grant(
 
 
 def list_tokens(hub: Hub, who: Identity) -> Json:
-    """The tokens of an account that are in use, without their secrets. Raises RefusedError."""
+    """Return the active tokens of an account, without their secrets. Raises RefusedError."""
     hub.allow(who, ACCOUNT, "the account", "")
     sql = """SELECT t.id, t.label, t.scopes, t.created, t.expires, t.used FROM tokens t
         JOIN accounts a ON t.account = a.id WHERE a.name = ? AND t.revoked = 0 AND t.expires > ? ORDER BY t.id"""
@@ -138,7 +138,7 @@ def _token_json(row: Row) -> Json:
 
 
 def revoke_own_token(hub: Hub, who: Identity, number: int) -> Json:
-    """Take a token of one's own out of use; without a number, the one that was sent. Raises WhetError."""
+    """Revoke one of the caller's tokens; without a number, the one that was sent. Raises WhetError."""
     if number and number != who.token:
         hub.allow(who, ACCOUNT, "the account", "")
     if not who.token:
@@ -164,10 +164,10 @@ def revoke_own_token(hub: Hub, who: Identity, number: int) -> Json:
 def invite(
     hub: Hub, who: Identity, owner: str, role: str, days: int = INVITATION_DAYS, *, create: bool = False
 ) -> Invitation:
-    """A link that gives whoever opens it an account with a role, once. Raises WhetError.
+    """Create a link that works once and gives an account with a role. Raises WhetError.
 
-    Without an owner, the role is one for the whole hub, and only the hub's admins may give it. With `create`, an owner
-    that does not exist is made.
+    Without an owner, the role is for the whole hub, and only the hub's admins may give it. With `create`, a missing
+    owner is created.
     """
     hub.allow(who, *(("manage", owner) if owner else ("admin", "the hub")), "")
     roles = ROLES if owner else HUB_ROLES
@@ -192,7 +192,7 @@ def invite(
 
 
 def accept_invitation(hub: Hub, who: Identity, secret: str, account: str, label: str) -> Granted:
-    """Use an invitation: somebody without a token gets a new account, others the role. Raises WhetError."""
+    """Accept an invitation: a caller without a token gets a new account, others the role. Raises WhetError."""
     if who.account:
         hub.allow(who, ACCOUNT, "the account", "")
     name, now = who.account or check_account(account), hub.now()
@@ -201,7 +201,7 @@ def accept_invitation(hub: Hub, who: Identity, secret: str, account: str, label:
         hub.log.lock(transaction)
         sql = "SELECT id, owner, role, creator FROM invitations WHERE hash = ? AND used = 0 AND expires > ?"
         row = transaction.one(sql, _hash(secret), now)
-        # Whoever made it may have lost the power to since: then it is worth nothing.
+        # If its creator has lost the permission since, it is void.
         if row is None or not _may_invite(transaction, row[3], row[1]):
             message = "The invitation is unknown, used or expired."
             raise NotFoundError("invitation-not-found", message, hint="Ask for a new one.")
@@ -227,7 +227,7 @@ def accept_invitation(hub: Hub, who: Identity, secret: str, account: str, label:
 def _raise_member(
     hub: Hub, transaction: Transaction, by: Identity, owner: str, account: tuple[int, str], role: str, now: int
 ) -> None:
-    """Give a role, unless the account has a higher one already: an invitation never takes anything away."""
+    """Give a role, unless the account already has a higher one: an invitation never lowers a role."""
     number = find_owner(transaction, owner).id
     row = transaction.one("SELECT role FROM members WHERE owner = ? AND account = ?", number, account[0])
     ranks = [*ROLES]
@@ -236,7 +236,7 @@ def _raise_member(
 
 
 def _may_invite(transaction: Transaction, creator: str, owner: str) -> bool:
-    """May the account that made an invitation still make it? The operator always may."""
+    """Return whether the creator of an invitation may still invite. The operator always may."""
     if creator == OPERATOR.account:
         return True
     row = transaction.get("SELECT id, role FROM accounts WHERE name = ?", creator)

@@ -1,7 +1,7 @@
-"""The hub over HTTP: who asks, how often they may, and how failures are said. `whet.hub.routes` has the addresses.
+"""The hub over HTTP: authentication, rate limits and errors. `whet.hub.routes` has the addresses.
 
-A token is looked at first, then the form of the request, then the registry decides. Reads of SQLite are so quick that
-they are done where they are asked for; everything else goes to a thread.
+The token is checked first, then the format of the request, then the registry decides. Reads of SQLite are fast enough
+for the event loop; everything else runs in a thread.
 """
 
 from __future__ import annotations
@@ -66,24 +66,24 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/api/v1/openapi.json", _describe_api),
 )
 OPEN = ("/api/v1", "/api/v1/openapi.json", accounts.ACCEPT, *identities.OPEN, "/healthz", "/readyz")
-"""What a private hub answers without a token."""
+"""Addresses that a private hub answers without a token."""
 _MOST = {"reads": 1_200, "writes": 120, "failures": 30}
-"""Requests a minute from one address or with one token; failures are those with a secret that is not one."""
+"""Requests a minute from one address or with one token; failures are those with an invalid secret."""
 _GUESSES = ("invitation-not-found", "code-not-found", "login-failed", "identity-refused")
-"""Failures that may be somebody guessing."""
+"""Errors that may come from guessing."""
 _FAILED = "The hub failed; nothing was changed."
 _WINDOW = 60
 _MOST_CALLERS = 50_000
 _PULLS = 8
-"""Requests that ask mirrors at the same time."""
+"""Concurrent requests that ask mirrors."""
 _TICK = 5
-"""Seconds between the chores of a hub."""
+"""Seconds between two runs of the periodic tasks."""
 _RESCAN = 2.0
-"""Seconds of scanning again among them."""
+"""Seconds of rescanning in each run."""
 
 
 def create_app(hub: Hub, pages: Sequence[Route] = ()) -> Starlette:
-    """The application of a hub, with pages for people if there are any."""
+    """Create the application of a hub, optionally with web pages."""
     server = _Server(hub)
     table: dict[str, dict[str, Route]] = {}
     for route in (*ROUTES, *pages):
@@ -106,7 +106,7 @@ class _Server:
 
     @asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        """Do the hub's chores for as long as it serves."""
+        """Run the periodic tasks while the hub serves."""
         async with anyio.create_task_group() as chores:
             chores.start_soon(self._tick)
             chores.start_soon(self._follow)
@@ -120,7 +120,7 @@ class _Server:
             try:
                 await anyio.to_thread.run_sync(self.hub.tick)
                 await anyio.to_thread.run_sync(rescan.work, _RESCAN)
-            except Exception:  # noqa: BLE001  the database or an archive failed: the next time may go better
+            except Exception:  # noqa: BLE001  the database or an archive failed: try again later
                 _LOG.exception("The hub's chores failed.")
             await anyio.sleep(_TICK)
 
@@ -128,12 +128,12 @@ class _Server:
         while self.mirrors.upstreams:
             try:
                 await anyio.to_thread.run_sync(self.mirrors.follow, abandon_on_cancel=True)
-            except Exception:  # noqa: BLE001  the next time may go better
+            except Exception:  # noqa: BLE001  try again later
                 _LOG.exception("The hub could not follow its mirrors.")
             await anyio.sleep(_TICK)
 
     def endpoint(self, methods: Mapping[str, Route]) -> Callable[..., Any]:
-        """What answers the methods of one address."""
+        """Return the function that answers the methods of one address."""
 
         async def answer(request: Request) -> Response:
             return await self._answer(request, methods["GET" if request.method == "HEAD" else request.method])
@@ -141,7 +141,7 @@ class _Server:
         return answer
 
     async def answer_missing(self, request: Request, _error: Exception) -> Response:
-        """Say that there is nothing at an address."""
+        """Answer that there is nothing at an address."""
 
         async def missing(_asked: Asked) -> Response:
             raise RequestError("not-found", f"There is nothing at {request.url.path}.", "See docs/hub-api.md.")
@@ -149,7 +149,7 @@ class _Server:
         return await self._answer(request, Route("GET", "", missing, browser=True))
 
     async def answer_bad_method(self, request: Request, error: Any) -> Response:
-        """Say that an address does not support a method."""
+        """Answer that an address does not support a method."""
         allowed = error.headers["Allow"]
 
         async def refuse(_asked: Asked) -> Response:
@@ -186,7 +186,7 @@ class _Server:
         return response
 
     def _explain(self, request: Request, error: Exception) -> RequestError:
-        """What a caller hears of an error; what went wrong inside the hub is for its operator only."""
+        """Return the error for the caller; internal errors are shown only to the operator."""
         if isinstance(error, RequestError):
             return error
         if not isinstance(error, WhetError):
@@ -206,7 +206,7 @@ class _Server:
         return Asked(self.hub, request, who, self.mirrors, self.pulls)
 
     def _allow(self, asked: Asked, needs: str) -> None:
-        """Raise RefusedError unless whoever asks may do what the address needs."""
+        """Raise RefusedError unless the caller may do what the address needs."""
         if needs == "token" and not asked.who.account:
             raise RequestError("token-needed", "This needs a token.", "Set WHET_HUB and WHET_HUB_TOKEN.")
         if needs and needs != "token":
@@ -237,7 +237,7 @@ class _Server:
         return ANYBODY
 
     def _count(self, asked: Asked, kind: str) -> dict[str, str]:
-        """Count a request; what the answer says of the limit. Raises RequestError for one too many."""
+        """Count a request; return the rate limit headers. Raise RequestError if there are too many."""
         most, now = _MOST[kind], int(time.monotonic())
         caller = asked.caller
         since, count = self.counts.pop((caller, kind), (now, 0))
@@ -257,7 +257,7 @@ class _Server:
 
 
 def _tag(request: Request, response: Response) -> Response:
-    """The answer to a read with its tag, unless it has one; 304 where the caller has it already."""
+    """Add an ETag to the answer of a read; answer 304 if the caller already has it."""
     if response.status_code != 200 or request.method not in ("GET", "HEAD"):
         return response
     tag = response.headers.get("etag")

@@ -1,7 +1,7 @@
-"""Where a hub keeps archives: under their own SHA-256, as files, in its database, or in an object store.
+"""Storage of archives: under their own SHA-256, as files, in the database, or in an object store.
 
-A blob is put before the transaction that names it, and putting the same bytes again changes nothing. What a killed
-publish leaves is a blob that nobody names.
+A blob is put before the transaction that refers to it, and putting the same bytes again changes nothing. A killed
+publish leaves at most an unreferenced blob.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
 
 
 _CAUSE = re.compile(r'<Message>([^<]{1,200})</Message>|message: "([^"]{1,200})"')
-"""What a store, or the system, says in the long text of an error."""
+"""The message of the store or the system in the long text of an error."""
 _TRIES = re.compile(r" in [0-9.]+[mµn]?s(?:, after .*)?$")
 _PROBE = b"whet hub serve --check\n"
 
 
 class Blobs(Protocol):
-    """A place for archives."""
+    """A storage for archives."""
 
     def put(self, data: bytes) -> str:
-        """Keep these bytes; their SHA-256, in hex. They are durable once it returns."""
+        """Store these bytes durably; return their SHA-256 in hex."""
         ...
 
     def get(self, sha256: str) -> bytes:
-        """The bytes with this hash. Raises FailedError `archive-lost` where they are gone or not the same."""
+        """Return the bytes with this hash. Raise FailedError `archive-lost` if they are missing or damaged."""
         ...
 
     def drop(self, sha256: str) -> None:
-        """Forget these bytes, which nothing refers to any more; nothing where they are gone."""
+        """Delete unreferenced bytes; do nothing if they are missing."""
         ...
 
     def check(self) -> None:
-        """Write something, read it and remove it. Raises FailedError that says what is wrong."""
+        """Write, read and delete a probe. Raise FailedError if that fails."""
         ...
 
 
 def open_blobs(address: str, database: Database) -> Blobs:
-    """The blobs at an address: a directory, `database`, or `s3://BUCKET/PREFIX`. Raises WhetError."""
+    """Open the blobs at an address: a directory, `database`, or `s3://BUCKET/PREFIX`. Raises WhetError."""
     if address == "database":
         return _DatabaseBlobs(database)
     if address.startswith("s3://"):
@@ -118,11 +118,11 @@ class _DatabaseBlobs:
         self._database.write(lambda change: change.run("DELETE FROM blobs WHERE sha256 = ?", sha256))
 
     def check(self) -> None:
-        """Whoever has opened the database has written to it."""
+        """Do nothing: opening the database has written to it."""
 
 
 class _ObjectBlobs:
-    """An object store. No condition is asked of it: many ignore them, and the same name always means the same bytes."""
+    """An object store. No conditional writes: many stores ignore them, and equal names always mean equal bytes."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -177,7 +177,7 @@ def _key(sha256: str) -> str:
 
 
 def check_blob(sha256: str, data: bytes) -> bytes:
-    """The bytes, if they have this hash. Raises FailedError `archive-lost`."""
+    """Return the bytes if they have this hash. Raise FailedError `archive-lost`."""
     if hashlib.sha256(data).hexdigest() != sha256:
         raise _missing(sha256)
     return data
@@ -188,8 +188,8 @@ def _failed(error: Exception) -> FailedError:
     text = str(error)
     cause = _CAUSE.search(text)
     what = _TRIES.sub("", text.partition(" - ")[0].partition("\n")[0])
-    told = f"{what} ({cause[1] or cause[2]})" if cause else what
-    return FailedError("hub-blobs", f"The object store failed: {told}.", hint=hint)
+    problem = f"{what} ({cause[1] or cause[2]})" if cause else what
+    return FailedError("hub-blobs", f"The object store failed: {problem}.", hint=hint)
 
 
 def _missing(sha256: str) -> FailedError:

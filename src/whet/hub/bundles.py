@@ -1,8 +1,8 @@
-"""Versions of a hub in one file, for a hub that has no network: written there, carried over, checked and stored here.
+"""Bundles: versions of a hub in one file, for a hub without a network. Exported there, checked and imported here.
 
 A bundle is a tar file with the answers that a mirror would get over HTTP, under the same paths, and the hashes of all
 entries of the log. A hub imports it as it mirrors another one (`whet.hub.mirrors`): the same checks, the same scan, the
-same entries in the log. Only the web is another one: `BundleWeb` reads the file and works proofs out of the hashes.
+same entries in the log. Only the web client differs: `BundleWeb` reads the file and computes proofs from the hashes.
 The key that signs the log is never taken from the bundle.
 """
 
@@ -50,39 +50,39 @@ _VERSIONS = """SELECT o.name, s.name, v.version, v.sha256, v.document FROM versi
 
 
 class Exported(NamedTuple):
-    """A bundle that was written."""
+    """A written bundle."""
 
     path: str
     skills: int
     versions: int
     entries: int
-    """How many entries the log has."""
+    """Number of entries in the log."""
     since: int
-    """From which entry on there is everything; 0 for all."""
+    """First entry of the bundle; 0 for all."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
 class Imported(NamedTuple):
-    """What came from a bundle."""
+    """The result of an import."""
 
     url: str
-    """The hub that it is from."""
+    """The hub of the bundle."""
     versions: int
-    """New ones."""
+    """Number of new versions."""
     known: int
-    """Versions that were here before."""
+    """Number of versions that already existed."""
     acts: int
-    """Yanks and the like that were done here, too."""
+    """Number of yanks and other acts that were repeated here."""
     refused: tuple[str, ...]
-    """Versions that this hub does not take, and why."""
+    """Rejected versions, and why."""
     checkpoint: str
-    """Up to where the other hub's log is known now."""
+    """Newest known checkpoint of the other hub's log."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
@@ -90,9 +90,9 @@ class Imported(NamedTuple):
 
 
 def export_bundle(hub: Hub, path: str, *, skills: tuple[str, ...] = (), since: str = "") -> Exported:
-    """Write what everybody may see of a hub into a file: all of it, these skills, or what is new since a checkpoint.
+    """Write the public content of a hub to a file: all, these skills, or everything since a checkpoint.
 
-    `since` is a file with a checkpoint of this hub, or a bundle that was written before. Raises WhetError.
+    `since` is a file with a checkpoint of this hub, or an earlier bundle. Raises WhetError.
     """
     size = read_checkpoint(checkpoint := hub.log.checkpoint(), hub.log.public_key).size
     start = _read_since(hub, since) if since else 0
@@ -133,7 +133,7 @@ def export_bundle(hub: Hub, path: str, *, skills: tuple[str, ...] = (), since: s
 
 
 def _read_since(hub: Hub, path: str) -> int:
-    """How many entries the log had at a checkpoint, which must be one of this log."""
+    """Return the size of the log at a checkpoint, which must be one of this log."""
     try:
         if tarfile.is_tarfile(path):
             with closing(Bundle(path)) as bundle:
@@ -168,7 +168,7 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 def _tile_path(number: int, width: int) -> str:
-    """Where a tile of the log lies, as C2SP names it."""
+    """Return the path of a tile of the log, as defined by C2SP."""
     digits = f"{number:03d}"
     digits = digits.zfill(-(-len(digits) // 3) * 3)
     *front, last = (digits[at : at + 3] for at in range(0, len(digits), 3))
@@ -179,7 +179,7 @@ def _tile_path(number: int, width: int) -> str:
 
 
 class Bundle:
-    """The file of a bundle. Nothing of it is unpacked; whatever it says has to be proved."""
+    """The file of a bundle. Nothing is unpacked, and everything must be proved."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -205,11 +205,11 @@ class Bundle:
         return members
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._archive.close()
 
     def read(self, name: str, limit: int) -> bytes:
-        """A part of the bundle. Raises NotFoundError, and InvalidError where it is too large or cut off."""
+        """Read a part of the bundle. Raise NotFoundError, or InvalidError if it is too large or cut off."""
         member = self._members.get(name)
         if member is None:
             raise NotFoundError("source-not-found", f"The bundle has no {name}.", hint="Export it again.")
@@ -221,7 +221,7 @@ class Bundle:
 
     @cached_property
     def head(self) -> Answer:
-        """What the bundle says of itself."""
+        """Description of the bundle."""
         head = Answer(parse_json(self.read(_HEAD, ANSWER_BYTES), _HEAD), _HEAD)
         if head.number("bundle") != _FORMAT:
             _refuse("a later version of Whet wrote it")
@@ -229,7 +229,7 @@ class Bundle:
 
     @property
     def places(self) -> Iterator[tuple[str, str, str]]:
-        """Owner, name and version of everything that it brings."""
+        """Owner, name and version of everything in it."""
         for skill, versions in self.head.child("skills").fields():
             owner, slash, name = skill.partition("/")
             if not slash or not isinstance(versions, list) or not all(isinstance(each, str) for each in versions):
@@ -238,14 +238,14 @@ class Bundle:
 
     @cached_property
     def acts(self) -> tuple[LogAct, ...]:
-        """The entries of the log that it brings."""
+        """Entries of the log in it."""
         found = parse_json(self.read(_CHANGES, 1 << 30), _CHANGES)
         answers = [Answer(value, _CHANGES) for value in found] if isinstance(found, list) else []
         return tuple(LogAct(answer.number("index"), answer) for answer in answers)
 
     @cached_property
     def tree(self) -> Tree:
-        """The tree over the hashes of all entries that the bundle gives."""
+        """Tree over the hashes of all entries of the log."""
         lines = self.read(_CHECKPOINT, ANSWER_BYTES).decode("utf-8", "replace").split("\n")
         size = int(lines[1]) if len(lines) > 1 and re.fullmatch(r"\d{1,12}", lines[1]) else 0
         tiles = (_tile_path(at // TILE, min(TILE, size - at)) for at in range(0, size, TILE))
@@ -265,14 +265,14 @@ class Bundle:
 
 
 class BundleWeb(Web):
-    """The web as a bundle has it: one hub, and nothing else."""
+    """A web client that reads from a bundle: one hub, and nothing else."""
 
     def __init__(self, bundle: Bundle, location: str) -> None:
         super().__init__(env={})
         self._bundle, self._location = bundle, location
 
     def get(self, url: str, *, limit: int, sha256: str = "", **_: Any) -> Response:
-        """What the hub would have answered. Raises WhetError."""
+        """Return the response that the hub would send. Raises WhetError."""
         path = url.removeprefix(self._location)
         if path == url:
             raise NotFoundError("source-not-found", f"The bundle has no content from {url}.", hint="Export it again.")
@@ -287,7 +287,7 @@ class BundleWeb(Web):
         return Response(url, 200, {}, body)
 
     def _work_out(self, path: str) -> bytes | None:
-        """What follows from the hashes of the log; None for what the bundle has as it is."""
+        """Compute an answer from the hashes of the log; return None for stored answers."""
         tree = self._bundle.tree
         try:
             if match := _PROOF.fullmatch(path):
@@ -303,9 +303,9 @@ class BundleWeb(Web):
 
 
 def import_bundle(hub: Hub, path: str, key: str = "") -> Imported:
-    """Check a bundle and store what it brings. What was stored before is left as it is, so this can be repeated.
+    """Check a bundle and store its versions. Existing ones stay unchanged, so an import can be repeated.
 
-    `key` is that of the other hub's log; it may be left out where this hub knows it. Raises WhetError.
+    `key` is that of the other hub's log; it is optional if this hub knows it. Raises WhetError.
     """
     with closing(Bundle(path)) as bundle:
         url = bundle.head.text("url").rstrip("/")
@@ -324,7 +324,7 @@ def import_bundle(hub: Hub, path: str, key: str = "") -> Imported:
 
 
 def _check_age(hub: Hub, bundle: Bundle, url: str, seen: int) -> None:
-    """Raise ConflictError unless a bundle continues what is here."""
+    """Raise ConflictError unless a bundle continues the known log."""
     if bundle.tree.size < seen:
         message = f"The bundle has {bundle.tree.size} entries of the log, and this hub has seen {seen}."
         raise ConflictError("bundle-older", message, hint="Export it again.")
@@ -339,7 +339,7 @@ def _check_age(hub: Hub, bundle: Bundle, url: str, seen: int) -> None:
 
 
 def _check_all(bundle: Bundle, upstream: HubUpstream) -> None:
-    """Check the log, and the proof and the bytes of every version, before anything is stored. Raises WhetError."""
+    """Check the log, and the proof and bytes of every version, before anything is stored. Raises WhetError."""
     checkpoint = upstream.peek()
     if bundle.tree.root() != checkpoint.root:
         _refuse("the hashes of its log are not those that were signed")

@@ -1,6 +1,6 @@
-"""The queue of a hub's moderators: a case is opened for a version, for a cause, and closed by a decision.
+"""The queue of a hub's moderators: a case is opened for a version and a cause, and closed by a decision.
 
-A version has at most one open case for each cause, however many people or scans ask for it.
+A version has at most one open case for each cause, however many reports or scans ask for it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from whet.hub.database import Transaction
 
 Place = tuple[str, str, str]
-"""An owner, a name and a version."""
+"""Owner, name and version."""
 _SHOWN = 2_000
 _FIELDS = "id, owner, name, version, cause, text, opened, closed, decision, reason, decider"
 
 
 class Case(NamedTuple):
-    """Something that moderators decide."""
+    """A case for the moderators."""
 
     id: int
     owner: str
@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 
 def open_case(transaction: Transaction, place: Place, cause: str, text: str, now: int) -> int:
-    """The number of the open case about a version for a cause; it is opened if there is none."""
+    """Return the id of the open case about a version for a cause, opened if there is none."""
     sql = "SELECT id FROM cases WHERE owner = ? AND name = ? AND version = ? AND cause = ? AND closed = 0"
     row = transaction.one(sql, *place, cause)
     if row is None:
@@ -58,13 +58,13 @@ def close_cases(transaction: Transaction, place: Place, decision: str, reason: s
 
 
 def find_case(transaction: Transaction, number: int) -> Case | None:
-    """A case, or None."""
+    """Return a case, or None."""
     row = transaction.one(f"SELECT {_FIELDS} FROM cases WHERE id = ?", number)  # noqa: S608  a constant
     return Case(*row) if row else None
 
 
 def list_cases(transaction: Transaction, *, closed: bool, after: int, limit: int) -> list[Case]:
-    """Cases in the order in which they were opened, from the one after a number on."""
+    """Return cases in the order in which they were opened, after the given id."""
     state = "closed > 0" if closed else "closed = 0"
     sql = f"SELECT {_FIELDS} FROM cases WHERE id > ? AND {state} ORDER BY id LIMIT ?"  # noqa: S608  constants
     return [Case(*row) for row in transaction.all(sql, after, limit)]

@@ -1,8 +1,8 @@
-"""What a hub knows of an archive, all of it derived from the bytes, by a process that may die of them.
+"""Check archives for a hub, in a child process that may crash.
 
-An archive comes from a stranger. A child with limits on memory and time unpacks, checks and scans it; the hub itself
-never opens it. The child is used again for the next archive. One that takes too long, or ends, is replaced, and the
-archive it had is *held*: kept out until a person has looked at it.
+An archive comes from a stranger. A child process with limits on memory and time unpacks, checks and scans it; the hub
+itself never opens it. The child is reused for the next archive. A child that takes too long, or ends, is replaced, and
+its archive is *held*: not published until a moderator has looked at it.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ MOST_TEXT = 256 * 1024
 
 
 class Checked(NamedTuple):
-    """What an archive is."""
+    """The description of an archive."""
 
     name: str
     version: str
-    """As the skill says; "" where it does not."""
+    """Version that the skill states; "" if it has none."""
     description: str
     digest: str
     files: tuple[Json, ...]
     tools: tuple[str, ...]
-    """The tools that it asks for."""
+    """Tools that it asks for."""
     problems: tuple[Json, ...]
-    """What the strict check of the format says, errors among it."""
+    """Problems found by the strict check of the format, including errors."""
     verdict: str
     findings: tuple[Json, ...]
     ruleset: str
     powers: Json
-    """What it can do: the fields of `whet.hub.powers.Powers`."""
+    """Abilities of the skill: the fields of `whet.hub.powers.Powers`."""
     texts: Json
-    """What search reads of it: the fields of `whet.routing.texts.Texts`."""
+    """Text for search: the fields of `whet.routing.texts.Texts`."""
     signatures: tuple[Json, ...]
-    """Who signed it."""
+    """Signatures of the skill."""
     flat: str
-    """The SHA-256 of its files at the root of a zip, as other clients get them."""
+    """SHA-256 of a zip with its files at the root, as other clients get it."""
 
 
 class Held(NamedTuple):
-    """An archive that could not be looked at within the limits."""
+    """An archive that could not be checked within the limits."""
 
     reason: str
 
 
 class Checker:
-    """A few processes that look at archives. May be used from several threads."""
+    """A few processes that check archives. Thread-safe."""
 
     def __init__(self, processes: int = 2, seconds: float = _SECONDS) -> None:
         self._seconds = seconds
@@ -72,7 +72,7 @@ class Checker:
             self._idle.put(None)
 
     def check(self, archive: bytes, *, patience: int = 1) -> Checked | Held:
-        """Look at an archive, so many times as long as usual. Raises WhetError as the child did: it holds no skill."""
+        """Check an archive; `patience` multiplies the time limit. Raise the child's WhetError if it is not a skill."""
         answer = self._ask("describe", archive, patience=patience)
         if isinstance(answer, Held):
             return answer
@@ -82,17 +82,17 @@ class Checker:
         return Checked(**fields)
 
     def compare(self, old: bytes, new: bytes) -> str | Held:
-        """What changed between two archives, as a unified diff."""
+        """Return the unified diff of two archives."""
         answer = self._ask("compare", old, new)
         return answer if isinstance(answer, Held) else str(answer["diff"])
 
     def flatten(self, archive: bytes) -> bytes | Held:
-        """The files of an archive at the root of a zip."""
+        """Return a zip with the files of an archive at its root."""
         answer = self._ask("flatten", archive)
         return answer if isinstance(answer, Held) else base64.b64decode(answer["zip"])
 
     def read_text(self, archive: bytes) -> str | Held:
-        """The instructions of the skill in an archive, at most `MOST_TEXT` characters."""
+        """Return the instructions of the skill in an archive, at most `MOST_TEXT` characters."""
         answer = self._ask("read_text", archive)
         return answer if isinstance(answer, Held) else str(answer["text"])
 
@@ -115,7 +115,7 @@ class Checker:
         return answer
 
     def close(self) -> None:
-        """End the processes that are idle."""
+        """End the idle processes."""
         while not self._idle.empty():
             if child := self._idle.get():
                 child.end()
@@ -170,7 +170,7 @@ def _read(stream: BinaryIO) -> bytes:
 
 
 def describe(archive: bytes) -> Checked:
-    """Look at an archive, in this process."""
+    """Describe an archive, in this process."""
     from whet.guard.ruleset import ruleset
     from whet.guard.scan import examine
     from whet.hub.powers import powers_of
@@ -207,21 +207,21 @@ def describe(archive: bytes) -> Checked:
 
 
 def compare(old: bytes, new: bytes) -> str:
-    """What changed between two archives, as a unified diff, in this process."""
+    """Return the unified diff of two archives, in this process."""
     from whet.authoring.history import difference
 
     return difference(_unpack(old), _unpack(new), ("a", "b"))
 
 
 def flatten(archive: bytes) -> bytes:
-    """The files of an archive at the root of a zip, in this process."""
+    """Return a zip with the files of an archive at its root, in this process."""
     from whet.skill.archive import pack_flat
 
     return pack_flat("", _unpack(archive))
 
 
 def read_text(archive: bytes) -> str:
-    """The instructions of the skill in an archive, in this process."""
+    """Return the instructions of the skill in an archive, in this process."""
     from whet.skill.finder import MAIN_FILE
     from whet.skill.frontmatter import read_document
 
@@ -240,7 +240,7 @@ def _unpack(archive: bytes) -> Tree:
 
 
 def _signatures(tree: Tree) -> list[Json]:
-    """Who signed a skill; a signature that is wrong is among its problems."""
+    """Return the signatures of a skill; an invalid one is among its problems."""
     from whet.skill.signature import NAME, check_signature
 
     try:
@@ -265,7 +265,7 @@ def _files(tree: Tree) -> list[Json]:
 def _limit() -> None:
     try:
         import resource
-    except ImportError:  # Windows has none; the time limit stays
+    except ImportError:  # not on Windows; the time limit still applies
         return
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -273,7 +273,7 @@ def _limit() -> None:
 
 
 def main() -> None:
-    """Describe, compare, flatten and read archives until there are no more."""
+    """Process tasks from stdin until it is closed."""
     _limit()
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while asked := source.read(2):

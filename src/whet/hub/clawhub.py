@@ -1,6 +1,6 @@
-"""A hub in the shape of ClawHub's API, to read only, for clients that know no other.
+"""A read-only view of the hub as ClawHub's API, for clients that support only that.
 
-It shows what everybody may see, whoever asks: nothing private, yanked or quarantined. A slug is the name of a skill;
+It shows only public content to every caller: nothing private, yanked or quarantined. A slug is the name of a skill;
 without an owner, it is the skill of that name that was published first.
 """
 
@@ -28,7 +28,7 @@ _MILLISECONDS = 1000
 
 
 class Found(NamedTuple):
-    """A skill that everybody may see and install."""
+    """A public, installable skill."""
 
     owner: str
     name: str
@@ -40,7 +40,7 @@ class Found(NamedTuple):
     latest: str
 
     def to_json(self) -> Json:
-        """What lists say of it."""
+        """Return its entry in lists."""
         said = json.loads(self.document)
         return {
             "slug": self.name,
@@ -54,19 +54,19 @@ class Found(NamedTuple):
 
 
 class Release(NamedTuple):
-    """A version that everybody may install."""
+    """A public, installable version."""
 
     version: str
     published: int
     document: str
 
     def to_json(self) -> Json:
-        """What lists say of it."""
+        """Return its entry in lists."""
         return {"version": self.version, "createdAt": self.published * _MILLISECONDS, "changelog": ""}
 
 
 def list_skills(hub: Hub, limit: int, cursor: str) -> Json:
-    """A page of the skills, by owner and name."""
+    """Return a page of the skills, by owner and name."""
     owner, name = read_cursor(cursor, 2) if cursor else ("", "")
 
     def ask(transaction: Transaction) -> list[tuple[Found, Release]]:
@@ -81,7 +81,7 @@ def list_skills(hub: Hub, limit: int, cursor: str) -> Json:
 
 
 def show_skill(hub: Hub, slug: str, owner: str) -> Json:
-    """One skill with its newest version, its owner and what the guard says."""
+    """Return one skill with its newest version, its owner and its verdict."""
 
     def ask(transaction: Transaction) -> tuple[Found, Release]:
         skill = _find_skill(transaction, slug, owner)
@@ -98,7 +98,7 @@ def show_skill(hub: Hub, slug: str, owner: str) -> Json:
 
 
 def list_versions(hub: Hub, slug: str, owner: str, limit: int, cursor: str) -> Json:
-    """A page of the versions of a skill, the highest first."""
+    """Return a page of the versions of a skill, the highest first."""
     after = read_cursor(cursor, 1)[0] if cursor else ""
 
     def ask(transaction: Transaction) -> list[Release]:
@@ -114,7 +114,7 @@ def list_versions(hub: Hub, slug: str, owner: str, limit: int, cursor: str) -> J
 
 
 def show_version(hub: Hub, slug: str, owner: str, version: str) -> Json:
-    """One version with its files and what the guard says."""
+    """Return one version with its files and its verdict."""
 
     def ask(transaction: Transaction) -> tuple[Found, Release]:
         skill = _find_skill(transaction, slug, owner)
@@ -127,7 +127,7 @@ def show_version(hub: Hub, slug: str, owner: str, version: str) -> Json:
 
 
 def search(hub: Hub, query: str, limit: int) -> Json:
-    """What a search finds, best first."""
+    """Return the results of a search, best first."""
     results = [
         {
             "slug": each.skill.name,
@@ -144,7 +144,7 @@ def search(hub: Hub, query: str, limit: int) -> Json:
 
 
 def download(hub: Hub, slug: str, owner: str, version: str, tag: str, *, caller: str) -> bytes:
-    """The zip of a version; of the one that a tag names, or the newest, where none is asked for."""
+    """Return the zip of a version; without one, of the version of the tag, or of the newest."""
 
     def ask(transaction: Transaction) -> tuple[str, str, str]:
         skill = _find_skill(transaction, slug, owner)
@@ -172,5 +172,5 @@ def _find_release(transaction: Transaction, skill: Found, version: str) -> Relea
 
 
 def _judge(release: Release) -> str:
-    """The guard's verdict in ClawHub's words. What it calls dangerous is here only because a moderator released it."""
+    """Return the guard's verdict in ClawHub's words. A dangerous version is here only if a moderator released it."""
     return "clean" if json.loads(release.document)["verdict"]["verdict"] == "safe" else "suspicious"

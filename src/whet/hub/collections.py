@@ -1,6 +1,6 @@
-"""Collections: skills of any owner that somebody put together, for everybody or only for those of the owner.
+"""Collections: skills of any owner, grouped for everyone or only for the members of an owner.
 
-Whoever may publish for an owner may keep its collections. A private skill is left out for those who do not see it.
+Publishers of an owner manage its collections. Callers who may not see a private skill do not see it in a collection.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SQL = """SELECT o.name, c.name, c.title, c.description, c.private, c.updated, c
 
 
 def list_collections(hub: Hub, who: Identity, owner: str = "", limit: int = 20, cursor: str = "") -> Json:
-    """A page of the collections that somebody may see, by owner and name; of one owner where it is named."""
+    """Return a page of the collections that `who` may see, by owner and name; optionally of one owner."""
     first, after = read_cursor(cursor, 2) if cursor else ("", "")
     sql = f"""{_SQL} WHERE (o.name > ? OR (o.name = ? AND c.name > ?)) AND (? = '' OR o.name = ?)
         ORDER BY o.name, c.name LIMIT ?"""
@@ -44,14 +44,14 @@ def list_collections(hub: Hub, who: Identity, owner: str = "", limit: int = 20, 
 
 
 def show_collection(hub: Hub, who: Identity, owner: str, name: str) -> Json:
-    """One collection with its skills, in the order in which they were added."""
+    """Return one collection with its skills, in the order in which they were added."""
     return hub.database.read(lambda ask: _show_all(ask, who, owner, name))
 
 
 def set_collection(
     hub: Hub, who: Identity, owner: str, name: str, *, title: str, description: str = "", visibility: str = "public"
 ) -> Json:
-    """Make a collection, or say something else of it."""
+    """Create a collection, or change its description."""
     hub.allow(who, "publish", owner, "")
     check_address(owner, name)
     if not 1 <= len(title) <= 100 or len(description) > 1000 or visibility not in ("public", "private"):
@@ -90,7 +90,7 @@ def remove_collection(hub: Hub, who: Identity, owner: str, name: str) -> None:
 
 
 def put_skill(hub: Hub, who: Identity, owner: str, name: str, skill: tuple[str, str], note: str | None) -> Json:
-    """Put a skill into a collection with a note on it, or with None take it out."""
+    """Add a skill with a note to a collection; None removes it."""
     hub.allow(who, "publish", owner, "")
     if note is not None and len(note) > 500:
         raise UsageError("bad-request", "The note must have up to 500 characters.", hint="Shorten it.")

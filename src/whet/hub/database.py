@@ -1,8 +1,8 @@
-"""The hub's database: SQLite for one process, PostgreSQL for any number of them, and one way to talk to both.
+"""The hub's database: SQLite for one process, PostgreSQL for several, with one interface.
 
-Statements are written once, with `?` for values. A backend says what differs: how values are marked, what columns of
-bytes and numbers are called, and how a transaction is made safe against others. A change is a function of a
-`Transaction` that may run again: PostgreSQL asks for that when two of them met.
+Statements are written once, with `?` for values. A backend defines the differences: placeholders, types of columns, and
+the isolation of transactions. A change is a function of a `Transaction` that may run again: PostgreSQL requires that
+when two of them conflict.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ Row = tuple[Any, ...]
 _BUSY_MS = 30_000
 _TRIES = 12
 _AGAIN = frozenset(("40001", "40P01", "55P03"))
-"""SQLSTATE of transactions that met another one and may be tried again."""
+"""SQLSTATE of conflicting transactions that may be tried again."""
 
 
 class Transaction(Protocol):
-    """Statements that happen together or not at all."""
+    """Statements that take effect together or not at all."""
 
     def all(self, sql: str, *values: object) -> list[Row]:
-        """Every row."""
+        """Return every row."""
         ...
 
     def one(self, sql: str, *values: object) -> Row | None:
-        """The first row, or None."""
+        """Return the first row, or None."""
         ...
 
     def get(self, sql: str, *values: object) -> Row:
-        """The first row, which must be there. Raises FailedError."""
+        """Return the first row, which must exist. Raise FailedError otherwise."""
         ...
 
     def run(self, sql: str, *values: object) -> int:
-        """Run a statement; the number of rows that it changed."""
+        """Run a statement; return the number of changed rows."""
         ...
 
 
@@ -58,23 +58,23 @@ class Database(Protocol):
     """A database of a hub."""
 
     for_update: str
-    """What a SELECT ends with that keeps its row from others until the transaction ends."""
+    """Suffix of a SELECT that locks its row until the transaction ends."""
 
     def read(self, ask: Callable[[Transaction], T]) -> T:
-        """Ask something; all answers are of one state of the database."""
+        """Run queries on one state of the database."""
         ...
 
     def write(self, change: Callable[[Transaction], T]) -> T:
-        """Change something, once; `change` may be called again where others were in the way."""
+        """Run a change once; `change` may be called again after a conflict."""
         ...
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         ...
 
 
 def open_database(address: str) -> Database:
-    """The database at a path or a `postgresql://` address, with all its tables. Raises WhetError."""
+    """Open the database at a path or a `postgresql://` address and create its tables. Raises WhetError."""
     if address.startswith(("postgresql://", "postgres://")):
         return _Postgres(address)
     if "://" in address:
@@ -114,9 +114,9 @@ class _SqliteTransaction(_Getter):
 
 
 class _Sqlite:
-    """One file. Every thread has a connection; writers take turns by the file's own lock."""
+    """One file. Every thread has a connection; the file's own lock serializes writers."""
 
-    for_update = ""  # BEGIN IMMEDIATE lets only one writer in
+    for_update = ""  # BEGIN IMMEDIATE allows only one writer
 
     def __init__(self, path: str) -> None:
         self._path = os.path.abspath(path)
@@ -206,7 +206,7 @@ def _marked(sql: str) -> Any:
 
 
 class _Postgres:
-    """A server. Several hubs may use it at once; the row of the log's head puts their changes in order."""
+    """A server. Several hubs may share it; the row of the log's head serializes their changes."""
 
     for_update = " FOR UPDATE"
 
@@ -230,7 +230,7 @@ class _Postgres:
         migrate = partial(_migrate, lock=self.for_update, bytes="BYTEA", number="BIGINT", key=key)
         try:
             self.write(migrate)
-        except psycopg.errors.IntegrityError:  # another hub made the first table at the same moment
+        except psycopg.errors.IntegrityError:  # another hub created the first table at the same moment
             self.write(migrate)
 
     def read(self, ask: Callable[[Transaction], T]) -> T:
@@ -259,7 +259,7 @@ class _Postgres:
 
 
 def _migrate(transaction: Transaction, lock: str = "", **words: str) -> None:
-    """Bring the tables up to date; `lock` keeps other hubs waiting, `words` are the types of the columns."""
+    """Migrate the tables; `lock` makes other hubs wait, `words` are the types of the columns."""
     transaction.run("CREATE TABLE IF NOT EXISTS hub_schema (version INTEGER NOT NULL)")
     row = transaction.one("SELECT version FROM hub_schema" + lock)  # noqa: S608  a constant of the backend
     if row is None:

@@ -1,4 +1,4 @@
-"""What changed between two versions: the text, what the skill can do, and what the guard says of it."""
+"""The changes between two versions: text, abilities and findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_TEXT = 256 * 1024
 
 
 def diff_versions(hub: Hub, who: Identity, owner: str, name: str, old: str, new: str) -> Json:
-    """What changed from one version to another. Raises RefusedError where one of them is quarantined."""
+    """Return the changes from one version to another. Raise RefusedError if one of them is quarantined."""
     (_, before), (_, after) = (hub.archive(who, owner, name, version) for version in (old, new))
     one, other = (json.loads(hub.version(who, owner, name, version)) for version in (old, new))
     text = hub.checker.compare(before, after)
@@ -46,7 +46,7 @@ def diff_versions(hub: Hub, who: Identity, owner: str, name: str, old: str, new:
 
 
 def _missing(one: Json, other: Json) -> list[Json]:
-    """The findings of a version that another does not have: lines move, so that they do not count."""
+    """Return the findings of `other` that `one` lacks; line numbers are ignored, because lines move."""
     known = {(found["rule"], found["file"], found["evidence"]) for found in one["verdict"]["findings"]}
     return [
         found

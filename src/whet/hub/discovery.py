@@ -1,8 +1,8 @@
-"""What clients that do not know the hub's API read of it: the index of agent skills, and a Claude marketplace.
+"""Lists for clients that do not know the hub's API: the index of agent skills, and a Claude marketplace.
 
-Both list the newest version of every skill that everybody may see: nothing private, yanked or quarantined. An entry
-leads to a zip with the files at its root. A name stands once; if several owners use it, it is that of the skill
-that was published first. The list of one owner has all of theirs.
+Both list the newest version of every public skill: nothing private, yanked or quarantined. An entry links to a zip with
+the files at its root. A name occurs once; if several owners use it, the skill that was published first counts. The list
+of one owner has all of theirs.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ class Entry(NamedTuple):
     version: str
     description: str
     sha256: str
-    """Of its zip."""
+    """SHA-256 of its zip."""
     downloads: int
 
     @property
     def path(self) -> str:
-        """Where its zip is, below the index of the whole hub."""
+        """Path of its zip, below the index of the whole hub."""
         return f"{self.owner}/{self.name}/{self.version}.zip"
 
 
 class Discovery:
-    """The lists of one hub, made again when its log has grown. May be used from several threads."""
+    """The lists of one hub, rebuilt when its log has grown. Thread-safe."""
 
     def __init__(self, database: Database, origin: str, title: str, url: str) -> None:
         self._database, self._origin, self._title, self._url = database, origin, title, url
@@ -62,7 +62,7 @@ class Discovery:
         self._known: OrderedDict[tuple[str, str], tuple[int, str]] = OrderedDict()
 
     def index(self, owner: str = "") -> str:
-        """The index of agent skills (0.2.0), as it is sent."""
+        """Return the index of agent skills (0.2.0), as it is sent."""
         start = f"../../../{ARTIFACTS}/" if owner else ""
 
         def show(entry: Entry) -> Json:
@@ -77,7 +77,7 @@ class Discovery:
         return self._list("index", owner, {"$schema": SCHEMAS[0]}, "skills", show)
 
     def marketplace(self, owner: str = "") -> str:
-        """The file of a Claude marketplace, as it is sent; every skill is a plugin."""
+        """Return the file of a Claude marketplace, as it is sent; every skill is a plugin."""
 
         def show(entry: Entry) -> Json:
             address = f"{self._url}/{ARTIFACTS}/{entry.path}"
@@ -111,7 +111,7 @@ class Discovery:
 
 
 def make_artifact(hub: Hub, who: Identity, place: Place, *, caller: str = "") -> bytes:
-    """The files of a version at the root of a zip; the same bytes always. Raises WhetError as `Hub.archive` does."""
+    """Return a reproducible zip with the files of a version at its root. Raise WhetError as `Hub.archive` does."""
     _sha256, archive = hub.archive(who, *place, caller=caller)
     made = hub.checker.flatten(archive)
     if isinstance(made, Held):
@@ -129,7 +129,7 @@ def _read(transaction: Transaction, owner: str) -> tuple[int, list[Entry]]:
 
 
 def _fit(entries: list[Entry], show: Callable[[Entry], Json]) -> list[Json]:
-    """The entries by name; where they are more than clients read, the ones that are downloaded most."""
+    """Return the entries by name; if there are more than clients read, those with the most downloads."""
     left = _MOST_BYTES
     kept: dict[str, Json] = {}
     for entry in sorted(entries, key=lambda each: (-each.downloads, each.name)):

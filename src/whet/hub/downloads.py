@@ -1,8 +1,7 @@
-"""How often versions were downloaded, approximately.
+"""Approximate numbers of downloads.
 
-Downloads are counted in memory and written down every few seconds: a process that is killed loses what it counted
-since. The same caller and the same version count once an hour in each process, so that a loop does not make a skill
-popular.
+Downloads are counted in memory and stored every few seconds: a killed process loses the latest. The same caller and the
+same version count once an hour in each process, so that a loop does not make a skill popular.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _MOST_SEEN = 100_000
 
 
 class Downloads:
-    """The downloads that were not written down yet."""
+    """The downloads that are not stored yet."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -29,7 +28,7 @@ class Downloads:
         self._hour = 0
 
     def count(self, caller: str, version: int, now: int) -> None:
-        """Count a download of the version with this number."""
+        """Count a download of the version with this id."""
         with self._lock:
             if now // _HOUR != self._hour or len(self._seen) >= _MOST_SEEN:
                 self._hour = now // _HOUR
@@ -39,7 +38,7 @@ class Downloads:
                 self._counts[version] += 1
 
     def flush(self) -> None:
-        """Write down what was counted."""
+        """Store the counts."""
         with self._lock:
             counts, self._counts = self._counts, Counter[int]()
         if not counts:

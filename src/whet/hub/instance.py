@@ -36,51 +36,51 @@ CONFIG = "hub.toml"
 KEY = "log.key"
 _PRIVATE = 0o600
 _WRITTEN = ("title", "origin", "database", "blobs", "private")
-"""What `init` writes down; the rest of the configuration is for the operator to add."""
+"""Keys that `init` writes; the operator adds the others."""
 
 
 class HubConfig(NamedTuple):
-    """What `hub.toml` says."""
+    """The content of `hub.toml`."""
 
     origin: str
-    """The name of the log: the host under which the hub is known."""
+    """Name of the log: the host of the hub."""
     title: str = "Skills"
     private: bool = False
     database: str = ""
     """A `postgresql://` address; "" for a file in the directory."""
     blobs: str = ""
-    """`database`, a directory or `s3://BUCKET/PREFIX`; "" for what fits the database."""
+    """`database`, a directory or `s3://BUCKET/PREFIX`; "" for the default of the database."""
     url: str = ""
-    """The address that people reach the hub by; "" for https:// and `origin`."""
+    """Public address of the hub; "" for https:// and `origin`."""
     open_owners: bool = False
-    """Whether everybody with an account may create owners."""
+    """Whether every account may create owners."""
     login: Login = Login()
     providers: tuple[OwnProvider, ...] = ()
     resolver: str = RESOLVER
-    """Where TXT records are asked for, over HTTPS, in JSON."""
+    """Address of a DNS-over-HTTPS service (JSON) for TXT records."""
     private_hosts: tuple[str, ...] = ()
-    """Hosts of a private network that the hub may ask: providers of identities, repositories, mirrored hubs."""
+    """Hosts of a private network that the hub may ask: identity providers, repositories, mirrored hubs."""
     quarantine_on_rescan: bool = True
-    """Whether a version that new rules call dangerous is quarantined at once, and not only a case."""
+    """Whether a version that new rules find dangerous is quarantined at once, and not only reported as a case."""
     mirrors: tuple[Mirror, ...] = ()
-    """Other hubs and sites whose skills this one fetches when somebody asks for them."""
+    """Other hubs and sites whose skills this hub fetches on request."""
 
 
 class HubCreated(NamedTuple):
-    """A hub that was just made."""
+    """A new hub."""
 
     directory: str
     admin_token: str
-    """Shown once; the hub keeps only its hash."""
+    """Shown once; the hub stores only its hash."""
     log_key: str
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
 def create_hub(directory: str, config: HubConfig, clock: Clock = system_clock) -> HubCreated:
-    """Make the directory of a hub: its configuration, its keys, an empty store and a token for its administrator."""
+    """Create the directory of a hub: its configuration, its keys, an empty store and a token for its administrator."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     if os.path.lexists(os.path.join(directory, CONFIG)):
@@ -100,7 +100,7 @@ def create_hub(directory: str, config: HubConfig, clock: Clock = system_clock) -
     write_text(os.path.join(directory, CONFIG), text, mode=_PRIVATE)
     try:
         hub = open_hub(directory, clock=clock)
-    except BaseException:  # what cannot be opened is not left behind as a hub
+    except BaseException:  # do not leave a hub that cannot be opened
         for name in (CONFIG, KEY):
             os.unlink(os.path.join(directory, name))
         raise
@@ -112,7 +112,7 @@ def create_hub(directory: str, config: HubConfig, clock: Clock = system_clock) -
 
 
 def read_config(directory: str) -> HubConfig:
-    """What `hub.toml` of a directory says. Raises WhetError."""
+    """Read `hub.toml` of a directory. Raises WhetError."""
     path = os.path.join(directory, CONFIG)
     try:
         with open(path, "rb") as file:
@@ -133,7 +133,7 @@ def read_config(directory: str) -> HubConfig:
 
 
 def _read_table(kind: Any, values: Json) -> Any:
-    """A named tuple of texts, truth values, lists of texts and further tables. Raises ValueError."""
+    """Read a named tuple of texts, booleans, lists of texts and nested tables. Raise ValueError."""
     kinds = get_type_hints(kind)
     if unknown := sorted(values.keys() - kinds.keys()):
         raise ValueError(f"`{unknown[0]}` is unknown")
@@ -153,7 +153,7 @@ def _read_value(kind: Any, value: Any, name: str) -> Any:
 
 
 def add_mirror(directory: str, hub: Hub, mirror: Mirror) -> None:
-    """Ask what is to be mirrored, and write it into the configuration of an open hub. Raises WhetError."""
+    """Contact a source to mirror, and add it to the configuration of an open hub. Raises WhetError."""
     from whet.hub.mirrors import Mirrors
 
     known = hub.settings.mirrors
@@ -177,7 +177,7 @@ def add_mirror(directory: str, hub: Hub, mirror: Mirror) -> None:
 
 
 def open_hub(directory: str, *, database: str = "", blobs: str = "", clock: Clock = system_clock) -> Hub:
-    """The hub of a directory; `database` and `blobs` replace what its configuration says. Raises WhetError."""
+    """Open the hub of a directory; `database` and `blobs` override its configuration. Raises WhetError."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from whet.hub.blobs import open_blobs
@@ -220,9 +220,9 @@ def open_hub(directory: str, *, database: str = "", blobs: str = "", clock: Cloc
 
 
 def serve(hub: Hub, host: str, port: int, pages: Sequence[Route] = ()) -> None:
-    """Serve a hub, with `pages` for people, until it is stopped.
+    """Serve a hub, with `pages`, until it is stopped.
 
-    It prints `listening on http://HOST:PORT` once it answers. Raises WhetError where it cannot listen there.
+    Prints `listening on http://HOST:PORT` once it answers. Raises WhetError if it cannot listen there.
     """
     try:
         import uvicorn
@@ -240,7 +240,7 @@ def serve(hub: Hub, host: str, port: int, pages: Sequence[Route] = ()) -> None:
 
     config = uvicorn.Config(create_app(hub, pages), log_level="warning", access_log=False, server_header=False)
     try:
-        with listen(host, port) as listening, suppress(KeyboardInterrupt):  # how uvicorn ends when it was told to stop
+        with listen(host, port) as listening, suppress(KeyboardInterrupt):  # uvicorn's reaction to a stop
             Server(config).run(sockets=[listening])
     finally:
         hub.close()

@@ -1,4 +1,4 @@
-"""The life of a skill after it was published: its status, its tags, who sees it, and which versions fix something."""
+"""The life of a published skill: its status, tags and visibility, and security fixes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TAG = re.compile(r"(?!-)[a-z][a-z0-9-]{0,38}(?<!-)")
 
 
 class Status(NamedTuple):
-    """Whether a skill is still looked after."""
+    """The maintenance status of a skill."""
 
     status: str = "active"
     successor: str = ""
@@ -31,7 +31,7 @@ class Status(NamedTuple):
 def set_status(
     hub: Hub, who: Identity, owner: str, name: str, status: str, *, successor: str = "", reason: str = ""
 ) -> Json:
-    """Say whether a skill is active, deprecated (and for which other one), or archived: then it takes no versions."""
+    """Mark a skill as active, deprecated (with an optional successor), or archived: then it accepts no versions."""
     hub.allow(who, "publish", owner, name)
     if status not in STATUSES:
         raise UsageError("bad-request", f"{status!r} is not a status.", hint=f"Use {', '.join(STATUSES)}.")
@@ -53,7 +53,7 @@ def set_status(
 
 
 def write_status(hub: Hub, transaction: Transaction, who: Identity, skill: tuple[str, str], status: Status) -> None:
-    """Write down the status of a skill, and the act in the log; nothing where it has that status already."""
+    """Store the status of a skill and log the act; do nothing if it is unchanged."""
     owner, name = skill
     found = hub.find_skill(transaction, who, owner, name)
     known = transaction.get("SELECT status, successor, reason FROM skills WHERE id = ?", found.id)
@@ -68,7 +68,7 @@ def write_status(hub: Hub, transaction: Transaction, who: Identity, skill: tuple
 
 
 def set_tag(hub: Hub, who: Identity, owner: str, name: str, tag: str, version: str | None) -> Json:
-    """Let a tag name a version, or with None no version any more."""
+    """Point a tag to a version; None removes the tag."""
     hub.allow(who, "publish", owner, name)
     if not _TAG.fullmatch(tag) or tag == LATEST:
         hint = f"Use a-z, 0-9 and hyphens; the hub itself sets `{LATEST}`."
@@ -96,7 +96,7 @@ def set_tag(hub: Hub, who: Identity, owner: str, name: str, tag: str, version: s
 
 
 def set_visibility(hub: Hub, who: Identity, owner: str, name: str, visibility: str) -> Json:
-    """Make a skill private or public. One that does not exist yet can be made private, before its first version."""
+    """Make a skill private or public. A skill that does not exist yet can be made private before its first version."""
     hub.allow(who, "publish", owner, name)
     check_address(owner, name)
     if visibility not in ("private", "public"):
@@ -125,9 +125,9 @@ def set_visibility(hub: Hub, who: Identity, owner: str, name: str, visibility: s
 
 
 def set_fixes(hub: Hub, who: Identity, owner: str, name: str, version: str, fixes: str | None) -> str:
-    """Say which security problem a version fixes, or with None that it fixes none; the version, as it is sent.
+    """Record which security problem a version fixes; None removes that. Return the version as it is sent.
 
-    The hub says this, not the publisher: clients take such a version without waiting.
+    The hub states this, not the publisher: clients install such a version without waiting.
     """
     hub.allow(who, "moderate", owner, name)
     security = None if fixes is None else {"fixes": check_reason(fixes)}

@@ -1,11 +1,11 @@
-"""The hub's log of everything it did, in its database: appended in the transaction of the act, never changed.
+"""The hub's log of all its acts, in its database: appended in the transaction of the act, never changed.
 
-An entry is one line of JSON. What is done to a private skill is hidden: the entry says only what kind of act it was,
-when, and the SHA-256 of a random salt followed by the full act. Whoever may see the skill gets salt and act, too, and
-can check that they are what was logged.
+An entry is one line of JSON. Acts about a private skill are hidden: the entry has only the kind of act, its time, and
+the SHA-256 of a random salt followed by the full act. Callers who may see the skill also get salt and act, and can
+check that they match the entry.
 
-The row of the log's head is taken first by every change, so that changes of any number of
-hubs on one database come one after the other, and the log holds them in that order.
+Every change first locks the row of the log's head, so that the changes of all hubs on one database happen one after the
+other, and the log has them in that order.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ if TYPE_CHECKING:
 TILE = 256
 """Hashes or entries of one tile."""
 MOST_ENTRY = 65_535
-"""Bytes of an entry: bundles give its length in two bytes."""
+"""Largest entry in bytes: bundles give its length in two bytes."""
 
 
 class Logged(NamedTuple):
-    """An entry that was appended."""
+    """An appended entry."""
 
     number: int
     entry: str
     proof: str
-    """As `whet.sources.transparency.Proof` reads it."""
+    """Text for `whet.sources.transparency.Proof`."""
     hidden: Hidden | None = None
 
     def to_json(self) -> Json:
-        """What a version says of its entry."""
+        """Return the entry for the text of a version."""
         opened = {} if self.hidden is None else self.hidden.to_json()
         return {"index": self.number, "entry": self.entry, "proof": self.proof, **opened}
 
@@ -67,16 +67,16 @@ class Hidden(NamedTuple):
 
     @property
     def hash(self) -> str:
-        """What the entry says in place of the act."""
+        """The hash in the entry instead of the act."""
         return hashlib.sha256(self.salt + self.act.encode()).hexdigest()
 
     def to_json(self) -> Json:
-        """What opens the entry."""
+        """Return the act and the salt, which reveal the entry."""
         return {"act": self.act, "salt": self.salt.hex()}
 
 
 class Change(NamedTuple):
-    """An entry, and whose skill it is about; both "" where it is about none."""
+    """An entry, with the owner and name of its skill; both "" if it is not about a skill."""
 
     number: int
     owner: str
@@ -102,13 +102,13 @@ class HubLog:
         transaction.run("INSERT INTO log_head VALUES (1, 0, ?) ON CONFLICT (id) DO NOTHING", empty)
 
     def lock(self, transaction: Transaction) -> int:
-        """Keep other changes waiting until this transaction ends; the number of the next entry."""
+        """Block other changes until this transaction ends; return the number of the next entry."""
         sql = "SELECT size FROM log_head WHERE id = 1" + self._database.for_update  # noqa: S608  a constant
         size: int = transaction.get(sql)[0]
         return size
 
     def append(self, transaction: Transaction, owner: str, name: str, act: Json, *, hidden: bool = False) -> Logged:
-        """Write an act down, in the transaction that does it; hidden where the skill is private at this moment."""
+        """Append an act in the transaction that carries it out; hidden if the skill is private at this moment."""
         entry, full = write_entry(act), None
         if hidden or (name and _is_private(transaction, owner, name)):
             full = Hidden(os.urandom(16), entry)
@@ -128,19 +128,19 @@ class HubLog:
         transaction.run("UPDATE log_head SET size = ?, checkpoint = ? WHERE id = 1", number + 1, checkpoint)
         return Logged(number, entry, str(Proof(number, tuple(tree.prove_inclusion(number)), checkpoint)), full)
 
-    # what others read
+    # reading
 
     def checkpoint(self) -> str:
-        """The newest signed checkpoint."""
+        """Return the newest signed checkpoint."""
         text: str = self._database.read(lambda found: found.get("SELECT checkpoint FROM log_head WHERE id = 1"))[0]
         return text
 
     def size(self) -> int:
-        """How many entries the log has."""
+        """Return the number of entries."""
         return self._database.read(_head)[0]
 
     def prove(self, number: int) -> str:
-        """The proof that an entry is in the log, under the newest checkpoint."""
+        """Return the proof that an entry is in the log, under the newest checkpoint."""
 
         def ask(transaction: Transaction) -> str:
             size, checkpoint = _head(transaction)
@@ -151,9 +151,9 @@ class HubLog:
         return self._database.read(ask)
 
     def prove_consistency(self, old: int, new: int | None = None) -> tuple[str, list[bytes]]:
-        """The newest checkpoint, and what shows that the log of `old` entries is the beginning of that of `new`.
+        """Return the newest checkpoint, and the proof that the log of `old` entries is a prefix of that of `new`.
 
-        Without `new`, of that of the newest checkpoint.
+        Without `new`, of the log of the newest checkpoint.
         """
 
         def ask(transaction: Transaction) -> tuple[str, list[bytes]]:
@@ -167,12 +167,12 @@ class HubLog:
         return self._database.read(ask)
 
     def entries(self, after: int, limit: int) -> list[tuple[int, str]]:
-        """Entries in order, from number `after` on."""
+        """Return entries in order, from number `after` on."""
         sql = "SELECT number, entry FROM log_entries WHERE number >= ? ORDER BY number LIMIT ?"
         return [(row[0], row[1]) for row in self._database.read(lambda found: found.all(sql, after, limit))]
 
     def changes(self, after: int, limit: int) -> list[Change]:
-        """The same, with what the hub itself knows of them."""
+        """Return entries in order, with their skills and hidden acts."""
         sql = """SELECT e.number, e.owner, e.name, e.entry, h.salt, h.act
             FROM log_entries e LEFT JOIN log_hidden h ON h.number = e.number
             WHERE e.number >= ? ORDER BY e.number LIMIT ?"""
@@ -183,7 +183,7 @@ class HubLog:
         ]
 
     def tile(self, level: int, number: int, width: int = TILE) -> bytes:
-        """The hashes of one tile: `TILE` of them, or the first `width` of a tile that is not full."""
+        """Return the hashes of one tile: `TILE` of them, or the first `width` of an incomplete tile."""
         sql = "SELECT hash FROM log_nodes WHERE level = ? AND number >= ? AND number < ? ORDER BY number"
         first = number * TILE
         rows = self._database.read(lambda found: found.all(sql, 8 * level, first, first + width))
@@ -192,7 +192,7 @@ class HubLog:
         return b"".join(bytes(row[0]) for row in rows)
 
     def bundle(self, number: int, width: int = TILE) -> bytes:
-        """The entries below one tile of level 0, each after its length in two bytes."""
+        """Return the entries below one tile of level 0, each after its length in two bytes."""
         found = self.entries(number * TILE, width)
         if len(found) < width:
             raise NotFoundError("tile-not-found", "The log has no such tile.", hint="The checkpoint gives its size.")
@@ -200,7 +200,7 @@ class HubLog:
         return b"".join(len(each).to_bytes(2, "big") + each for each in data)
 
     def check_past(self, checkpoint: Checkpoint) -> None:
-        """Raise InvalidError `log-diverged` unless the log had this root when it had so many entries."""
+        """Raise InvalidError `log-diverged` unless the log had this root at this size."""
 
         def ask(transaction: Transaction) -> bytes:
             size = checkpoint.size
@@ -210,7 +210,7 @@ class HubLog:
             raise diverged(f"it never had this checkpoint of {checkpoint.size} entries")
 
     def verify(self) -> int:
-        """Read the whole log again; how many entries it has. Raises FailedError `log-damaged`."""
+        """Check the whole log; return the number of entries. Raise FailedError `log-damaged`."""
         from whet.sources.transparency import read_checkpoint
 
         def ask(transaction: Transaction) -> int:

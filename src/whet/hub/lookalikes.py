@@ -1,4 +1,4 @@
-"""Names that are easily taken for others."""
+"""Names that are easily confused."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from whet.skill.names import is_slip
 
 _SAME = str.maketrans("01358", "oless")
 _SHORTEST = 4
-"""Shorter names differ from each other by one letter all the time."""
+"""Shorter names often differ by one letter."""
 
 
 def looks_like(name: str, other: str) -> bool:
-    """Is one name easily taken for the other? Equal names are not meant."""
+    """Return whether two different names are easily confused."""
     if name == other or min(len(name), len(other)) < _SHORTEST:
         return False
     one, two = (_skeleton(text) for text in (name, other))
@@ -18,5 +18,5 @@ def looks_like(name: str, other: str) -> bool:
 
 
 def _skeleton(name: str) -> str:
-    """What the eye keeps of a name."""
+    """Return a name with similar characters unified."""
     return name.replace("-", "").replace("rn", "m").replace("vv", "w").translate(_SAME)

@@ -1,7 +1,7 @@
-"""Owners and the people behind them: who belongs to an owner, in which role, and who may change that.
+"""Owners and their members, with their roles.
 
-An owner's admins look after its members; the last of them cannot go. Every change is an entry in the log, and works at
-once for all tokens (`whet.hub.tokens.allowed_scopes`).
+An owner's admins manage its members; the last admin cannot leave. Every change is an entry in the log, and applies at
+once to all tokens (`whet.hub.tokens.allowed_scopes`).
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _MOST_OWNERS = 5
 
 
 class Member(NamedTuple):
-    """Somebody who belongs to an owner."""
+    """A member of an owner."""
 
     account: str
     role: str
     since: int
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return {"account": self.account, "role": self.role, "since": time_text(self.since)}
 
 
 class Owner(NamedTuple):
-    """An owner of skills, with the tier it has won and how."""
+    """An owner of skills, with its tier and how it was earned."""
 
     owner: str
     tier: str
@@ -45,12 +45,12 @@ class Owner(NamedTuple):
     id: int
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return {"owner": self.owner, "tier": self.tier, "won": self.won, "created": time_text(self.created)}
 
 
 def find_owner(transaction: Transaction, owner: str) -> Owner:
-    """An owner. Raises NotFoundError."""
+    """Return an owner. Raise NotFoundError."""
     row = transaction.one("SELECT name, tier, won, created, id FROM owners WHERE name = ?", owner)
     if row is None:
         raise NotFoundError("owner-not-found", f"There is no owner {owner}.", hint="List skills: /api/v1/skills")
@@ -58,7 +58,7 @@ def find_owner(transaction: Transaction, owner: str) -> Owner:
 
 
 def create_owner(hub: Hub, who: Identity, owner: str) -> Owner:
-    """Create an owner; whoever does it becomes its admin. Raises WhetError."""
+    """Create an owner; the caller becomes its admin. Raises WhetError."""
     hub.allow(who, "account" if hub.settings.open_owners else "admin", owner, "")
     now = hub.now()
 
@@ -79,7 +79,7 @@ def create_owner(hub: Hub, who: Identity, owner: str) -> Owner:
 
 
 def list_members(hub: Hub, who: Identity, owner: str) -> tuple[Member, ...]:
-    """The members of an owner, for its members. Raises WhetError."""
+    """Return the members of an owner, for its members. Raises WhetError."""
     if not who.may("manage", owner):
         hub.allow(who, "read", owner, "")
 
@@ -92,9 +92,9 @@ def list_members(hub: Hub, who: Identity, owner: str) -> tuple[Member, ...]:
 
 
 def set_member(hub: Hub, who: Identity, owner: str, account: str, role: str, *, create: bool = False) -> None:
-    """Give an account a role for an owner; "" takes it away, which members may also do for themselves.
+    """Give an account a role for an owner; "" removes it, which members may also do for themselves.
 
-    With `create`, an account and an owner that do not exist are made. Raises WhetError.
+    With `create`, a missing account and owner are created. Raises WhetError.
     """
     if role or who.account != account or who.kind == "anonymous":
         hub.allow(who, "manage", owner, "")
@@ -125,7 +125,7 @@ def put_member(
     role: str,
     now: int,
 ) -> None:
-    """Write down the role of an account for an owner, each with its number and name; "" for none. Raises WhetError."""
+    """Store the role of an account for an owner, each as id and name; "" for none. Raises WhetError."""
     row = transaction.one("SELECT role FROM members WHERE owner = ? AND account = ?", owner[0], account[0])
     old = row[0] if row else ""
     if old == role:
@@ -146,7 +146,7 @@ def put_member(
 
 
 def set_hub_role(hub: Hub, who: Identity, account: str, role: str, *, create: bool = False) -> None:
-    """Make an account an admin or a moderator of the hub; "" takes that away. Raises WhetError."""
+    """Make an account an admin or a moderator of the hub; "" removes the role. Raises WhetError."""
     hub.allow(who, "admin", "the hub", "")
     if role not in HUB_ROLES:
         names = ", ".join(name for name in HUB_ROLES if name)
@@ -168,7 +168,7 @@ def set_hub_role(hub: Hub, who: Identity, account: str, role: str, *, create: bo
 def put_hub_role(
     hub: Hub, transaction: Transaction, who: Identity, account: tuple[int, str], role: str, now: int
 ) -> None:
-    """Write down the role of an account, with its number and name, for the whole hub."""
+    """Store the role of an account, as id and name, for the whole hub."""
     changed = transaction.run("UPDATE accounts SET role = ? WHERE id = ? AND role <> ?", role, account[0], role)
     if changed:
         act = {"act": "role", "account": account[1], "role": role or None}

@@ -1,4 +1,4 @@
-"""What a hub counts for whoever runs it, as Prometheus reads it; without names of owners, skills and accounts."""
+"""Metrics of a hub for Prometheus, without names of owners, skills and accounts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 _BOUNDS = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE"})
-"""What is counted by name: anybody can send any other word."""
+"""Methods that are counted by name: callers can send any other word."""
 _TABLES = ("owners", "skills", "versions", "accounts", "collections")
 
 
 class Metrics:
-    """The requests that one process has answered, and how long they took."""
+    """The requests that one process has answered, and their duration."""
 
     def __init__(self) -> None:
         self._answers = Counter[tuple[str, str, int]]()
@@ -32,7 +32,7 @@ class Metrics:
         self._seconds += seconds
 
     def render(self, hub: Hub) -> str:
-        """Everything as text."""
+        """Return the metrics as text."""
         lines = ["# TYPE whet_hub_requests_total counter"]
         for (method, path, status), count in sorted(self._answers.items()):
             labels = f'method="{method}",path="{path}",status="{status}"'

@@ -1,13 +1,13 @@
-"""A pull-through mirror: what a reader asks for and is not here is fetched from another hub or from a site.
+"""A pull-through mirror: skills that are missing here are fetched from another hub or a site on request.
 
-What is fetched is proved by the log of the hub that it comes from, scanned by our own guard, compared with the skills
-of others, and written into our own log as the act `mirror` with the entry and the checkpoint of that hub. From then on
-it is served from here, whether or not the other hub answers. It never changes: other bytes for a version that is here
-are refused, and the moderators get a case.
+A fetched version is proved by the log of its hub, scanned by our own guard, compared with the skills of others, and
+recorded in our own log as the act `mirror` with the entry and the checkpoint of that hub. From then on it is served
+from here, whether or not the other hub answers. It never changes: other bytes for a version that exists here are
+refused, and the moderators get a case.
 
-An owner is either mirrored or one of this hub, never both: no mirror can bring a version of a skill that is published
-here. What happens to a mirrored skill there happens here, too: the log of the other hub is read again and again from
-where it was read last, and every act that matters is proved before it is done.
+An owner is either mirrored or local, never both: no mirror can add a version to a skill that is published here. Changes
+of a mirrored skill are repeated here: the log of the other hub is read regularly from the last position, and every
+relevant act is proved before it is repeated.
 """
 
 from __future__ import annotations
@@ -41,44 +41,44 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _FOLLOW = 60
-"""Seconds after which an upstream is asked for what has changed."""
+"""Seconds between two checks of an upstream for changes."""
 _AGAIN = 60.0
-"""Seconds for which an upstream is not asked again for what it does not have or what was refused."""
+"""Seconds before an upstream is asked again for something that is missing or was refused."""
 _DOWN = 20.0
-"""Seconds for which an upstream that does not answer is left alone."""
+"""Seconds before an upstream that did not answer is asked again."""
 _PATIENCE = 20.0
-"""Seconds for which all versions of a skill are fetched at once; the rest comes with the next request."""
+"""Seconds to fetch all versions of a skill at once; the rest comes with the next request."""
 _REMEMBERED = 10_000
 _PAGES = 50
 """Pages of an upstream's log that are read at once."""
 _LOUD = ("private-address", "not-https", "too-many-redirects", "log-key-changed")
-"""Refusals that are about what an upstream did, and not about what it may hand out."""
+"""Refusals about the behaviour of an upstream, and not about what it may serve."""
 
 
 class MirrorState(NamedTuple):
-    """How a mirror stands."""
+    """The state of a mirror."""
 
     url: str
     kind: str
     key: str
-    """The key of the hub's log; "" before the first contact, and for a site."""
+    """Key of the hub's log; "" before the first contact, and for a site."""
     entries: int
-    """How many entries of the hub's log were read; -1 for none."""
+    """Number of entries read from the hub's log; -1 for none."""
     skills: int
     versions: int
     problem: str
-    """What went wrong the last time; "" if nothing did."""
+    """Last problem; "" if there was none."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the state as JSON."""
         return answer_json(self)
 
 
 class Mirrors:
-    """The mirrors of one hub. May be used from several threads, and by several processes on one database."""
+    """The mirrors of one hub. Thread-safe, and safe for several processes on one database."""
 
     def __init__(self, hub: Hub, upstreams: tuple[Upstream, ...] | None = None) -> None:
-        """`upstreams` are read in place of those that the hub's configuration names."""
+        """`upstreams` replace those of the hub's configuration."""
         self.hub = hub
         settings = hub.settings
         self._webs = [open_web(mirror, settings.private_hosts) for mirror in settings.mirrors]
@@ -91,16 +91,16 @@ class Mirrors:
         self._listed: set[tuple[str, str]] = set()
 
     def covers(self, owner: str) -> bool:
-        """May an owner's skills come from a mirror?"""
+        """Return whether an owner's skills may come from a mirror."""
         return any(upstream.mirror.theirs(owner) for upstream in self.upstreams)
 
     def close(self) -> None:
-        """Let connections go."""
+        """Close connections."""
         for web in self._webs:
             web.close()
 
     def meet(self, mirror: Mirror) -> None:
-        """Ask an upstream for the first time: the key of a hub's log is kept from then on. Raises WhetError."""
+        """Contact an upstream for the first time and store the key of a hub's log. Raises WhetError."""
         for upstream in self.upstreams:
             if upstream.mirror != mirror:
                 continue
@@ -109,13 +109,13 @@ class Mirrors:
             elif isinstance(upstream, SiteUpstream):
                 upstream.list_artifacts()
 
-    # what readers ask for
+    # requests of readers
 
     def pull(self, owner: str, name: str, version: str = "") -> bool:
-        """Fetch a skill that is not here, or a version of it; whether it is here now.
+        """Fetch a missing skill, or a version of it; return whether it is here now.
 
-        Raises NotFoundError where an upstream cannot be asked, and RefusedError `mirror-refused` where what it sends
-        must not be believed.
+        Raises NotFoundError if an upstream cannot be asked, and RefusedError `mirror-refused` if its answer cannot be
+        trusted.
         """
         for upstream, theirs in self._for(owner):
             key = (upstream.mirror.location, owner, name, version)
@@ -134,7 +134,7 @@ class Mirrors:
         return False
 
     def _attempt(self, upstream: Upstream, theirs: str, key: tuple[str, str, str, str]) -> WhetError | None:
-        """Fetch what a reader asks for; what went wrong, which is remembered so that not everybody waits for it."""
+        """Fetch a requested version; return and remember the error, so that not every reader waits for it."""
         url, owner, name, version = key
         try:
             self._pull(upstream, theirs, (owner, name, version))
@@ -155,7 +155,7 @@ class Mirrors:
         return failed
 
     def pull_versions(self, owner: str, name: str) -> None:
-        """Fetch the versions of a mirrored skill that are not here, as far as the upstream answers."""
+        """Fetch the missing versions of a mirrored skill, as far as the upstream answers."""
         for upstream, theirs in self._for(owner):
             with self._alone((upstream.mirror.location, owner, name)):
                 if (owner, name) in self._listed or not self._is_here(owner, name):
@@ -164,7 +164,7 @@ class Mirrors:
                 if self._recent(key) is None:
                     try:
                         self._pull_all(upstream, theirs, owner, name)
-                    except WhetError as error:  # what is here is served
+                    except WhetError as error:  # existing versions are served
                         self._note(upstream, error.message)
                         self._keep_failed(key, error, _DOWN)
 
@@ -178,7 +178,7 @@ class Mirrors:
         self._listed.add((owner, name))
 
     def _try(self, upstream: Upstream, theirs: str, place: Place) -> None:
-        """Fetch one version; one that is refused does not keep the others away. Raises FailedError."""
+        """Fetch one version; a refused one does not stop the others. Raises FailedError."""
         try:
             self._store(upstream, place, upstream.fetch(theirs, *place[1:]))
         except FailedError:
@@ -188,7 +188,7 @@ class Mirrors:
                 self._refuse(upstream, place, error)
 
     def _for(self, owner: str) -> Iterator[tuple[Upstream, str]]:
-        """The upstreams that may have skills of an owner, and what the owner is called there."""
+        """Yield the upstreams that may have skills of an owner, and the owner's name there."""
         found = [(upstream, theirs) for upstream in self.upstreams if (theirs := upstream.mirror.theirs(owner))]
         if not found:
             return
@@ -215,7 +215,7 @@ class Mirrors:
                 self._store(upstream, newest, upstream.fetch(theirs, name, found.latest), found)
 
     def bring(self, upstream: HubUpstream, theirs: str, name: str, version: str) -> bool:
-        """Store a version that a bundle brings; whether it is new here. Raises WhetError."""
+        """Store a version from a bundle; return whether it is new here. Raises WhetError."""
         owner = f"{upstream.mirror.prefix}{theirs}"
         place = (owner, name, version)
         if upstream.mirror.theirs(owner) != theirs:
@@ -228,16 +228,16 @@ class Mirrors:
             return True
 
     def catch_up(self, upstream: HubUpstream, acts: Iterable[LogAct], size: int, *, whole: bool) -> int:
-        """Do here what a bundle says was done there; how many acts. `whole`: nothing between is missing."""
+        """Repeat the acts of a bundle here; return their number. `whole`: there is no gap before them."""
         done = sum(self._do(upstream, act) for act in acts)
         if whole or self._position(upstream) < 0:
             self._move(upstream.mirror.location, size)
         return done
 
-    # what is stored
+    # storing
 
     def _store(self, upstream: Upstream, place: Place, offered: Offered, found: Found | None = None) -> None:
-        """Check, scan, keep and log a version. Raises WhetError."""
+        """Check, scan, store and log a version. Raises WhetError."""
         hub, (owner, name, _) = self.hub, place
         origin = offered.origin
         checked = hub.examine((owner, name, place[2] or "0.0.0"), offered.archive)
@@ -246,7 +246,7 @@ class Mirrors:
         version = offered.version or self._number(owner, name, checked.version, checked.digest)
         place = (owner, name, version)
         if not offered.version and not is_semver(checked.version):
-            checked = checked._replace(version="")  # what a site writes there is no number of a version
+            checked = checked._replace(version="")  # the version of a site's skill may not be a semantic version
         compare(checked, name, version, offered.digest or checked.digest)
         kept, who = hub.keep(place, offered.archive, checked, offered.evals), origin.identity()
         if (kept.evals.to_json() if kept.evals else None) != origin.evals_json():
@@ -265,7 +265,7 @@ class Mirrors:
         hub.database.write(change)
 
     def _number(self, owner: str, name: str, said: str, digest: str) -> str:
-        """The version of what a site shows: what the skill says, or the next number."""
+        """Return the version of a site's skill: its own, or the next number."""
         if is_semver(said):
             return said
         known = self._digests(owner, name)
@@ -278,18 +278,18 @@ class Mirrors:
     def _set_status(
         self, transaction: Transaction, upstream: Upstream, origin: Origin, skill: tuple[str, str], status: Status
     ) -> None:
-        """Give a skill the status that it has there; a successor is named only if it is here."""
+        """Copy the status of a skill from the upstream; a successor is named only if it exists here."""
         successor = f"{upstream.mirror.prefix}{status.successor}" if status.successor else ""
         sql = "SELECT 1 FROM skills s JOIN owners o ON s.owner = o.id WHERE o.name = ? AND s.name = ?"
         found = transaction.one(sql, *successor.partition("/")[::2])
         reason = _reason(status.reason) if status.status != "active" else ""
-        told = Status(status.status, successor if found else "", reason)
-        write_status(self.hub, transaction, origin.identity(), skill, told)
+        copied = Status(status.status, successor if found else "", reason)
+        write_status(self.hub, transaction, origin.identity(), skill, copied)
 
-    # what happens there
+    # following
 
     def follow(self) -> None:
-        """Do here what was done there since the last time, for every upstream whose turn it is."""
+        """Repeat the changes of every upstream whose check is due."""
         for upstream in self.upstreams:
             if not self._claim(upstream.mirror.location):
                 continue
@@ -304,7 +304,7 @@ class Mirrors:
                 self._refuse(upstream, ("", "", ""), error)
 
     def _claim(self, url: str) -> bool:
-        """Is it time to ask an upstream, and this process's turn?"""
+        """Return whether a check of an upstream is due, and claim it for this process."""
         now = self.hub.now()
 
         def change(transaction: Transaction) -> bool:
@@ -315,20 +315,20 @@ class Mirrors:
         return self.hub.database.write(change)
 
     def follow_log(self, upstream: HubUpstream) -> int:
-        """Read the log of a hub on from where it was read last; how many acts were done here."""
+        """Read the log of a hub from the last position; return the number of acts repeated here."""
         position, done = self._begin(upstream), 0
         size = upstream.measure()
         for _ in range(_PAGES):
             acts = upstream.list_acts(position) if position < size else ()
             if not acts:
                 break
-            done += sum(self._do(upstream, act) for act in acts)  # doing one again changes nothing
+            done += sum(self._do(upstream, act) for act in acts)  # repeating one again changes nothing
             position = acts[-1].number + 1
             self._move(upstream.mirror.location, position)
         return done
 
     def _begin(self, upstream: HubUpstream) -> int:
-        """Where the log of a hub was read last; at the first contact, its end: the rest is read when it is fetched."""
+        """Return the last position in the log of a hub; at the first contact, its end: a fetch brings older acts."""
         position = self._position(upstream)
         if position < 0:
             position = upstream.measure()
@@ -345,7 +345,7 @@ class Mirrors:
         self.hub.database.write(lambda change: change.run(sql, position, url, position))
 
     def _do(self, upstream: HubUpstream, act: LogAct) -> bool:
-        """Do an act of an upstream here, if it is about something that is mirrored; whether that changed something."""
+        """Repeat an act of an upstream here, if it is about something mirrored; return whether anything changed."""
         said = act.said
         kind, theirs, name, version = (said.prose(field) for field in ("act", "owner", "name", "version"))
         owner = f"{upstream.mirror.prefix}{theirs}"
@@ -373,7 +373,7 @@ class Mirrors:
         return self.hub.log.size() > size
 
     def _mark(self, transaction: Transaction, origin: Origin, place: Place, act: str, reason: str) -> None:
-        """Yank or quarantine a version as it was there; what was quarantined here, only we release."""
+        """Yank or quarantine a version as upstream did; only this hub releases its own quarantine."""
         column = _FOLLOWED[act]
         value: str | None = _reason(f"{origin.name}: {reason}" if column == "quarantined" else reason)
         who = origin.identity()
@@ -403,10 +403,10 @@ class Mirrors:
                         raise
                     self._refuse(upstream, place, error)
 
-    # what is known
+    # state
 
     def states(self) -> tuple[MirrorState, ...]:
-        """How every mirror stands."""
+        """Return the state of every mirror."""
         return tuple(self._state(upstream.mirror.location, upstream.mirror.kind) for upstream in self.upstreams)
 
     def _state(self, url: str, kind: str) -> MirrorState:
@@ -426,7 +426,7 @@ class Mirrors:
         return version in digests if version else bool(digests)
 
     def _digests(self, owner: str, name: str) -> dict[str, str]:
-        """The versions of a skill that are here, with their digests."""
+        """Return the local versions of a skill with their digests."""
         sql = """SELECT v.version, v.digest FROM versions v JOIN skills s ON v.skill = s.id
             JOIN owners o ON s.owner = o.id WHERE o.name = ? AND s.name = ?"""
         return dict(self.hub.database.read(lambda ask: ask.all(sql, owner, name)))
@@ -435,10 +435,10 @@ class Mirrors:
         sql = "SELECT 1 FROM owners WHERE name = ? AND mirror = ?"
         return self.hub.database.read(lambda ask: ask.one(sql, owner, upstream.mirror.location)) is not None
 
-    # what goes wrong
+    # errors
 
     def _refuse(self, upstream: Upstream, place: Place, error: WhetError) -> None:
-        """Say loudly what an upstream did: in the log of this hub, in the queue, and to its operator."""
+        """Report a violation of an upstream: in the log of this hub, in the queue, and to its operator."""
         hub, url = self.hub, upstream.mirror.location
         now, problem = hub.now(), f"{error.code}: {error.message}"
 
@@ -465,7 +465,7 @@ class Mirrors:
         self.hub.database.write(lambda change: change.run(sql, url, problem))
 
     def _recent(self, key: tuple[str, ...]) -> WhetError | None:
-        """What went wrong a moment ago, so that an upstream is not asked again; None if nothing did."""
+        """Return a recent error, so that an upstream is not asked again; None if there was none."""
         with self._lock:
             for each in (key, key[:1]):
                 until, error = self._failed.get(each, (0.0, None))
@@ -507,14 +507,14 @@ _FOLLOWED = {
     "quarantine": "quarantined",
     "release": "quarantined",
 }
-"""The acts that are done here, too, and what they change of a version."""
+"""Acts that are repeated here, and the column of a version that they change."""
 
 
 def _is_loud(error: WhetError) -> bool:
-    """Is an error about what an upstream sent, and not about what it has or whether it answers?"""
+    """Return whether an error is about what an upstream sent, and not about what it lacks or whether it answers."""
     return isinstance(error, InvalidError) or error.code in (*_LOUD, "mirrored")
 
 
 def _reason(text: str) -> str:
-    """A reason that the log takes, of whatever an upstream gives."""
+    """Return a valid reason for the log from an upstream's text."""
     return check_reason(text[:500] or "No reason is given.")

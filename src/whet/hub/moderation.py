@@ -1,7 +1,7 @@
 """Moderation: reports, the queue of cases, decisions and appeals. Every decision is in the log with its reason.
 
-The guard and reports fill the queue; people decide. Nobody decides about an owner they belong to, except admins of the
-hub. What a moderator decides stands until another decision, whatever later scans say.
+The guard and reports fill the queue; moderators decide. Nobody decides about an owner they belong to, except admins of
+the hub. A moderator's decision stands until another decision, whatever later scans find.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 KINDS = ("malware", "secrets", "deceptive", "license", "spam", "other")
-"""What a report can be about."""
+"""Kinds of reports."""
 DECISIONS = ("quarantine", "release", "dismiss")
 _MOST_REPORTS = 20
-"""Reports of one account in a day."""
+"""Reports of one account per day."""
 _PATIENCE = 10
-"""How many times as long as usual the scan of an archive may take that a moderator releases."""
+"""Factor of the time limit for the scan of an archive that a moderator releases."""
 _MOST_APPEALS = 3
 """Appeals about one version."""
 
 
 def report(hub: Hub, who: Identity, place: Place, kind: str, text: str) -> Json:
-    """Tell the moderators that something is wrong with a version. Raises WhetError."""
+    """Report a problem with a version to the moderators. Raises WhetError."""
     if not who.account:
         raise RefusedError("token-needed", "A report needs a token.", hint="`whet hub login` gets one.")
     if kind not in KINDS:
@@ -63,7 +63,7 @@ def report(hub: Hub, who: Identity, place: Place, kind: str, text: str) -> Json:
 
 
 def appeal(hub: Hub, who: Identity, place: Place, text: str) -> Json:
-    """Ask the moderators to release a version, as one of its owner's people. Raises WhetError."""
+    """Ask the moderators to release a version, as a member of its owner. Raises WhetError."""
     hub.allow(who, "publish", *place[:2])
     check_reason(text)
     now = hub.now()
@@ -86,7 +86,7 @@ def appeal(hub: Hub, who: Identity, place: Place, text: str) -> Json:
 
 
 def list_queue(hub: Hub, who: Identity, *, closed: bool = False, limit: int = 20, cursor: str = "") -> Json:
-    """A page of the queue, or of what was decided, with the reports. Raises WhetError."""
+    """Return a page of the queue, or of decided cases, with the reports. Raises WhetError."""
     hub.allow(who, "moderate", "the hub", "")
     start = read_cursor(cursor, 1)[0] if cursor else "0"
     if not start.isdecimal() or len(start) > 18:
@@ -146,7 +146,7 @@ def decide(hub: Hub, who: Identity, number: int, decision: str, reason: str) -> 
 
 
 def get_upload(hub: Hub, who: Identity, number: int) -> bytes:
-    """The archive that a case is about, as it was uploaded and could not be looked at. Raises WhetError."""
+    """Return the uploaded archive of a case, which could not be checked. Raises WhetError."""
     hub.allow(who, "moderate", "the hub", "")
     upload = _find_upload(hub, number)
     if upload is None:
@@ -156,13 +156,13 @@ def get_upload(hub: Hub, who: Identity, number: int) -> bytes:
 
 
 class _Upload(NamedTuple):
-    """An archive that is kept for a case."""
+    """An archive that is stored for a case."""
 
     place: Place
     sha256: str
     digest: str
     who: Identity
-    """Who uploaded it."""
+    """The uploader."""
 
 
 def _find_upload(hub: Hub, number: int) -> _Upload | None:
@@ -171,12 +171,12 @@ def _find_upload(hub: Hub, number: int) -> _Upload | None:
     row = hub.database.read(lambda ask: ask.one(sql, number))
     if row is None:
         return None
-    told = json.loads(row[5])
-    return _Upload((row[0], row[1], row[2]), row[3], row[4], Identity(**{**told, "scopes": ()}))
+    publisher = json.loads(row[5])
+    return _Upload((row[0], row[1], row[2]), row[3], row[4], Identity(**{**publisher, "scopes": ()}))
 
 
 def _check_upload(hub: Hub, upload: _Upload) -> Kept:
-    """Look at an archive again, with much more time. Raises InvalidError `held` where that does not suffice."""
+    """Check an archive again, with much more time. Raise InvalidError `held` if that is not enough."""
     archive = hub.blobs.get(upload.sha256)
     checked = hub.checker.check(archive, patience=_PATIENCE)
     if isinstance(checked, Held):
@@ -186,7 +186,7 @@ def _check_upload(hub: Hub, upload: _Upload) -> Kept:
 
 
 def _is_named(transaction: Transaction, sha256: str) -> bool:
-    """Does a version or another case refer to an archive?"""
+    """Return whether a version or another case refers to an archive."""
     return any(transaction.one(f"SELECT 1 FROM {table} WHERE sha256 = ?", sha256) for table in ("versions", "held"))  # noqa: S608  our own names
 
 
@@ -197,7 +197,7 @@ def _close(transaction: Transaction, case: Case, decision: str, reason: str, who
 
 
 def _dismiss(hub: Hub, transaction: Transaction, who: Identity, case: Case, reason: str, now: int) -> None:
-    """Close one case and leave the version as it is."""
+    """Close one case and leave the version unchanged."""
     act = {"act": "dismiss", **_named(case.place), "case": case.id, "cause": case.cause, "reason": reason}
     hub.log.append(transaction, case.owner, case.name, {**act, **hub.sign(who, now)})
     _close(transaction, case, "dismiss", reason, who, now)

@@ -1,8 +1,8 @@
-"""What an owner has proved about itself, and the tier that it won by that.
+"""Proofs of owners, and the tiers they earn.
 
 A domain or a repository proves that it belongs to an owner by saying so: a TXT record of `_whet.DOMAIN`, or a file
-`.whet-owner` in the repository, with the line `whet-owner=HUB/OWNER`. Only whoever holds the domain or the repository
-can write it, so no secret is needed. `official` is given by the hub's admins, for a reason.
+`.whet-owner` in the repository, with the line `whet-owner=HUB/OWNER`. Only the holder of the domain or the repository
+can write it, so no secret is needed. The hub's admins give the tier `official`, for a reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REPOSITORY = re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9][A
 
 
 def prove(hub: Hub, who: Identity, owner: str, kind: str, value: str) -> Json:
-    """Look whether a domain (`dns`) or a repository (a provider) says that it belongs to an owner. Raises WhetError."""
+    """Check that a domain (`dns`) or a repository (a provider) says that it belongs to an owner. Raises WhetError."""
     hub.allow(who, "manage", owner, "")
     known = providers(hub.settings.providers)
     if not (_DOMAIN if kind == "dns" else _REPOSITORY).fullmatch(value) or not (kind == "dns" or kind in known):
@@ -66,7 +66,7 @@ def prove(hub: Hub, who: Identity, owner: str, kind: str, value: str) -> Json:
 
 
 def set_tier(hub: Hub, who: Identity, owner: str, tier: str, reason: str) -> Json:
-    """Give an owner a tier, for a reason, as an admin of the hub. Raises WhetError."""
+    """Set the tier of an owner, for a reason, as an admin of the hub. Raises WhetError."""
     hub.allow(who, "admin", "the hub", "")
     if tier not in TIERS:
         raise UsageError("bad-request", f"{tier!r} is not a tier.", hint=f"Tiers are {', '.join(TIERS)}.")
@@ -83,7 +83,7 @@ def set_tier(hub: Hub, who: Identity, owner: str, tier: str, reason: str) -> Jso
 
 
 def list_proofs(hub: Hub, owner: str) -> Json:
-    """What an owner has proved, for everybody. Raises NotFoundError."""
+    """Return the proofs of an owner, for everyone. Raises NotFoundError."""
 
     def ask(transaction: Transaction) -> Json:
         sql = "SELECT kind, value, proved FROM proofs WHERE owner = ? ORDER BY kind, value"
@@ -94,7 +94,7 @@ def list_proofs(hub: Hub, owner: str) -> Json:
 
 
 def _put_tier(hub: Hub, transaction: Transaction, who: Identity, owner: str, tier: str, won: str, now: int) -> None:
-    """Write down a tier and how it was won, in all documents that show it."""
+    """Store a tier and how it was earned, and update all texts that show it."""
     sql = "UPDATE owners SET tier = ?, won = ? WHERE name = ? AND (tier <> ? OR won <> ?)"
     if not transaction.run(sql, tier, won, owner, tier, won):
         return
@@ -106,7 +106,7 @@ def _put_tier(hub: Hub, transaction: Transaction, who: Identity, owner: str, tie
 
 
 def _ask_domain(hub: Hub, domain: str) -> list[str]:
-    """The TXT records of a domain, asked of a resolver over HTTPS."""
+    """Return the TXT records of a domain, from a resolver over HTTPS."""
     query = urlencode({"name": f"_whet.{domain}", "type": "TXT"})
     answer = hub.web.get(f"{hub.settings.resolver}?{query}", limit=_MOST, accept="application/dns-json")
     try:

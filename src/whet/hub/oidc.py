@@ -1,8 +1,8 @@
-"""Identity tokens of OpenID Connect: the keys of issuers, and whether a token is what it says.
+"""Identity tokens of OpenID Connect: the keys of issuers, and the validation of tokens.
 
-Keys are fetched within limits, kept in the database for all replicas, and used from there when an issuer does not
-answer. Whatever a token says of itself counts only after its signature: the algorithm must be one of ours and the one
-of its key. Times are judged by the hub's clock.
+Keys are fetched within limits, stored in the database for all replicas, and used from there if an issuer does not
+answer. The content of a token counts only after its signature is checked: the algorithm must be one of ours and that of
+its key. Times are compared with the hub's clock.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 ALGORITHMS = ("RS256", "ES256", "PS256", "EdDSA")
-"""Only signatures with a private key: a token that is signed with nothing, or with a shared secret, proves nothing."""
+"""Only signatures with a private key: an unsigned token, or one signed with a shared secret, proves nothing."""
 LEEWAY = 60
-"""Seconds by which clocks may differ."""
+"""Allowed difference of clocks in seconds."""
 _MOST_TOKEN = 16 * 1024
 _MOST_DOCUMENT = 256 * 1024
 _MOST_KEYS = 50
@@ -29,11 +29,11 @@ _LEAST_RSA = 2048
 _FRESH = 24 * 3600
 """Seconds after which keys are fetched again."""
 _PAUSE = 60
-"""Seconds between two attempts to fetch the keys of an issuer, whatever is asked."""
+"""Seconds between two attempts to fetch the keys of an issuer."""
 
 
 class Issuer(NamedTuple):
-    """What an issuer says of itself."""
+    """The configuration of an issuer."""
 
     keys: tuple[Json, ...]
     authorization_endpoint: str
@@ -41,7 +41,7 @@ class Issuer(NamedTuple):
 
 
 def read_identity(hub: Hub, token: str, issuer: str, audience: str) -> Json:
-    """The claims of an identity token that this issuer made for this audience. Raises RefusedError."""
+    """Return the claims of an identity token of this issuer for this audience. Raises RefusedError."""
     jwt = _library()
     try:
         if len(token) > _MOST_TOKEN:
@@ -61,7 +61,7 @@ def read_identity(hub: Hub, token: str, issuer: str, audience: str) -> Json:
 
 
 def read_issuer(token: str) -> str:
-    """Who a token says has issued it, before anything is believed; "" where it says nothing."""
+    """Return the issuer that a token names, unverified; "" if it names none."""
     jwt = _library()
     try:
         found = jwt.decode(token[:_MOST_TOKEN], options={"verify_signature": False}).get("iss", "")
@@ -71,7 +71,7 @@ def read_issuer(token: str) -> str:
 
 
 def find_issuer(hub: Hub, issuer: str) -> Issuer:
-    """What an issuer says of itself, fetched or kept. Raises WhetError."""
+    """Return the configuration of an issuer, fetched or stored. Raises WhetError."""
     found = _kept(hub, issuer) or _fetch(hub, issuer)
     if found is None:
         raise FailedError("issuer-unreachable", f"{issuer} does not answer.", hint="Try again in a minute.")
@@ -93,7 +93,7 @@ def _check_claims(claims: Json, issuer: str, audience: str, now: int) -> None:
 
 
 def _find_key(hub: Hub, issuer: str, name: str, algorithm: str) -> Any:
-    """The key of a name; keys are fetched again where the name is new. Raises RefusedError."""
+    """Return the key with a name; fetch the keys again if the name is new. Raises RefusedError."""
     from jwt import PyJWK
 
     kept = _kept(hub, issuer)
@@ -128,7 +128,7 @@ def _fresh(hub: Hub, issuer: str) -> bool:
 
 
 def _fetch(hub: Hub, issuer: str) -> Issuer | None:
-    """Fetch what an issuer says of itself and keep it; None if it does not answer, or was asked a moment ago."""
+    """Fetch and store the configuration of an issuer; return None if it does not answer, or was asked recently."""
     now = hub.now()
 
     def turn(transaction: Transaction) -> int:
@@ -141,7 +141,7 @@ def _fetch(hub: Hub, issuer: str) -> Issuer | None:
         return None
     try:
         found = _ask(hub, issuer)
-    except (WhetError, ValueError, KeyError, TypeError, AttributeError):  # what is kept is still good
+    except (WhetError, ValueError, KeyError, TypeError, AttributeError):  # the stored keys are still valid
         return None
     sql = "UPDATE issuers SET document = ?, fetched = ? WHERE issuer = ?"
     hub.database.write(lambda change: change.run(sql, json.dumps(found), now, issuer))

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the hub: `api.toml` says what is asked and answered, the routes say who may."""
+"""The OpenAPI document of the hub: `api.toml` has the requests and answers, the routes the permissions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLACE = re.compile(r"\{(\w+)(?::path)?\}")
 
 
 def describe_api(routes: Iterable[Route]) -> Json:
-    """The document for these routes."""
+    """Return the document for these routes."""
     data = _data()
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:

@@ -1,4 +1,4 @@
-"""Where a mirrored version comes from, and what proves it."""
+"""The origin of a mirrored version, and its proof."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class Origin(NamedTuple):
 
     url: str
     proof: LogProof | None = None
-    """That the hub's log has it; None for a site."""
+    """Proof that the hub's log contains it; None for a site."""
     artifact: str = ""
-    """What a site says of the bytes: their hash, as its index gives it."""
+    """Hash of the bytes in a site's index."""
 
     @property
     def name(self) -> str:
-        """The name of the hub's log, or the host of a site."""
+        """Name of the hub's log, or host of a site."""
         return LogKey.parse(self.proof.log_key).name if self.proof else get_origin(self.url)[1]
 
     def identity(self) -> Identity:
-        """Who does here what was done there."""
+        """Return the identity that repeats acts of this origin here."""
         return Identity("", ("admin",), "mirror", self.name)
 
     def publisher_json(self) -> Json:
-        """Who published it there, as the hub's log says, and where it is mirrored from."""
+        """Return the publisher according to the hub's log, and the name of the origin."""
         said = self._said("publisher")
         fields = said.items() if isinstance(said, dict) else ()
         kept = {clean_text(name, 40): clean_text(value, 200) for name, value in fields if isinstance(value, str)}
@@ -46,7 +46,7 @@ class Origin(NamedTuple):
         return {**(named if {"kind", "account", "detail"} <= named.keys() else usual), "mirrored": self.name}
 
     def evals_json(self) -> Json | None:
-        """What the hub's log has of the publisher's statement about evals; None for nothing."""
+        """Return the hub's log entry about the publisher's evals; None if there is none."""
         said: Json | None = self._said("evals")
         return said
 
@@ -54,7 +54,7 @@ class Origin(NamedTuple):
         return json.loads(self.proof.log_entry).get(field) if self.proof else None
 
     def act_json(self) -> Json:
-        """What our own log says of it."""
+        """Return the origin for our own log."""
         if self.proof is None:
             return {"url": self.url, "artifact": self.artifact}
         proof = Proof.parse(self.proof.log_proof)
@@ -67,14 +67,14 @@ class Origin(NamedTuple):
         }
 
     def to_json(self) -> Json:
-        """What the version says of it: enough to check the proof again."""
+        """Return the origin for the text of the version: enough to check the proof again."""
         if self.proof is None:
             return self.act_json()
         shown = {name: value for name, value in self.act_json().items() if name != "checkpoint"}
         return {**shown, "key": self.proof.log_key, "proof": self.proof.log_proof}
 
     def changed(self, place: Place) -> InvalidError:
-        """The error for a version that has other content there than it had when it was mirrored."""
+        """Return the error for a version whose content upstream has changed since it was mirrored."""
         message = f"{self.url} now shows other content for {place[0]}/{place[1]} {place[2]} than before."
         hint = "The version stays as it was mirrored. Ask the operator of the mirrored hub or site."
         return InvalidError("mirror-changed", message, hint=hint)

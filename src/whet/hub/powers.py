@@ -1,7 +1,7 @@
-"""What a skill can do, in words that can be compared between two versions.
+"""The abilities of a skill, in terms that can be compared between two versions.
 
-Derived from the bytes: the tools that it asks for, the hosts that it names, the files that can be run, and what the
-guard sees its texts and programs do, whether or not that is a finding.
+Derived from the bytes: the tools that it asks for, the hosts that it names, its executable files, and what the guard
+sees its texts and programs do, whether or not that is a finding.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _KINDS = {"source": "reads", "sink": "sends", "fetch": "fetches", "execute": "ru
 
 
 class Powers(NamedTuple):
-    """What a skill can do; each list is sorted and has at most 100 entries."""
+    """The abilities of a skill; each list is sorted and has at most 100 entries."""
 
     tools: list[str]
-    """The tools that it asks for, as it writes them."""
+    """Tools that it asks for, as written."""
     hosts: list[str]
-    """The hosts of the addresses that its files name."""
+    """Hosts of the addresses in its files."""
     executables: list[str]
-    """The files that are marked as programs."""
+    """Executable files."""
     reads: list[str]
-    """What it reads that others should not have, such as keys."""
+    """Sensitive data that it reads, such as keys."""
     sends: list[str]
     fetches: list[str]
     runs: list[str]
@@ -41,7 +41,7 @@ class Powers(NamedTuple):
 
 
 def powers_of(tree: Tree, tools: Iterable[object], facts: Mapping[str, Sequence[Fact]]) -> Powers:
-    """What a skill with these files can do, as the guard saw it."""
+    """Return the abilities of a skill with these files, as the guard saw them."""
     found: dict[str, set[str]] = {name: set() for name in Powers._fields}
     found["tools"].update(map(str, tools))
     for path, item in tree.items():
@@ -55,7 +55,7 @@ def powers_of(tree: Tree, tools: Iterable[object], facts: Mapping[str, Sequence[
 
 
 def compare_powers(old: Json, new: Json) -> tuple[Json, Json]:
-    """What a version can do that an earlier one could not, and what it no longer can; without what stays."""
+    """Return the abilities that a new version gains, and those it loses."""
     added = {name: [value for value in new[name] if value not in old[name]] for name in Powers._fields}
     removed = {name: [value for value in old[name] if value not in new[name]] for name in Powers._fields}
     return {name: found for name, found in added.items() if found}, {

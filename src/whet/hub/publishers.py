@@ -1,7 +1,7 @@
-"""Trusted publishing: workflows of GitHub and GitLab publish with an identity of their own, without a kept secret.
+"""Trusted publishing: workflows of GitHub and GitLab publish with their own identity, without a stored secret.
 
-An owner's admin binds a skill to the numbers of a repository and of its owner; names can be sold and taken again. A
-workflow shows the identity token of its run, once, and gets a token for a few minutes. The skill need not exist yet.
+An admin of an owner binds a skill to the ids of a repository and of its owner; names can be sold and reused. A workflow
+presents the identity token of its run, once, and gets a token for a few minutes. The skill need not exist yet.
 """
 
 from __future__ import annotations
@@ -60,16 +60,16 @@ class Binding(NamedTuple):
 
     provider: str
     repository: str
-    """As people know it; only the numbers count."""
+    """Human-readable name; only the ids count."""
     repository_id: str
     owner_id: str
     workflow: str = ""
-    """The file of the workflow; "" for any."""
+    """File of the workflow; "" for any."""
     environment: str = ""
     ref: str = ""
     """A pattern such as `refs/tags/v*`; "" for any."""
     name: str = ""
-    """The skill; "" for all of the owner's."""
+    """Name of the skill; "" for all of the owner's."""
 
 
 @cache
@@ -79,7 +79,7 @@ def _known() -> dict[str, Provider]:
 
 
 def providers(own: tuple[OwnProvider, ...]) -> dict[str, Provider]:
-    """All platforms by name: the public ones, and those that the operator runs. Raises InvalidError."""
+    """Return all platforms by name: the public ones, and those of the operator. Raises InvalidError."""
     known = _known()
     for provider in own:
         if provider.like not in _known():
@@ -90,7 +90,7 @@ def providers(own: tuple[OwnProvider, ...]) -> dict[str, Provider]:
 
 
 def add_publisher(hub: Hub, who: Identity, owner: str, fields: Mapping[str, str]) -> Json:
-    """Let a repository publish for an owner. Raises WhetError."""
+    """Allow a repository to publish for an owner. Raises WhetError."""
     hub.allow(who, "manage", owner, "")
     binding = Binding(**{"name": "", **{name: fields.get(name, "") for name in FIELDS}})
     _check(hub, binding)
@@ -113,7 +113,7 @@ def add_publisher(hub: Hub, who: Identity, owner: str, fields: Mapping[str, str]
 
 
 def remove_publisher(hub: Hub, who: Identity, owner: str, number: int) -> Json:
-    """Let a repository publish no more; its tokens are revoked. Raises WhetError."""
+    """Remove a repository's permission to publish and revoke its tokens. Raises WhetError."""
     hub.allow(who, "manage", owner, "")
     now = hub.now()
 
@@ -137,7 +137,7 @@ def remove_publisher(hub: Hub, who: Identity, owner: str, number: int) -> Json:
 
 
 def list_publishers(hub: Hub, who: Identity, owner: str) -> Json:
-    """The repositories that may publish for an owner, for its members. Raises WhetError."""
+    """Return the repositories that may publish for an owner, for its members. Raises WhetError."""
     if not who.may("manage", owner):
         hub.allow(who, "read", owner, "")
 
@@ -155,7 +155,7 @@ def list_publishers(hub: Hub, who: Identity, owner: str) -> Json:
 
 
 def exchange(hub: Hub, token: str) -> Granted:
-    """A token for a few minutes, for a workflow that shows the identity token of its run. Raises WhetError."""
+    """Exchange the identity token of a workflow run for a token for a few minutes. Raises WhetError."""
     issuer = read_issuer(token)
     known = providers(hub.settings.providers)
     name = next((name for name, provider in known.items() if issuer and provider.issuer == issuer), "")
@@ -200,7 +200,7 @@ def exchange(hub: Hub, token: str) -> Granted:
 
 
 def _fits(binding: Binding, provider: Provider, said: Mapping[str, str]) -> bool:
-    """Is this run one that was meant? Its repository is."""
+    """Return whether a run matches a binding; its repository does."""
     if binding.environment and binding.environment != said["environment"]:
         return False
     if binding.ref and not fnmatchcase(said["ref"], binding.ref):
@@ -211,7 +211,7 @@ def _fits(binding: Binding, provider: Provider, said: Mapping[str, str]) -> bool
 
 
 def _account(provider: str, repository_id: str) -> str:
-    """The account of a repository; no person can have such a name."""
+    """Return the account name of a repository, which no user can have."""
     return f"{provider}:{repository_id}"
 
 

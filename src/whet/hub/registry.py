@@ -1,7 +1,7 @@
-"""What a hub does: publish, show, yank, quarantine; every act in its log. `docs/hub-api.md` is the contract.
+"""The operations of a hub: publish, show, yank, quarantine; each is recorded in its log. See `docs/hub-api.md`.
 
-Answers about one skill or one version are kept as the text that is sent, and made again by the transaction that changes
-them. Nothing here knows HTTP; `whet.hub.app` does.
+Answers about one skill or one version are stored as the text that is sent, and rewritten by the transaction that
+changes them. HTTP is the concern of `whet.hub.app`.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ MOST_REASON = 500
 _MOST_HELD = 20
 """Archives of one owner that are kept for the moderators."""
 _MOST_TEXTS = 64
-"""Instructions that are kept in memory."""
+"""Instructions that are cached in memory."""
 _SECOND = 1_000_000_000
 DAY = 86_400
 _PATIENCE = 10.0
-"""Seconds that the hub waits for another server."""
+"""Seconds to wait for another server."""
 _SEEN_AGAIN = 60
-"""Seconds after which the last use of a token is written down again."""
+"""Seconds after which the last use of a token is recorded again."""
 _VERSION_SQL = """SELECT v.id, v.version, v.digest, v.sha256, v.yanked, v.quarantined, v.document, s.private, s.id
     FROM versions v JOIN skills s ON v.skill = s.id JOIN owners o ON s.owner = o.id
     WHERE o.name = ? AND s.name = ? AND v.version = ?"""
@@ -76,18 +76,18 @@ _SKILL_SQL = """SELECT s.id, s.private, s.status, s.document, s.downloads FROM s
     WHERE o.name = ? AND s.name = ?"""
 
 _COUNTED_AGAIN = 60
-"""Seconds after which search looks again how popular skills are."""
+"""Seconds between two updates of the popularity of skills for search."""
 
 
 class HubSettings(NamedTuple):
-    """What its operator decides."""
+    """The settings of the operator."""
 
     title: str = "Skills"
     private: bool = False
-    """Everything needs a token, except the description of the hub."""
+    """Whether everything except the description of the hub needs a token."""
     archive_bytes: int = DEFAULT_LIMITS.total_bytes
     url: str = "http://localhost"
-    """The address under which people reach the hub, without a slash at its end."""
+    """Public address of the hub, without a trailing slash."""
     open_owners: bool = False
     """Whether every account may create owners. Otherwise, only the hub's admins may."""
     login: Login = Login()
@@ -95,32 +95,32 @@ class HubSettings(NamedTuple):
     resolver: str = RESOLVER
     private_hosts: tuple[str, ...] = ()
     quarantine_on_rescan: bool = True
-    """Whether a version that new rules call dangerous is quarantined at once, and not only a case."""
+    """Whether a version that new rules find dangerous is quarantined at once, and not only reported as a case."""
     mirrors: tuple[Mirror, ...] = ()
 
 
 class Published(NamedTuple):
-    """A version, as it is sent; and whether it is new."""
+    """The text of a version, and whether it is new."""
 
     document: str
     created: bool
 
 
 class Kept(NamedTuple):
-    """An archive that was looked at and is kept: what a version is made of."""
+    """A checked and stored archive, from which a version is made."""
 
     checked: Checked
     sha256: str
     size: int
     judged: Judged
     evals: EvalsProof | None = None
-    """What its publisher says of its evals."""
+    """The publisher's report about its evals."""
     statement: bytes = b""
-    """That, as it was sent."""
+    """The report as it was sent."""
 
 
 class SkillRow(NamedTuple):
-    """A skill, as the database has it."""
+    """A row of the table of skills."""
 
     id: int
     private: int
@@ -130,7 +130,7 @@ class SkillRow(NamedTuple):
 
 
 class VersionRow(NamedTuple):
-    """A version, as the database has it."""
+    """A row of the table of versions."""
 
     id: int
     version: str
@@ -144,7 +144,7 @@ class VersionRow(NamedTuple):
 
 
 class Hub:
-    """One registry. May be used from several threads, and by several processes on one PostgreSQL."""
+    """A registry. Thread-safe, and safe for several processes on one PostgreSQL."""
 
     def __init__(
         self,
@@ -159,12 +159,12 @@ class Hub:
         index: str = MEMORY,
         web: Web | None = None,
     ) -> None:
-        """`index` is a file that keeps the index of search while the hub is down; `web` asks other servers."""
+        """`index` is a file for the search index while the hub is down; `web` sends requests to other servers."""
         self.web = web or Web(env={}, private_hosts=settings.private_hosts, timeout=_PATIENCE, total=_PATIENCE)
         self.database, self.blobs, self.log, self.checker = database, blobs, log, checker
         self.settings = settings
         self.threads = threads
-        """Whether its database is far away, so that reads are better waited for in threads."""
+        """Whether the database is remote, so that reads should run in threads."""
         self._clock = clock
         self.downloads = Downloads(database)
         self.metrics = Metrics()
@@ -175,7 +175,7 @@ class Hub:
         """Instructions that somebody looked at, by the SHA-256 of the archive, the latest last."""
 
     def close(self) -> None:
-        """Let processes and connections go."""
+        """Close processes and connections."""
         self.downloads.flush()
         self.checker.close()
         self.index.close()
@@ -183,7 +183,7 @@ class Hub:
         self.database.close()
 
     def tick(self) -> None:
-        """Do what is to be done every few seconds while the hub serves."""
+        """Run the periodic tasks, every few seconds while the hub serves."""
         self.downloads.flush()
         self.index.catch_up()
         if self.now() >= self._counted + _COUNTED_AGAIN:
@@ -191,21 +191,21 @@ class Hub:
             self.index.count_downloads()
 
     def now(self) -> int:
-        """Seconds since 1970."""
+        """Return the seconds since 1970."""
         return self._clock() // _SECOND
 
     def verify(self) -> tuple[int, int]:
-        """Read the whole log and every archive again; how many there are. Raises FailedError for what is not whole."""
+        """Check the whole log and every archive; return their numbers. Raise FailedError for damage."""
         entries = self.log.verify()
         archives = self.database.read(_all("SELECT DISTINCT sha256 FROM versions"))
         for row in archives:
             self.blobs.get(row[0])
         return entries, len(archives)
 
-    # who asks
+    # authentication
 
     def identify(self, token: str) -> Identity:
-        """Whose token this is. Raises RefusedError `token-needed` for one that is unknown, expired or revoked."""
+        """Return the identity of a token. Raise RefusedError `token-needed` if it is unknown, expired or revoked."""
         now = self.now()
 
         def ask(transaction: Transaction) -> tuple[Identity, int] | None:
@@ -231,7 +231,7 @@ class Hub:
         return who
 
     def create_token(self, account: str, scopes: tuple[str, ...], label: str = "", days: int = DAYS) -> str:
-        """A new token for an account, from the operator. Accounts and owners that do not exist are made."""
+        """Create a token for an account, for the operator. Missing accounts and owners are created."""
         check_account(account)
         scopes, now = check_scopes(scopes), self.now()
 
@@ -245,7 +245,7 @@ class Hub:
         return self.database.write(change)
 
     def revoke_tokens(self, account: str) -> int:
-        """Take all tokens of an account out of use; how many there were."""
+        """Revoke all tokens of an account; return their number."""
         now = self.now()
 
         def change(transaction: Transaction) -> int:
@@ -260,10 +260,10 @@ class Hub:
 
         return self.database.write(change)
 
-    # looking
+    # reading
 
     def describe(self) -> Json:
-        """What the hub says of itself."""
+        """Return the hub's description of itself."""
         limits = DEFAULT_LIMITS
         return {
             "hub": "whet",
@@ -285,7 +285,7 @@ class Hub:
         }
 
     def skills(self, who: Identity, *, name: str = "", limit: int = 20, cursor: str = "") -> Json:
-        """A page of the skills that somebody may see, by owner and name."""
+        """Return a page of the skills that `who` may see, by owner and name."""
         owner, after = read_cursor(cursor, 2) if cursor else ("", "")
         sql = """SELECT o.name, s.name, s.private, s.document, s.downloads FROM skills s JOIN owners o ON s.owner = o.id
             WHERE (o.name > ? OR (o.name = ? AND s.name > ?)) AND (? = '' OR s.name = ?)
@@ -302,17 +302,17 @@ class Hub:
         return {"skills": found[:limit], "next": make_cursor(last["owner"], last["name"]) if last else None}
 
     def skill(self, who: Identity, owner: str, name: str) -> Json:
-        """One skill, with the number of its versions."""
+        """Return one skill with the number of its versions."""
         return self.database.read(lambda ask: self.show(ask, who, owner, name))
 
     def show(self, transaction: Transaction, who: Identity, owner: str, name: str) -> Json:
-        """The same, as this transaction sees it."""
+        """Return one skill, as this transaction sees it."""
         found = self.find_skill(transaction, who, owner, name)
         count = transaction.get("SELECT COUNT(*) FROM versions WHERE skill = ?", found.id)
         return {**show_skill(found.document, found.downloads), "versions": count[0]}
 
     def versions(self, who: Identity, owner: str, name: str, *, limit: int = 20, cursor: str = "") -> Json:
-        """A page of its versions, the highest first."""
+        """Return a page of its versions, the highest first."""
         after = read_cursor(cursor, 1)[0] if cursor else ""
 
         def ask(transaction: Transaction) -> tuple[list[str], list[Json]]:
@@ -332,11 +332,11 @@ class Hub:
         return {"versions": shown, "next": make_cursor(numbers[limit - 1]) if len(numbers) > limit else None}
 
     def version(self, who: Identity, owner: str, name: str, version: str) -> str:
-        """One version, as the text that is sent."""
+        """Return one version as the text that is sent."""
         return self.database.read(lambda ask: self.find_version(ask, who, owner, name, version)).document
 
     def archive(self, who: Identity, owner: str, name: str, version: str, *, caller: str = "") -> tuple[str, bytes]:
-        """The SHA-256 of a version's archive, and the archive, which counts as a download of whoever calls.
+        """Return the SHA-256 of a version's archive and the archive; count a download of `caller`.
 
         Raises RefusedError `quarantined`.
         """
@@ -347,7 +347,7 @@ class Hub:
         return found.sha256, data
 
     def text(self, who: Identity, owner: str, name: str, version: str) -> str:
-        """The instructions of a version. Raises RefusedError `quarantined`, InvalidError `held`."""
+        """Return the instructions of a version. Raise RefusedError `quarantined` or InvalidError `held`."""
         sha256 = self._find_content(who, owner, name, version).sha256
         text: str | Held | None = self._texts.pop(sha256, None)
         if text is None:
@@ -360,7 +360,7 @@ class Hub:
         return text
 
     def _find_content(self, who: Identity, owner: str, name: str, version: str) -> VersionRow:
-        """A version whose content this caller may have. Raises RefusedError `quarantined`."""
+        """Return a version whose content `who` may have. Raise RefusedError `quarantined`."""
         found = self.database.read(lambda ask: self.find_version(ask, who, owner, name, version))
         if found.quarantined is not None and not who.may("moderate"):
             message = f"{owner}/{name} {version} is quarantined: {found.quarantined}"
@@ -368,7 +368,7 @@ class Hub:
         return found
 
     def find_digest(self, who: Identity, digest: str) -> Json:
-        """The versions with this content."""
+        """Return the versions with this content."""
         sql = """SELECT o.name, s.name, v.version, v.yanked, s.private
             FROM versions v JOIN skills s ON v.skill = s.id JOIN owners o ON s.owner = o.id
             WHERE v.digest = ? ORDER BY o.name, s.name"""
@@ -382,14 +382,14 @@ class Hub:
             raise NotFoundError("digest-not-found", "No version has this content.", hint="Check the digest.")
         return {"digest": digest, "versions": found}
 
-    # changing
+    # writing
 
     def publish(
         self, who: Identity, owner: str, name: str, version: str, archive: bytes, digest: str, evals: bytes = b""
     ) -> Published:
-        """Publish a version, or find that it is there already with exactly this content.
+        """Publish a version, or return the existing one with exactly this content.
 
-        `evals` is what the publisher says of its evals (`whet.skill.evals_proof`).
+        `evals` is the publisher's report about its evals (`whet.skill.evals_proof`).
         """
         self.allow(who, "publish", owner, name)
         place = (owner, name, version)
@@ -401,17 +401,17 @@ class Hub:
         return self.database.write(lambda change: self.add_version(change, who, place, kept))
 
     def examine(self, place: Place, archive: bytes) -> Checked | Held:
-        """What an archive is, or why it cannot be looked at. Raises InvalidError."""
+        """Check an archive; return `Held` if it cannot be checked. Raises InvalidError."""
         check_address(*place)
         if len(archive) > self.settings.archive_bytes:
             raise InvalidError("too-large", "The archive is too large.", hint="Leave out what the skill does not need.")
         return self.checker.check(archive)
 
     def hold(self, place: Place, held: Held, archive: bytes, digest: str, who: Identity) -> InvalidError:
-        """Keep an archive that could not be looked at, for the moderators; the error that says so.
+        """Store an archive that could not be checked, for the moderators; return the error that reports it.
 
-        While the case is open, other bytes for the same version do not take its place: what moderators release is what
-        they have seen.
+        While the case is open, other bytes for the same version do not replace it: moderators release what they have
+        seen.
         """
         publisher = dump(who._replace(scopes=(), token=0, expires=0)._asdict())
         now = self.now()
@@ -433,9 +433,9 @@ class Hub:
         return InvalidError("held", held.reason, hint="Make the skill smaller, or ask the hub's moderators.")
 
     def keep(self, place: Place, archive: bytes, checked: Checked, evals: bytes = b"") -> Kept:
-        """Keep an archive that is about to be published, and compare it with the skills of others.
+        """Store an archive that is about to be published, and compare it with the skills of others.
 
-        Raises InvalidError `bad-evals` where what its publisher says of its evals does not fit.
+        Raises InvalidError `bad-evals` if the publisher's report about its evals does not match.
         """
         files = {file["path"]: file["sha256"] for file in checked.files}
         proof = check_proof(evals, checked.digest, files) if evals else None
@@ -445,7 +445,7 @@ class Hub:
     def add_version(
         self, transaction: Transaction, who: Identity, place: Place, kept: Kept, origin: Origin | None = None
     ) -> Published:
-        """Write down a version whose archive is kept already; `origin` is where a mirrored one comes from."""
+        """Add a version whose archive is stored; `origin` is the source of a mirrored one."""
         (owner, name, version), (checked, sha256, size, judged, evals, _) = place, kept
         digest, now = checked.digest, self.now()
         self.log.lock(transaction)
@@ -482,7 +482,7 @@ class Hub:
         if origin is not None:
             act["upstream"] = origin.act_json()
         logged = self.log.append(transaction, owner, name, act)
-        held = "" if skill.private else judged.held  # nobody mistakes what they do not see
+        held = "" if skill.private else judged.held  # a private skill cannot be confused with others
         quarantined = "The guard calls it dangerous." if checked.verdict == "dangerous" else held or None
         text = _version_document(kept, act, quarantined, logged)
         document = dump(text if origin is None else {**text, "upstream": origin.to_json()})
@@ -501,12 +501,12 @@ class Hub:
         return Published(document, created=True)
 
     def yank(self, who: Identity, owner: str, name: str, version: str, reason: str | None) -> str:
-        """Yank a version for a reason, or with None reverse that; the version, as it is sent."""
+        """Yank a version for a reason; None reverses a yank. Return the version as it is sent."""
         self.allow(who, "yank", owner, name)
         return self._mark(who, (owner, name, version), "yank" if reason is not None else "unyank", "yanked", reason)
 
     def quarantine(self, who: Identity, owner: str, name: str, version: str, reason: str | None) -> str:
-        """Keep a version from being installed, for a reason, or with None release it; the version, as it is sent."""
+        """Quarantine a version for a reason; None releases it. Return the version as it is sent."""
         self.allow(who, "moderate", owner, name)
         act = "quarantine" if reason is not None else "release"
         return self._mark(who, (owner, name, version), act, "quarantined", reason)
@@ -536,9 +536,9 @@ class Hub:
         *,
         why: str = "",
     ) -> str:
-        """Yank or quarantine a version for a reason, or with None reverse that; the version, as it is sent.
+        """Yank or quarantine a version for a reason; None reverses that. Return the version as it is sent.
 
-        `why` is the reason that the log gives instead. A decision about quarantine closes the version's cases.
+        `why` is the reason for the log instead. A decision about quarantine closes the version's cases.
         """
         owner, name, version = place
         found = self.find_version(transaction, who, owner, name, version)
@@ -560,18 +560,18 @@ class Hub:
         return document
 
     def sign(self, who: Identity, now: int) -> Json:
-        """Who did something and when, for the log."""
+        """Return the actor and time of an act, for the log."""
         return {"by": publisher_of(who), "time": time_text(now)}
 
     def check_source(self, transaction: Transaction, owner: str, mirror: str = "") -> None:
-        """Raise ConflictError unless versions of an owner come from here, or from this mirror: never from both."""
+        """Raise ConflictError unless the versions of an owner come from here, or from this mirror: never from both."""
         row = transaction.one("SELECT mirror FROM owners WHERE name = ?", owner)
         if row is not None and row[0] != mirror:
             whose = f"is mirrored from {row[0]}" if row[0] else "is an owner of this hub, and not mirrored"
             raise ConflictError("mirrored", f"{owner} {whose}.", hint="Use another owner, or the mirrored hub itself.")
 
     def ensure_owner(self, transaction: Transaction, owner: str, now: int, *, mirror: str = "") -> int:
-        """The number of an owner, who is made where there is none; `mirror` is where its skills come from."""
+        """Return the id of an owner, created if missing; `mirror` is the source of its skills."""
         row = transaction.one("SELECT id FROM owners WHERE name = ?", owner)
         if row is None:
             if not is_owner(owner):
@@ -587,7 +587,7 @@ class Hub:
     def ensure_skill(
         self, transaction: Transaction, owner: str, name: str, now: int, *, private: bool = False
     ) -> SkillRow:
-        """A skill, which is made where there is none."""
+        """Return a skill, created if missing."""
         row = transaction.one(_SKILL_SQL, owner, name)
         if row is None:
             sql = """INSERT INTO skills (owner, name, private, status, latest, created, updated, document)
@@ -597,7 +597,7 @@ class Hub:
         return SkillRow(*row)
 
     def refresh(self, transaction: Transaction, owner: str, name: str, now: int) -> Json:
-        """Work out which version is the latest, and write down what lists say of the skill."""
+        """Find the latest version and update the skill's text for lists."""
         sql = """SELECT s.id, s.status, s.successor, s.reason, o.tier, s.private, o.won
             FROM skills s JOIN owners o ON s.owner = o.id WHERE o.name = ? AND s.name = ?"""
         skill, status, successor, reason, tier, private, won = transaction.get(sql, owner, name)
@@ -633,10 +633,10 @@ class Hub:
         transaction.run(sql, document["latest"] or "", now, dump(document), skill)
         return document
 
-    # what somebody may see and do
+    # permissions
 
     def allow(self, who: Identity, verb: str, owner: str, name: str) -> None:
-        """Raise RefusedError unless somebody may do this for an owner."""
+        """Raise RefusedError unless `who` may do this for an owner."""
         if who.may(verb, owner, name):
             return
         if who.kind == "anonymous":
@@ -646,7 +646,7 @@ class Hub:
         )
 
     def find_skill(self, transaction: Transaction, who: Identity, owner: str, name: str) -> SkillRow:
-        """A skill that somebody may see. Raises NotFoundError."""
+        """Return a skill that `who` may see. Raise NotFoundError."""
         row = transaction.one(_SKILL_SQL, owner, name)
         if row is None or (row[1] and not sees(who, owner, name)):
             hint = f"Search for it: /api/v1/search?q={name}"
@@ -654,7 +654,7 @@ class Hub:
         return SkillRow(*row)
 
     def find_version(self, transaction: Transaction, who: Identity, owner: str, name: str, version: str) -> VersionRow:
-        """A version that somebody may see. Raises NotFoundError."""
+        """Return a version that `who` may see. Raise NotFoundError."""
         row = transaction.one(_VERSION_SQL, owner, name, version)
         if row is None or (row[7] and not sees(who, owner, name)):
             hint = f"List them: /api/v1/skills/{owner}/{name}/versions"
@@ -667,7 +667,7 @@ def _all(sql: str, *values: object) -> Callable[[Transaction], list[Row]]:
 
 
 def check_account(name: str) -> str:
-    """The name, if an account can have it. Raises UsageError."""
+    """Return the name if it is valid for an account. Raise UsageError."""
     if not is_owner(name) or name == OPERATOR.account:
         raise UsageError("bad-account", f"{name!r} cannot be an account.", hint="Use a-z, 0-9 and hyphens.")
     return name
@@ -684,7 +684,7 @@ def keep_token(
     personal: bool = False,
     claims: str = "",
 ) -> str:
-    """A new token for an account; only its hash is kept."""
+    """Create a token for an account; only its hash is stored."""
     token, secret = make_token()
     sql = """INSERT INTO tokens (hash, account, label, scopes, created, expires, personal, claims)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -693,7 +693,7 @@ def keep_token(
 
 
 def ensure_account(transaction: Transaction, name: str, now: int) -> int:
-    """The number of an account, which is made where there is none."""
+    """Return the id of an account, created if missing."""
     sql = "INSERT INTO accounts (name, created) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
     transaction.run(sql, name, now)
     number: int = transaction.get("SELECT id FROM accounts WHERE name = ?", name)[0]
@@ -701,7 +701,7 @@ def ensure_account(transaction: Transaction, name: str, now: int) -> int:
 
 
 def compare(checked: Checked, name: str, version: str, digest: str) -> None:
-    """Raise InvalidError where the archive is not what the request says."""
+    """Raise InvalidError if the archive does not match the request."""
     if checked.digest != digest:
         message = f"The content has the digest {checked.digest}, not {digest}."
         raise InvalidError("digest-mismatch", message, hint="Pack the skill again and send that digest.")
@@ -755,40 +755,40 @@ def _version_document(kept: Kept, act: Json, quarantined: str | None, logged: Lo
 
 
 def _listed(version: Json) -> Json:
-    """What the list of versions says of one."""
+    """Return the entry of a version in the list of versions."""
     kept = ("version", "digest", "published", "status", "yanked", "security")
     return {**{key: version[key] for key in kept}, "verdict": version["verdict"]["verdict"]}
 
 
 def check_address(owner: str, name: str, version: str = "0.0.0") -> None:
-    """Raise UsageError where no skill, or no version of it, can have this address."""
+    """Raise UsageError if this cannot be the address of a skill or version."""
     if not is_owner(owner) or not is_ascii_name(name) or not is_semver(version) or len(version) > 64:
         message = f"{owner}/{name} {version} cannot be published."
         raise UsageError("bad-request", message, hint="Use OWNER/NAME and a semantic version, such as 1.4.0.")
 
 
 def check_reason(reason: str) -> str:
-    """The reason, if it has a length that is allowed. Raises UsageError."""
+    """Return the reason if its length is allowed. Raise UsageError."""
     if not 1 <= len(reason) <= MOST_REASON:
         raise UsageError("bad-request", "The reason must have 1 to 500 characters.", hint="Say why in a sentence.")
     return reason
 
 
 def publisher_of(who: Identity) -> Json:
-    """Who publishes or acts, as answers and the log say it; of a workflow also what it proved."""
+    """Return the publisher or actor for answers and the log; for a workflow, with its verified claims."""
     return {"kind": who.kind, "account": who.account, "detail": who.detail, **json.loads(who.claims or "{}")}
 
 
 def reason_of(text: str | None) -> Json | None:
-    """A reason, as answers say it."""
+    """Return a reason for answers."""
     return None if text is None else {"reason": text}
 
 
 def dump(value: object) -> str:
-    """A value as the text that is kept and sent."""
+    """Return a value as the JSON text that is stored and sent."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def time_text(seconds: int) -> str:
-    """A time as answers say it."""
+    """Return a time for answers."""
     return iso(seconds * _SECOND)

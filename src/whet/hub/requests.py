@@ -1,4 +1,4 @@
-"""One request to the hub and its answer, whatever is asked: who asks, the fields of the body, how failures are said."""
+"""A request to the hub and its answer: the caller, the fields of the body, and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FOREVER = "public, max-age=31536000, immutable"
-"""`Cache-Control` of what never changes."""
+"""`Cache-Control` of immutable answers."""
 SKILL = "/api/v1/skills/{owner}/{name}"
 VERSION = f"{SKILL}/versions/{{version}}"
 STATUS = {
@@ -56,21 +56,21 @@ _MOST_JSON = 64 * 1024
 
 
 class RequestError(Exception):
-    """A request that cannot be answered: its code, a sentence, what to do next."""
+    """A request that cannot be answered: its code, a message and a hint."""
 
     def __init__(self, code: str, message: str, hint: str = "", *, status: int = 500, **headers: str) -> None:
-        """`status` is for codes that have none of their own."""
+        """`status` is for codes without one."""
         super().__init__(message)
         self.code, self.message, self.hint, self.headers = code, message, hint, headers
         self.status = STATUS.get(code, status)
 
     def to_json(self) -> Json:
-        """What is said of it."""
+        """Return the error as JSON."""
         return {"error": self.message, "code": self.code, "hint": self.hint}
 
 
 def send_failure(_asked: Asked, error: RequestError) -> Response:
-    """A failure as the API says it."""
+    """Return the API's answer for an error."""
     return send_json(error.to_json(), error.status)
 
 
@@ -78,52 +78,53 @@ class Route(NamedTuple):
     """One method of one address."""
 
     method: str
-    """`GET` answers `HEAD`, too."""
+    """`GET` also answers `HEAD`."""
     path: str
     answer: Callable[[Asked], Awaitable[Response]]
     needs: str = ""
-    """The verb that the caller must be allowed, for the owner and the skill in the address; `token` for any token, ""
-    for what everybody may ask. It is checked before the body is read."""
+    """The verb that the caller needs, for the owner and the skill in the address; `token` for any token, "" for none.
+    It is checked before the body is read.
+    """
     browser: bool = False
-    """Whether the cookie of a browser that signed in counts as a token; never for what changes something in the API."""
+    """Whether the cookie of a signed-in browser counts as a token; never for changes in the API."""
     page: bool = False
     """Whether the answer is a page. Pages decide themselves what a private hub shows to visitors without a token."""
     fail: Callable[[Asked, RequestError], Response] = send_failure
-    """How a failure is said."""
+    """Makes the answer for an error."""
 
 
 class Asked(NamedTuple):
-    """A request with what is known of whoever makes it."""
+    """A request with its caller."""
 
     hub: Hub
     request: Request
     who: Identity
     mirrors: Mirrors
     pulls: anyio.CapacityLimiter
-    """How many requests ask mirrors at the same time."""
+    """Limits the concurrent requests that ask mirrors."""
 
     @property
     def caller(self) -> str:
-        """The account, or the address of whoever has none."""
+        """The account, or the IP address without one."""
         return self.who.account or (self.request.client.host if self.request.client else "")
 
     @property
     def downloader(self) -> str:
-        """Whose download this is; "" where nothing new is handed out."""
+        """The caller whose download counts; "" if nothing new is sent."""
         return self.caller if self.request.method == "GET" and "if-none-match" not in self.request.headers else ""
 
     @property
     def skill(self) -> tuple[str, str]:
-        """The owner and the name in the address."""
+        """Owner and name in the address."""
         return self.request.path_params["owner"], self.request.path_params["name"]
 
     @property
     def version(self) -> tuple[str, str, str]:
-        """The owner, the name and the version in the address."""
+        """Owner, name and version in the address."""
         return (*self.skill, self.check_version(self.request.path_params["version"]))
 
     def check_version(self, text: str) -> str:
-        """The text, if it is a version."""
+        """Return the text if it is a version."""
         if not is_semver(text) or len(text) > 64:
             message = f"{text[:64]!r} is not a semantic version."
             raise RequestError("bad-request", message, "Write it as MAJOR.MINOR.PATCH, such as 1.4.0.")
@@ -131,7 +132,7 @@ class Asked(NamedTuple):
 
     @property
     def limit(self) -> int:
-        """How many entries a page has."""
+        """Entries per page."""
         text = self.query("limit") or "20"
         if not text.isdecimal() or not 1 <= int(text[:6]) <= PAGE:
             raise RequestError("bad-request", f"The limit must be 1 to {PAGE}.")
@@ -139,37 +140,37 @@ class Asked(NamedTuple):
 
     @property
     def cursor(self) -> str:
-        """Where the page starts; "" for the first one."""
+        """Start of the page; "" for the first one."""
         return self.query("cursor", 512)
 
     def query(self, name: str, most: int = 200) -> str:
-        """A value of the query, at most so long; "" where it is missing."""
+        """Return a value of the query, shortened to `most` characters; "" if it is missing."""
         text = self.request.query_params.get(name, "")[:most]
         if "\0" in text:
             raise RequestError("bad-request", f"`{name}` contains a character that is not allowed in text.")
         return text
 
     def number(self, name: str) -> int:
-        """A whole number of the address or of the query; 0 where it is missing."""
+        """Return a whole number of the address or query; 0 if it is missing."""
         text = str(self.request.path_params.get(name) or self.request.query_params.get(name, "0"))
         if not text.isdecimal() or len(text) > 18:
             raise RequestError("bad-request", f"`{name}` must be a whole number.")
         return int(text)
 
     def digest(self, text: str) -> str:
-        """The text, if it is a digest."""
+        """Return the text if it is a digest."""
         if not _DIGEST.fullmatch(text):
             raise RequestError("bad-request", "This is not a digest.", "It is sha256: and 64 hexadecimal digits.")
         return text
 
     async def read(self, ask: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """Read from the database: here where that is quick, else in a thread."""
+        """Read from the database: here if that is fast, else in a thread."""
         if not self.hub.threads:
             return ask(*arguments, **named)
         return await anyio.to_thread.run_sync(lambda: ask(*arguments, **named))
 
     async def find(self, ask: Callable[..., T], *place: str, **named: Any) -> T:
-        """Read a skill or a version; what is not here is fetched from a mirror first, if one may have it."""
+        """Read a skill or a version; a missing one is first fetched from a mirror that may have it."""
         try:
             return await self.read(ask, self.who, *place, **named)
         except NotFoundError:
@@ -178,15 +179,15 @@ class Asked(NamedTuple):
         return await self.read(ask, self.who, *place, **named)
 
     async def pull(self, do: Callable[..., T], *place: str) -> T:
-        """Ask a mirror: a few readers at a time, so that the others are served while one does not answer."""
+        """Ask a mirror: a few at a time, so that others are served while a mirror does not answer."""
         return await anyio.to_thread.run_sync(lambda: do(*place), limiter=self.pulls)
 
     async def work(self, do: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """Do something that takes a while, in a thread."""
+        """Run a slow function in a thread."""
         return await anyio.to_thread.run_sync(lambda: do(*arguments, **named))
 
     async def body(self, most: int) -> bytes:
-        """The body, no longer than it says and than is allowed, within two minutes."""
+        """Return the body, within its stated length, the limit and two minutes."""
         length = self.request.headers.get("content-length", "")
         if not length.isdecimal():
             raise RequestError("length-needed", "The header Content-Length is missing.")
@@ -205,7 +206,7 @@ class Asked(NamedTuple):
         return bytes(data)
 
     async def fields(self, *names: str) -> dict[str, str]:
-        """The texts with these names in the JSON of the body."""
+        """Return the texts with these names from the JSON of the body."""
         try:
             fields = json.loads(await self.body(_MOST_JSON))
         except (ValueError, RecursionError):
@@ -215,7 +216,7 @@ class Asked(NamedTuple):
         return {name: fields[name] for name in names if name in fields}
 
     async def form(self) -> dict[str, str]:
-        """The fields of a form."""
+        """Return the fields of a form."""
         try:
             text = (await self.body(_MOST_JSON)).decode("ascii")
             return dict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=100))
@@ -223,17 +224,17 @@ class Asked(NamedTuple):
             raise RequestError("bad-request", "The form cannot be read.", "Use the page.") from None
 
     async def reason(self, name: str = "reason") -> str | None:
-        """The reason in the body of a PUT; None for a DELETE."""
+        """Return the reason in the body of a PUT; None for a DELETE."""
         return None if self.request.method == "DELETE" else (await self.fields(name)).get(name, "")
 
 
 def cookie_name(url: str) -> str:
-    """Where a browser that signed in to the hub at this address keeps its token. Only the host itself can set it."""
+    """Return the name of the cookie with the token of a signed-in browser. Only the host itself can set it."""
     return "__Host-whet_hub" if url.startswith("https:") else "whet_hub"
 
 
 def read_count(fields: Mapping[str, str], name: str, usual: int) -> int:
-    """The whole number that a text of the body is."""
+    """Return the whole number in a text of the body."""
     text = fields.get(name, str(usual))
     if not text.isdecimal() or len(text) > 9:
         raise RequestError("bad-request", f"`{name}` must be a whole number, as a text.")
@@ -241,10 +242,10 @@ def read_count(fields: Mapping[str, str], name: str, usual: int) -> int:
 
 
 def send_json(value: Json, status: int = 200) -> Response:
-    """An answer in JSON."""
+    """Return a JSON answer."""
     return send_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")), status)
 
 
 def send_text(text: str, status: int = 200) -> Response:
-    """An answer that is JSON already."""
+    """Return an answer that is already JSON."""
     return Response(text, status, media_type="application/json")

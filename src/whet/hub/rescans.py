@@ -1,8 +1,8 @@
-"""Scanning everything again when the guard's rules change. Old verdicts are kept: safe by those rules, not by these.
+"""Rescan all versions when the guard's rules change. Old verdicts are kept together with their rules.
 
-One replica does it at a time: whoever holds the row of `rescans` and renews it. What is done is written down with each
-version, so that another one goes on where the first was killed. A replica that starts with other rules takes over and
-begins again; one with old rules that is still running then leaves it alone.
+One replica scans at a time: the one that holds and renews the row of `rescans`. Progress is stored with each version,
+so that another replica can continue if the first is killed. A replica that starts with other rules takes over and
+begins again; a running one with old rules then stops.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from whet.hub.registry import Hub
 
 _LEASE = 120
-"""Seconds after which a holder that says nothing has lost it."""
+"""Seconds without renewal after which a holder has lost the row."""
 _ABANDONED = 600
-"""Seconds after which other rules that nobody applies any more do not count."""
+"""Seconds after which other rules without a running replica do not count."""
 _MOST_HISTORY = 10
 
 
 class Rescanned(NamedTuple):
-    """What a pass did."""
+    """The result of a rescan."""
 
     ruleset: str
     scanned: int
     changed: int
-    """Versions with another verdict than before."""
+    """Versions whose verdict changed."""
     dangerous: int
-    """Those of them that are dangerous now, and in the queue."""
+    """Those that are now dangerous, and in the queue."""
     held: int
     """Versions that could not be scanned, and are in the queue."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         return answer_json(self)
 
 
 class Rescan:
-    """One process that may scan everything again."""
+    """A process that may rescan all versions."""
 
     def __init__(self, hub: Hub, rules: str = "") -> None:
         self.hub = hub
@@ -60,7 +60,7 @@ class Rescan:
         self._begun = False
 
     def run(self) -> Rescanned:
-        """Scan all there is to scan. Raises ConflictError while another process does."""
+        """Scan all remaining versions. Raise ConflictError while another process does."""
         total = Rescanned(self.ruleset, 0, 0, 0, 0)
         while True:
             if not self._claim():
@@ -78,14 +78,14 @@ class Rescan:
             )
 
     def work(self, seconds: float) -> int:
-        """Scan for a while, if it is this process's turn; how many versions it was."""
+        """Scan for a while, if this process holds the row; return the number of versions."""
         count, end = 0, time.monotonic() + seconds
         while time.monotonic() < end and self._claim() and (done := self._step()) is not None:
             count += done.scanned
         return count
 
     def _claim(self) -> bool:
-        """Is it this process's turn? The first call takes it over from other rules."""
+        """Return whether this process holds the row. The first call takes it over from other rules."""
         now = self.hub.now()
 
         def change(transaction: Transaction) -> bool:
@@ -129,7 +129,7 @@ class Rescan:
         return self.hub.database.write(lambda change: self._keep(change, number, place, checked))
 
     def _next(self, transaction: Transaction) -> Row | None:
-        """The next version to scan; its number alone if none after the position needs it; None if there is none."""
+        """Return the next version to scan; only the last id if no later one needs it; None if there is none."""
         position = transaction.get("SELECT position FROM rescans WHERE id = 1")[0]
         sql = """SELECT v.id, o.name, s.name, v.version, v.sha256 FROM versions v
             JOIN skills s ON v.skill = s.id JOIN owners o ON s.owner = o.id
@@ -140,14 +140,14 @@ class Rescan:
         return row or ((last, None) if last > position else None)
 
     def _catch_up(self, transaction: Transaction) -> None:
-        """Do not look again at versions that were published under these rules."""
+        """Skip versions that were published under these rules."""
         self.hub.log.lock(transaction)
         row = self._next(transaction)
         if row is not None and row[1] is None:
             transaction.run("UPDATE rescans SET position = ? WHERE id = 1 AND ruleset = ?", row[0], self.ruleset)
 
     def _keep(self, transaction: Transaction, number: int, place: Place, checked: Checked | Held) -> Rescanned:
-        """Write down a verdict beside those before it, and what follows from it."""
+        """Store a verdict beside the earlier ones, and its consequences."""
         self.hub.log.lock(transaction)
         now = self.hub.now()
         sql = "INSERT INTO verdicts (version, ruleset, verdict, findings, scanned) VALUES (?, ?, ?, ?, ?)"
@@ -173,7 +173,7 @@ class Rescan:
         return self._tell(transaction, place, checked, old, now)
 
     def _tell(self, transaction: Transaction, place: Place, checked: Checked, old: Json, now: int) -> Rescanned:
-        """Write a changed verdict into the log, and into the queue if it is about danger."""
+        """Record a changed verdict in the log, and in the queue if it is dangerous."""
         owner, name, version = place
         because = sorted({finding["rule"] for finding in checked.findings})
         act = {"act": "verdict", "owner": owner, "name": name, "version": version, "verdict": checked.verdict}
@@ -191,7 +191,7 @@ class Rescan:
         return Rescanned(self.ruleset, 1, 1, int(rose), 0)
 
     def _quarantine(self, transaction: Transaction, place: Place, reason: str, now: int) -> None:
-        """Keep a version from being installed until people decide; not one that people have released before."""
+        """Quarantine a version until a moderator decides, unless one has released it before."""
         who = Identity("", ("admin",), "rescan", self.ruleset)
         if self.hub.find_version(transaction, who, *place).quarantined is None and not _was_released(
             transaction, place
@@ -207,7 +207,7 @@ def _was_released(transaction: Transaction, place: Place) -> bool:
 
 
 def list_verdicts(hub: Hub, who: Identity, place: Place) -> Json:
-    """All verdicts about a version, the newest first, each with its rules and findings. Raises WhetError."""
+    """Return all verdicts about a version, the newest first, each with its rules and findings. Raises WhetError."""
 
     def ask(transaction: Transaction) -> Json:
         found = hub.find_version(transaction, who, *place)

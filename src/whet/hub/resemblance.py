@@ -1,8 +1,8 @@
-"""Is a new version a copy of another owner's skill, or called so that it is taken for one?
+"""Detect versions that copy another owner's skill, or whose name is easily confused with it.
 
 Every skill has a sketch in the database: the 32 smallest hashes of its runs of three words. Skills that share some of
-them are compared in full. A version that copies a popular skill, or has a name that is easily mistaken for it, is held:
-it is published in quarantine until a moderator has looked at it. Everything that was found is told with the version.
+them are compared in full. A version that copies a popular skill, or whose name is easily confused with it, is published
+in quarantine until a moderator has looked at it. All resemblances are shown with the version.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 TOLD = 0.5
-"""The share of a text from which on it is told that it stands in another skill."""
+"""Share of a text from which on a resemblance is reported."""
 COPIED = 0.75
-"""The share from which on it is a copy."""
+"""Share from which on it is a copy."""
 _SKETCH = 32
 _SHARED = 3
-"""Hashes that two sketches must have in common for a comparison."""
+"""Hashes that two sketches must share for a comparison."""
 _SHORTEST = 25
 """Runs of words below which texts are alike by chance."""
 _COMPARED = 8
@@ -39,29 +39,29 @@ class Resemblance(NamedTuple):
     owner: str
     name: str
     share: float
-    """The part of the shorter text that stands word for word in the other one."""
+    """Part of the shorter text that occurs word for word in the other one."""
 
 
 class Judged(NamedTuple):
-    """What is known of a version before it is published."""
+    """The result of comparing a version before it is published."""
 
     resembles: tuple[Resemblance, ...] = ()
     held: str = ""
-    """Why a moderator has to look at it; "" where nobody has to."""
+    """Why a moderator must look at it, or ""."""
 
     def to_json(self) -> list[Json]:
-        """What the version tells of it."""
+        """Return the resemblances for the text of the version."""
         return [{**found._asdict(), "share": round(found.share, 2)} for found in self.resembles]
 
 
 def judge(database: Database, index: SearchIndex, owner: str, name: str, body: str) -> Judged:
-    """Compare a version that is about to be published with the skills of other owners."""
+    """Compare a new version with the skills of other owners."""
     popular = index.overshadowing(owner, name)
     return database.read(lambda ask: _judge(ask, index, owner, name, body, popular))
 
 
 def keep_sketch(transaction: Transaction, skill: int, body: str) -> None:
-    """Write down by what later versions of others are compared with this one."""
+    """Store the sketch that later versions of others are compared with."""
     transaction.run("DELETE FROM sketches WHERE skill = ?", skill)
     if hashes := _sketch(_runs(body)):
         marks = ", ".join(["(?, ?)"] * len(hashes))
@@ -108,7 +108,7 @@ def _compare(transaction: Transaction, owner: str, body: str) -> tuple[Resemblan
 
 
 def _runs(body: str) -> frozenset[str]:
-    """Every three words in a row."""
+    """Return every run of three words."""
     words = _WORD.findall(body.lower())
     return frozenset(map(" ".join, zip(words, words[1:], words[2:], strict=False)))
 

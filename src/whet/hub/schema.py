@@ -1,7 +1,7 @@
-"""The tables of a hub, as numbered migrations for SQLite and PostgreSQL. One that was released is never edited.
+"""The tables of a hub, as numbered migrations for SQLite and PostgreSQL. A released migration is never edited.
 
-`{key}` is a number that the database gives, `{number}` a whole number of 64 bits, `{bytes}` a column of bytes. Times
-are whole seconds since 1970. What is sent to clients is kept as the text that is sent.
+`{key}` is an id that the database assigns, `{number}` a 64-bit integer, `{bytes}` a column of bytes. Times are whole
+seconds since 1970. Texts for clients are stored as they are sent.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Search on a hub: our own ranker over the newest version of every skill.
 
-Each process has an index of its own. It is brought in step with the database before every search, by the entries of the
-log that it has not seen yet, so that replicas never answer from an old state. A file keeps it while the hub is down.
+Each process has its own index. Before every search it is updated from new entries of the log, so that replicas never
+answer from an old state. A file stores it while the hub is down.
 
-Exact names come first, with one exception: a name that is easily taken for that of a popular skill of another owner
-does not lead by its name alone; the popular skill stands before it.
+Exact names come first, with one exception: a skill whose name is easily confused with that of a popular skill of
+another owner does not lead by its name alone; the popular skill comes before it.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST = 100
-"""Skills that one search finds."""
+"""Largest number of results."""
 POPULAR = 50
-"""Downloads from which on a skill is popular, unless its tier says so."""
+"""Downloads from which on a skill is popular, independent of its tier."""
 _MUCH = 10
-"""How many times the downloads of another make a skill the one that is meant."""
+"""Factor of downloads by which a popular skill must exceed a similar one."""
 _TIERS = ("community", "verified", "official")
 _EXACT = ("this is its name",)
 _MEANT = ("it is popular, and its name is almost the same",)
 _REMEMBERED = 256
 _REMEMBERED_LISTS = 16
-"""Lists of all skills are long."""
+"""Lists of all skills are long, so few are cached."""
 _MANY = 500
 """Entries of the log from which on the whole index is compared with the database."""
 _ROWS = """SELECT o.name, s.name, s.private, o.tier, s.downloads, s.document, v.id, v.digest
@@ -50,7 +50,7 @@ _ROWS = """SELECT o.name, s.name, s.private, o.tier, s.downloads, s.document, v.
 
 
 class Facets(NamedTuple):
-    """What the skills that are found must have; "" for anything."""
+    """Required values of results; "" for any."""
 
     owner: str = ""
     tier: str = ""
@@ -62,7 +62,7 @@ ANYTHING = Facets()
 
 
 class Listed(NamedTuple):
-    """A skill, as search knows it."""
+    """A skill in the search index."""
 
     owner: str
     name: str
@@ -71,28 +71,28 @@ class Listed(NamedTuple):
     downloads: int
     document: str
     version: int | None
-    """The number of the newest version; None where there is none that can be installed."""
+    """Id of the newest version; None if none can be installed."""
     digest: str
     verdict: str
     topics: tuple[str, ...]
 
     @property
     def key(self) -> str:
-        """What the index calls it."""
+        """Key in the index."""
         return f"{self.owner}/{self.name}"
 
     @property
     def standing(self) -> tuple[int, int]:
-        """What puts it before others of the same name."""
+        """Sort key among skills of the same name."""
         return _TIERS.index(self.tier), self.downloads
 
     @property
     def popular(self) -> bool:
-        """Do people look for it by its name?"""
+        """Whether users look for it by its name."""
         return self.tier != _TIERS[0] or self.downloads >= POPULAR
 
     def overshadows(self, other: Listed) -> bool:
-        """Is this the popular skill that the other one is easily taken for?"""
+        """Return whether this is a popular skill that the other one is easily confused with."""
         return (
             self.popular
             and self.owner != other.owner
@@ -122,7 +122,7 @@ class _Open:
 
 
 class SearchIndex:
-    """The index of one process. May be used from several threads."""
+    """The search index of one process. Thread-safe."""
 
     def __init__(self, database: Database, path: str) -> None:
         self._database = database
@@ -130,7 +130,7 @@ class SearchIndex:
         self._router: Router | None = None
         self._lock = threading.Lock()
         self.skills: dict[str, Listed] = {}
-        """OWNER/NAME -> every skill, private ones among them."""
+        """Every skill by OWNER/NAME, including private ones."""
         self._names: dict[str, frozenset[str]] = {}
         self._popular: set[str] = set()
         self._next = 0
@@ -138,14 +138,14 @@ class SearchIndex:
         self._lists: OrderedDict[object, tuple[list[Listed], Json]] = OrderedDict()
 
     def close(self) -> None:
-        """Let the index go."""
+        """Close the index."""
         with self._lock:
             if self._router is not None:
                 self._router.close()
                 self._router = None
 
     def catch_up(self) -> Router:
-        """Bring the index in step with the database."""
+        """Update the index from the database."""
         with self._lock:
             if self._router is None:
                 self._router, self._next = Router(self._path), 0
@@ -156,7 +156,7 @@ class SearchIndex:
             return self._router
 
     def count_downloads(self) -> None:
-        """Look again how popular skills are: downloads are not in the log."""
+        """Update the popularity of skills: downloads are not in the log."""
         router = self.catch_up()
         sql = "SELECT o.name, s.name, s.downloads FROM skills s JOIN owners o ON s.owner = o.id WHERE s.downloads > 0"
         rows = self._database.read(lambda ask: ask.all(sql))
@@ -171,7 +171,7 @@ class SearchIndex:
                         self._popular.add(again.key)
 
     def search(self, who: Identity, query: str, facets: Facets = ANYTHING) -> tuple[Result, ...]:
-        """The skills that best match a query, at most `MOST`, best first."""
+        """Return the skills that best match a query, at most `MOST`, best first."""
         router = self.catch_up()
         asked = self._next, who.scopes, query, facets
         with self._lock:
@@ -195,7 +195,7 @@ class SearchIndex:
                 known.popitem(last=False)
 
     def page(self, who: Identity, query: str, facets: Facets, limit: int, cursor: str) -> Json:
-        """A page of what a search finds, and how many of all results have which owner, tier, verdict and topic."""
+        """Return a page of results, and counts of all results by owner, tier, verdict and topic."""
         text = " ".join(query.split())
         if not 1 <= len(text) <= 200:
             raise UsageError("bad-request", "`q` must have 1 to 200 characters.", hint="Say what the skill is for.")
@@ -207,7 +207,7 @@ class SearchIndex:
         return {**page, "skills": [{**skill, **score} for skill, score in zip(page["skills"], scored, strict=True)]}
 
     def browse(self, who: Identity, facets: Facets, limit: int, cursor: str) -> Json:
-        """A page of all skills that somebody may see, the most downloaded first, with the same counts."""
+        """Return a page of all skills that `who` may see, the most downloaded first, with the same counts."""
         self.catch_up()
         asked = self._next, who.scopes, facets
         known = self._lists.get(asked)
@@ -220,7 +220,7 @@ class SearchIndex:
         return _page(*known, _offset(cursor), limit)
 
     def overshadowing(self, owner: str, name: str) -> list[Listed]:
-        """The popular skills that everybody sees and that a skill of this name is easily taken for."""
+        """Return the popular public skills that a skill of this name is easily confused with."""
         self.catch_up()
         own = Listed(owner, name, False, _TIERS[0], 0, "", None, "", "", ())
         own = self.skills.get(own.key, own)
@@ -228,7 +228,7 @@ class SearchIndex:
         return [other for other in found if not other.private and other.overshadows(own)]
 
     def nearest(self, who: Identity, texts: Texts, count: int, without: str = "") -> list[Listed]:
-        """The skills that a text is nearest to, of those that somebody may see."""
+        """Return the skills that `who` may see which are nearest to a text."""
         router = self.catch_up()
         allowed = _Open(self.skills, who, ANYTHING)
         message = f"{texts.name.replace('-', ' ')}. {texts.description}"
@@ -236,7 +236,7 @@ class SearchIndex:
         return [allowed.skills[each.key] for each in found if each.key != without][:count]
 
     def sample(self, who: Identity, count: int) -> list[Listed]:
-        """Some skills that somebody may see, the same every time."""
+        """Return some skills that `who` may see, the same every time."""
         self.catch_up()
         allowed = _Open(self.skills, who, ANYTHING)
         keys = sorted(allowed.skills)
@@ -244,7 +244,7 @@ class SearchIndex:
         return [allowed.skills[key] for key in keys[::step] if key in allowed][:count]
 
     def texts(self, skills: Iterable[Listed]) -> dict[str, Texts]:
-        """What skills say."""
+        """Return the texts of skills."""
 
         def ask(transaction: Transaction) -> dict[str, Texts]:
             return {each.key: load_texts(transaction, each.version) for each in skills if each.version is not None}
@@ -252,7 +252,7 @@ class SearchIndex:
         return self._database.read(ask)
 
     def _named(self, query: str, allowed: _Open) -> dict[str, tuple[str, ...]]:
-        """The skills that are called what is asked for; before one that looks like a popular one stands that one."""
+        """Return the skills with the requested name; a popular skill comes before one that looks like it."""
         wanted = query.lower().replace(" ", "-")
         if wanted in allowed:
             return {wanted: _EXACT}
@@ -264,7 +264,7 @@ class SearchIndex:
         return {**dict.fromkeys((each.key for each in shadows), _MEANT), **{each.key: _EXACT for each in exact}}
 
     def _step(self, router: Router) -> None:
-        """Read what was changed since the last time; all of it where that is much."""
+        """Read the changes since the last update; everything if there are many."""
 
         def ask(transaction: Transaction) -> tuple[int, list[Row], set[str] | None]:
             size: int = transaction.get("SELECT size FROM log_head WHERE id = 1")[0]
@@ -312,12 +312,12 @@ class SearchIndex:
 
 
 def show_skill(document: str, downloads: int) -> Json:
-    """What lists say of a skill: what is kept of it, and its downloads, which change too often for that."""
+    """Return the entry of a skill in lists: its stored text, and its downloads, which change too often to be stored."""
     return {**json.loads(document), "downloads": downloads}
 
 
 def load_texts(transaction: Transaction, version: int | None) -> Texts:
-    """What a version says."""
+    """Return the text of a version."""
     row = transaction.get("SELECT data FROM texts WHERE version = ?", version)
     said = json.loads(zlib.decompress(bytes(row[0])))
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
@@ -352,7 +352,7 @@ def _fits(skill: Listed, who: Identity, facets: Facets) -> bool:
 
 
 def _count(skills: Sequence[Listed]) -> Json:
-    """How many skills have which value."""
+    """Count the skills by value."""
     return {
         "owner": dict(Counter(skill.owner for skill in skills).most_common(20)),
         "tier": dict(Counter(skill.tier for skill in skills)),
@@ -362,7 +362,7 @@ def _count(skills: Sequence[Listed]) -> Json:
 
 
 def _page(found: Sequence[Listed], facets: Json, start: int, limit: int) -> Json:
-    """So many of the skills that were found, and the counts of all."""
+    """Return `limit` of the results from `start` on, and the counts of all."""
     end = start + limit
     return {
         "skills": [show_skill(skill.document, skill.downloads) for skill in found[start:end]],

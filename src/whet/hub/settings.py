@@ -1,4 +1,4 @@
-"""What the operator of a hub decides about identities and mirrors, as `hub.toml` says it."""
+"""The operator's settings for identities and mirrors in `hub.toml`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from whet.hub.tokens import is_owner
 
 RESOLVER = "https://cloudflare-dns.com/dns-query"
-"""Where TXT records are asked for: over HTTPS, answered in JSON."""
+"""Address of a DNS-over-HTTPS service (JSON) for TXT records."""
 
 
 class Login(NamedTuple):
-    """The provider where people log in."""
+    """The identity provider for logins."""
 
     issuer: str = ""
     """Its address; "" for none."""
@@ -19,7 +19,7 @@ class Login(NamedTuple):
     client_secret: str = ""
     """"" for a public client; PKCE is used either way."""
     domains: tuple[str, ...] = ()
-    """Domains of the e-mail addresses that get an account; none: everybody whom the provider knows."""
+    """E-mail domains whose users get an account; empty for all users of the provider."""
 
 
 class OwnProvider(NamedTuple):
@@ -31,24 +31,24 @@ class OwnProvider(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """Another hub, or a site with an index of skills, whose skills this hub fetches when somebody asks for them."""
+    """Another hub, or a site with an index of skills, whose skills this hub fetches on request."""
 
     url: str
     kind: str = "hub"
     """`hub`, or `site` for one with `/.well-known/agent-skills`."""
     owner: str = ""
-    """Whose skills those of a site are here."""
+    """Local owner of a site's skills."""
     prefix: str = ""
-    """What stands before the names of a hub's owners here."""
+    """Prefix of the names of a hub's owners here."""
     owners: tuple[str, ...] = ()
-    """The owners of a hub that are mirrored, by their names there; none: all."""
+    """Owners of a hub that are mirrored, by their names there; empty for all."""
     key: str = ""
-    """The key of a hub's log; "": the one that it shows at the first contact."""
+    """Key of a hub's log; "" for the one shown at the first contact."""
     token: str = ""
-    """For a private hub."""
+    """Token for a private hub."""
 
     def check(self) -> None:
-        """Raise ValueError for what cannot be mirrored."""
+        """Raise ValueError for an invalid mirror."""
         if self.kind not in ("hub", "site"):
             raise ValueError(f"`kind` of a mirror is {self.kind!r}, not hub or site")
         if self.kind == "site" and not is_owner(self.owner):
@@ -58,11 +58,11 @@ class Mirror(NamedTuple):
 
     @property
     def location(self) -> str:
-        """The address without a slash at its end."""
+        """Address without a trailing slash."""
         return self.url.rstrip("/")
 
     def theirs(self, owner: str) -> str:
-        """What an owner of this hub is called there; "" where the mirror has nothing to do with them."""
+        """Return the upstream name of an owner of this hub; "" if the mirror does not cover it."""
         if self.kind == "site":
             return owner if owner == self.owner else ""
         name = owner.removeprefix(self.prefix) if owner.startswith(self.prefix) else ""

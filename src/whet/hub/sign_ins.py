@@ -1,9 +1,9 @@
-"""Logging in with an identity provider: the authorization code of OpenID Connect, with PKCE on both sides.
+"""Log in with an identity provider: the authorization code flow of OpenID Connect, with PKCE on both sides.
 
-A command asks the browser to come here (`begin`), the provider sends it back (`finish`), and it goes on to the command,
-which listens on this computer only and redeems a code (`redeem`). A person is known by the provider's number for them,
-never by a name or an address. What belongs to one login is worth nothing in another: state, nonce and both PKCE
-verifiers are random, used once, and good for minutes; a cookie binds the browser that began.
+A command opens the browser here (`begin`), the provider sends it back (`finish`), and it continues to the command,
+which listens on this computer only and redeems a code (`redeem`). A user is identified by the provider's id, never by a
+name or an address. The values of one login are useless in another: state, nonce and both PKCE verifiers are random,
+used once, and valid for minutes; a cookie binds the browser that began.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 CALLBACK = "/api/v1/login/callback"
 RETURN = "/sign-in/return"
-"""The page of this hub to which a browser comes back that signs in to the pages."""
+"""Page of this hub to which a browser returns that signs in to the pages."""
 _LOOPBACK = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]):[1-9][0-9]{0,4}(?:/[A-Za-z0-9._~/-]{0,100})?")
 _WORD = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -43,14 +43,14 @@ _TRIES = 1_000
 
 
 class Begun(NamedTuple):
-    """A login that has begun: where the browser goes, and the cookie that it keeps."""
+    """A login in progress: the address for the browser, and its cookie."""
 
     address: str
     cookie: str
 
 
 def begin(hub: Hub, redirect: str, state: str, challenge: str, method: str) -> Begun:
-    """Send the browser of somebody who wants to log in to the provider. Raises WhetError."""
+    """Start a login: return the provider's address for the browser. Raises WhetError."""
     login = hub.settings.login
     if not login.issuer:
         raise NotFoundError("login-not-offered", "This hub has no login provider.", hint="Ask for an invitation.")
@@ -88,7 +88,7 @@ def begin(hub: Hub, redirect: str, state: str, challenge: str, method: str) -> B
 
 
 def finish(hub: Hub, state: str, code: str, error: str, cookie: str) -> str:
-    """Where the browser goes that comes back from the provider. Raises WhetError if it is not the one that left."""
+    """Return the next address for the browser that the provider sends back. Raise WhetError for another browser."""
     now = hub.now()
 
     def take(transaction: Transaction) -> tuple[int, str, str, str, str]:
@@ -116,7 +116,7 @@ def finish(hub: Hub, state: str, code: str, error: str, cookie: str) -> str:
 
 
 def redeem(hub: Hub, code: str, verifier: str, label: str) -> Granted:
-    """The token for a code, for whoever began the login. Raises NotFoundError."""
+    """Return the token for a code, for the command that began the login. Raises NotFoundError."""
     now = hub.now()
 
     def change(transaction: Transaction) -> Granted:
@@ -133,7 +133,7 @@ def redeem(hub: Hub, code: str, verifier: str, label: str) -> Granted:
 
 
 def _ask(hub: Hub, code: str, verifier: str, nonce: str) -> Json:
-    """What the provider says of whoever has this code. Raises WhetError."""
+    """Return the provider's claims about the user with this code. Raises WhetError."""
     login = hub.settings.login
     fields = {
         "grant_type": "authorization_code",
@@ -164,7 +164,7 @@ def _ask(hub: Hub, code: str, verifier: str, nonce: str) -> Json:
 
 
 def _let_in(hub: Hub, transaction: Transaction, number: int, claims: Json) -> str:
-    """The code for somebody whom the provider knows; who is new gets an account."""
+    """Return the code for a user whom the provider knows; a new user gets an account."""
     hub.log.lock(transaction)
     issuer, subject, now = hub.settings.login.issuer, str(claims.get("sub", "")), hub.now()
     if not 1 <= len(subject) <= 255:
@@ -179,7 +179,7 @@ def _let_in(hub: Hub, transaction: Transaction, number: int, claims: Json) -> st
 
 
 def _create(transaction: Transaction, issuer: str, subject: str, wish: str, now: int) -> str:
-    """A new account with a name like the wished one; an account that exists is never given to somebody else."""
+    """Create an account with a name like `wish`; an existing account is never given to another user."""
     for number in range(1, _TRIES):
         name = wish if number == 1 else f"{wish[:34]}-{number}"
         sql = "INSERT INTO accounts (name, created) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
@@ -191,14 +191,14 @@ def _create(transaction: Transaction, issuer: str, subject: str, wish: str, now:
 
 
 def _wish(claims: Json) -> str:
-    """A name for an account, as near as may be to what the provider says."""
+    """Return a name for an account, as close as possible to the provider's."""
     said = str(claims.get("preferred_username") or str(claims.get("email", "")).partition("@")[0])
     name = re.sub(r"[^a-z0-9]+", "-", said.lower())[:39].strip("-")
     return name if is_owner(name) and name != "operator" else "person"
 
 
 def make_secret() -> str:
-    """A random text that nobody can guess."""
+    """Return a random secret."""
     return base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
 
 
@@ -207,5 +207,5 @@ def _hash(secret: str) -> bytes:
 
 
 def make_challenge(verifier: str) -> str:
-    """What PKCE sends in place of a verifier."""
+    """Return the PKCE challenge of a verifier."""
     return base64.urlsafe_b64encode(_hash(verifier)).decode().rstrip("=")

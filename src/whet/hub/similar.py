@@ -1,4 +1,4 @@
-"""Skills that are for the same job as another one."""
+"""Skills with the same purpose as another one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 10
 
 
 def find_similar(hub: Hub, who: Identity, owner: str, name: str) -> Json:
-    """The skills that resemble one, of those that somebody may see, the most alike first."""
+    """Return the skills that `who` may see which resemble one, the most similar first."""
     hub.skill(who, owner, name)
     own = f"{owner}/{name}"
     hub.index.catch_up()
@@ -39,7 +39,7 @@ def find_similar(hub: Hub, who: Identity, owner: str, name: str) -> Json:
 
 
 def compare(hub: Hub, who: Identity, texts: Texts, own: str, threshold: float = RESEMBLING) -> tuple[Alike, ...]:
-    """The skills that a text resembles, as OWNER/NAME; `own` is not compared."""
+    """Return the skills that a text resembles, as OWNER/NAME; `own` is not compared."""
     index = hub.index
     candidates = index.nearest(who, texts, CANDIDATES, own)
     others = [each for each in index.sample(who, CANDIDATES) if each not in candidates and each.key != own]

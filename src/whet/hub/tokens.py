@@ -1,11 +1,11 @@
-"""Tokens of a hub, and what their holders may do.
+"""Tokens of a hub and their permissions.
 
-A token is `whet_` and 32 random bytes; the hub keeps only its hash. A scope is a word, and what it is for: `read`,
-`publish:acme`, `publish:acme/review`, `yank:acme`, `moderate`, `admin`. Whoever may do something for an owner may do it
-for all of its skills; `admin` may do everything.
+A token is `whet_` and 32 random bytes; the hub stores only its hash. A scope is a verb with an optional target: `read`,
+`publish:acme`, `publish:acme/review`, `yank:acme`, `moderate`, `admin`. A permission for an owner covers all of its
+skills; `admin` covers everything.
 
-A token that the hub's operator made allows what its scopes say. A person's own token never allows more than the roles
-of its holder do at that moment: a role that is taken away is gone from every token at once.
+A token that the hub's operator created has the permissions of its scopes. A personal token never has more than the
+current roles of its holder: removing a role affects every token at once.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 PREFIX = "whet_"
 DAYS = 90
-"""How long a token is good for, unless another time is asked for."""
+"""Default lifetime of a token."""
 ACCOUNT = "account"
-"""The scope of a token that stands for its holder: everything that their roles allow."""
+"""Scope of a token with all permissions of its holder's roles."""
 ROLES = {
     "reader": ("read",),
     "publisher": ("read", "publish", "yank"),
     "admin": ("read", "publish", "yank", "manage"),
 }
-"""The roles of an owner's members, the least first, and what each may do for the owner."""
+"""Roles of an owner's members, from least to most, with their verbs."""
 HUB_ROLES = {"": (), "moderator": ("moderate",), "admin": ("admin",)}
-"""The roles that an account can have for the whole hub."""
+"""Roles of an account for the whole hub."""
 _FOR_OWNERS = ("publish", "yank", "manage")
 _FOR_ALL = ("moderate", "admin")
 _OWNER = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -42,25 +42,25 @@ _SCOPE = re.compile(r"([a-z]+)(?::([a-z0-9-]+)(?:/([a-z0-9-]+))?)?")
 
 
 class Identity(NamedTuple):
-    """Who asks, and what they may do."""
+    """A caller and its permissions."""
 
     account: str = ""
-    """"" where nobody was named."""
+    """"" for an anonymous caller."""
     scopes: tuple[str, ...] = ()
     kind: str = "anonymous"
-    """`anonymous`, `token`, `oidc` for a workflow that proved where it runs, or `operator` for whoever runs the hub."""
+    """`anonymous`, `token`, `oidc` for a verified workflow, or `operator` for the operator of the hub."""
     detail: str = ""
-    """The label of the token, or where the request was made from."""
+    """Label of the token, or origin of the request."""
     token: int = 0
-    """The number of the token."""
+    """Id of the token."""
     expires: int = 0
     claims: str = ""
-    """What a workflow proved about itself, as a JSON object."""
+    """Verified claims of a workflow, as a JSON object."""
 
     def may(self, verb: str, owner: str = "", name: str = "") -> bool:
-        """May this be done, for this owner or skill?
+        """Return whether the caller may do this, for this owner or skill.
 
-        `read` without an owner is for reading a private hub; it does not open what an owner keeps private.
+        `read` without an owner allows reading a private hub; it does not cover the private skills of an owner.
         """
         wanted = {"admin", f"{verb}:{owner}", f"{verb}:{owner}/{name}"}
         if verb != "read" or not owner:
@@ -70,34 +70,34 @@ class Identity(NamedTuple):
 
 ANYBODY = Identity()
 OPERATOR = Identity("operator", ("admin",), "operator")
-"""Whoever may write into the hub's own directory."""
+"""The user who can write to the hub's own directory."""
 
 
 def sees(who: Identity, owner: str, name: str) -> bool:
-    """May this private skill be seen?"""
+    """Return whether the caller may see this private skill."""
     return who.may("read", owner, name) or who.may("publish", owner, name) or who.may("moderate")
 
 
 def make_token() -> tuple[str, bytes]:
-    """A new token, and the hash to keep of it."""
+    """Create a token; return it and its hash."""
     secret = base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
     token = f"{PREFIX}{secret}{_checksum(secret)}"
     return token, hash_token(token)
 
 
 def hash_token(token: str) -> bytes:
-    """What the hub keeps of a token. Guessing it from the hash is as hard as guessing 32 random bytes."""
+    """Return the hash of a token. Guessing a token from it is as hard as guessing 32 random bytes."""
     return hashlib.sha256(token.encode()).digest()
 
 
 def is_token(text: str) -> bool:
-    """Has the text the form of a token? A slip of the pen is seen without asking the database."""
+    """Return whether the text has the form of a token; typos are detected without the database."""
     body = text.removeprefix(PREFIX)
     return body != text and len(body) == 43 + 6 and text.isascii() and _checksum(body[:-6]) == body[-6:]
 
 
 def check_scopes(scopes: tuple[str, ...]) -> tuple[str, ...]:
-    """The scopes, if each is one. Raises UsageError `bad-scope`."""
+    """Return the scopes if all are valid. Raise UsageError `bad-scope`."""
     for scope in scopes:
         match = _SCOPE.fullmatch(scope)
         verb, owner = (match[1], match[2]) if match else ("", "")
@@ -111,7 +111,7 @@ def check_scopes(scopes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def allowed_scopes(scopes: tuple[str, ...], role: str, members: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """What a person's own token allows now: what it says, as far as the roles of its holder go.
+    """Return the current permissions of a personal token: its scopes, limited by the roles of its holder.
 
     `role` is the one for the whole hub, `members` are owners with the role there.
     """
@@ -122,7 +122,7 @@ def allowed_scopes(scopes: tuple[str, ...], role: str, members: Iterable[tuple[s
 
 
 def is_owner(name: str) -> bool:
-    """Can this be the name of an owner?"""
+    """Return whether this is a valid name of an owner."""
     return len(name) <= 39 and _OWNER.fullmatch(name) is not None
 
 

@@ -1,7 +1,7 @@
-"""Another hub, or a site with an index of skills, as a mirror reads it: nothing of it is believed without its proof.
+"""Another hub, or a site with an index of skills, as a mirror reads it: nothing is trusted without proof.
 
-What checks a hub for people who install from it checks it here, too (`whet.sources.registries.hub`); what was seen of
-its log is kept in the database of this hub. Archives are not opened here: the checker does that in its own process.
+The checks are those of a client that installs from a hub (`whet.sources.registries.hub`); the known state of its log is
+in the database of this hub. Archives are not opened here: the checker does that in its own process.
 """
 
 from __future__ import annotations
@@ -31,62 +31,62 @@ if TYPE_CHECKING:
     from whet.sources.transparency import Checkpoint
 
 _STALL, _TOTAL = 10.0, 60.0
-"""Seconds without a byte, and for a whole answer, after which an upstream is given up."""
+"""Time limits of an upstream in seconds: without a byte, and for a whole answer."""
 MOST_VERSIONS = 100
 """Versions of one skill that are listed."""
 
 
 class Found(NamedTuple):
-    """A skill, as an upstream tells it."""
+    """A skill of an upstream."""
 
     latest: str
-    """Its newest version; "" where there is none to install, or where a site gives no numbers."""
+    """Its newest version; "" if none can be installed, or if a site has no version numbers."""
     status: Status = Status()
 
 
 class Offered(NamedTuple):
-    """A version, as it was fetched."""
+    """A fetched version."""
 
     archive: bytes
     version: str
-    """"" where a site does not say."""
+    """"" if a site does not state it."""
     digest: str
-    """The content digest that is proved for it; "" for a site."""
+    """Proved content digest; "" for a site."""
     origin: Origin
     yanked: str | None = None
     evals: bytes = b""
-    """What its publisher says of its evals, as the upstream has it."""
+    """The publisher's report about its evals, as stored upstream."""
 
 
 class Upstream(Protocol):
-    """What can be mirrored. Everything raises WhetError, NotFoundError for what is not there."""
+    """A source that can be mirrored. Every method raises WhetError, NotFoundError for missing skills."""
 
     mirror: Mirror
 
     def find(self, owner: str, name: str) -> Found:
-        """A skill, by the names that it has there."""
+        """Return a skill, by its names there."""
 
     def list_versions(self, owner: str, name: str) -> Sequence[tuple[str, str]]:
-        """Its versions, the highest first, each with its digest; none for a site."""
+        """Return its versions, the highest first, each with its digest; none for a site."""
 
     def fetch(self, owner: str, name: str, version: str) -> Offered:
-        """One version with its proof."""
+        """Return one version with its proof."""
 
 
 class UpstreamMemory:
-    """What was seen of the logs of other hubs, in the database of this one."""
+    """Known logs of other hubs, in the database of this one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def load(self, location: str) -> KnownLog | None:
-        """What is kept of a hub's log."""
+        """Return the stored log of a hub."""
         sql = "SELECT key, checkpoint, chosen FROM upstreams WHERE url = ? AND key <> ''"
         row = self._database.read(lambda ask: ask.one(sql, location))
         return KnownLog(LogKey.parse(row[0]), row[1], bool(row[2])) if row else None
 
     def save(self, known: Mapping[str, KnownLog]) -> None:
-        """Keep this about the logs of hubs, by their locations."""
+        """Store the logs of hubs, by location."""
         sql = """INSERT INTO upstreams (url, key, checkpoint, chosen) VALUES (?, ?, ?, ?) ON CONFLICT (url)
             DO UPDATE SET key = excluded.key, checkpoint = excluded.checkpoint, chosen = excluded.chosen"""
 
@@ -98,9 +98,9 @@ class UpstreamMemory:
 
 
 def open_web(mirror: Mirror, private_hosts: Sequence[str]) -> Web:
-    """What asks an upstream: the public web, and its own host and port if the operator says that it is private.
+    """Return a client for an upstream: the public web, and the upstream's own host and port if that is private.
 
-    Neither a redirect nor an address in an answer leads anywhere else in a private network.
+    No redirect and no address in an answer leads anywhere else in a private network.
     """
     address = read_address(mirror.location)
     host = f"[{address.host}]" if ":" in address.host else address.host
@@ -109,7 +109,7 @@ def open_web(mirror: Mirror, private_hosts: Sequence[str]) -> Web:
 
 
 def open_upstream(mirror: Mirror, web: Web, database: Database) -> Upstream:
-    """What a mirror reads from."""
+    """Return the upstream of a mirror."""
     return SiteUpstream(mirror, web) if mirror.kind == "site" else HubUpstream(mirror, web, database)
 
 
@@ -125,7 +125,7 @@ class HubUpstream:
         self.mirror, self._web, self._memory = mirror, web, UpstreamMemory(database)
 
     def open(self) -> tuple[HubSource, HubLogs]:
-        """The hub, and what is known of its log. `keep` of the logs saves what is seen."""
+        """Return the hub and its known log. `keep` of the logs saves changes."""
         logs = HubLogs(self._memory)
         location = self.mirror.location
         if self.mirror.key:
@@ -135,17 +135,17 @@ class HubUpstream:
         return HubSource(Ref("hub", location), _context(self._web, logs), self.mirror.token), logs
 
     def find(self, owner: str, name: str) -> Found:
-        """A skill, by the names that it has there."""
+        """Return a skill, by its names there."""
         source, _logs = self.open()
         answer = source.get_skill(f"{owner}/{name}")
         if answer.flag("private"):
             raise _private(f"{owner}/{name}")
         status = answer.prose("status")
-        told = Status(status, answer.prose("successor"), answer.prose("reason")) if status in STATUSES else Status()
-        return Found(answer.segment("latest") if "latest" in answer else "", told)
+        found = Status(status, answer.prose("successor"), answer.prose("reason")) if status in STATUSES else Status()
+        return Found(answer.segment("latest") if "latest" in answer else "", found)
 
     def list_versions(self, owner: str, name: str) -> Sequence[tuple[str, str]]:
-        """Its versions, the highest first, each with its digest."""
+        """Return its versions, the highest first, each with its digest."""
         source, _logs = self.open()
         found = [
             (number, f"sha256:{entry.sha256('digest')}")
@@ -155,7 +155,7 @@ class HubUpstream:
         return found[:MOST_VERSIONS]
 
     def fetch(self, owner: str, name: str, version: str, *, keep: bool = True) -> Offered:
-        """One version with its proof; `keep` remembers what is seen of the log."""
+        """Return one version with its proof; `keep` saves the state of the log."""
         source, logs = self.open()
         found = source.get_version(owner, name, version, pinned=True)
         if found.proof is None or found.proof.log_act:
@@ -166,23 +166,23 @@ class HubUpstream:
         return Offered(source.get_archive(found), version, found.digest, origin, found.yanked, found.evals.encode())
 
     def peek(self) -> Checkpoint:
-        """The newest checkpoint of the hub's log, which must extend what was seen before."""
+        """Return the newest checkpoint of the hub's log, which must continue the known one."""
         source, logs = self.open()
         return source.see_log(logs)
 
     def measure(self) -> int:
-        """The size of the hub's log, which must extend what was seen before. Remembers the checkpoint."""
+        """Return the size of the hub's log, which must continue the known one, and store its checkpoint."""
         source, logs = self.open()
         size = source.see_log(logs).size
         logs.keep()
         return size
 
     def list_acts(self, after: int) -> tuple[LogAct, ...]:
-        """The next entries of its log."""
+        """Return the next entries of its log."""
         return self.open()[0].list_acts(after)
 
     def prove(self, act: LogAct) -> Origin:
-        """Where an act comes from, if the hub's log has it."""
+        """Return the origin of an act, if the hub's log has it."""
         source, logs = self.open()
         proof = source.prove_act(act, logs)
         logs.keep()
@@ -190,26 +190,26 @@ class HubUpstream:
 
 
 class SiteUpstream:
-    """A site with an index of skills. It has no log: the hashes of its index are all that there is to check."""
+    """A site with an index of skills. It has no log: only the hashes of its index can be checked."""
 
     def __init__(self, mirror: Mirror, web: Web) -> None:
         self.mirror, self._web = mirror, web
 
     def find(self, owner: str, name: str) -> Found:  # noqa: ARG002  a site has no owners
-        """A skill of the index."""
+        """Return a skill of the index."""
         self._source(name).inspect()
         return Found("")
 
     def list_versions(self, owner: str, name: str) -> Sequence[tuple[str, str]]:  # noqa: ARG002  a site has no versions
-        """None: a site has only what it shows now."""
+        """Return nothing: a site has only the current version."""
         return ()
 
     def list_artifacts(self) -> Mapping[str, str]:
-        """What the index lists: names, and the hash of each; "" where it gives none."""
+        """Return the names in the index with the hash of each; "" if it has none."""
         return {offer.name: offer.revision for offer in self._source("").inspect().offers}
 
     def fetch(self, owner: str, name: str, version: str) -> Offered:
-        """What the site shows now."""
+        """Return the current version of a skill."""
         source = self._source(name)
         offers = source.inspect().offers
         if not offers:

@@ -1,1 +1,1 @@
-"""What each address of the hub answers, a module for each subject."""
+"""The addresses of the hub, a module for each subject."""

@@ -1,4 +1,4 @@
-"""ClawHub's API over HTTP, to read only. It is below a path of its own: both APIs use the same addresses."""
+"""ClawHub's API over HTTP, read-only. It has its own base path, because both APIs use the same addresses."""
 
 from __future__ import annotations
 

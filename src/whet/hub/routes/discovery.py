@@ -1,4 +1,4 @@
-"""What other clients read over HTTP: the index of agent skills, a Claude marketplace, and the zips of both."""
+"""Lists for other clients over HTTP: the index of agent skills, a Claude marketplace, and their zips."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def _marketplace(asked: Asked) -> Response:
 
 
 def _owner(asked: Asked) -> str:
-    """The owner in the address; "" for the whole hub. Whether there is such an owner is not told."""
+    """Return the owner in the address; "" for the whole hub. Whether the owner exists is not revealed."""
     owner: str = asked.request.path_params.get("owner", "")
     if owner and not is_owner(owner):
         raise RequestError("not-found", "There is no such owner.", "See docs/hub-api.md.")
@@ -39,7 +39,7 @@ async def _artifact(asked: Asked) -> Response:
 
 
 def send_zip(data: bytes) -> Response:
-    """A zip that never changes."""
+    """Return a response with an immutable zip."""
     headers = {"Cache-Control": FOREVER, "ETag": f'"sha256:{hashlib.sha256(data).hexdigest()}"'}
     return Response(data, media_type="application/zip", headers=headers)
 

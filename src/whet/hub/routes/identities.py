@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LOGIN, TOKEN, EXCHANGE = "/api/v1/login", "/api/v1/login/token", "/api/v1/tokens/exchange"
 OPEN = (LOGIN, CALLBACK, TOKEN, EXCHANGE)
-"""What somebody without a token needs to get one."""
+"""Addresses that must be open to get a token."""
 _PUBLISHERS = "/api/v1/owners/{owner}/publishers"
 _PROOFS = "/api/v1/owners/{owner}/proofs"
 _COOKIE = "whet_login"

@@ -1,4 +1,4 @@
-"""What becomes of skills and versions over HTTP: yanking, quarantine, status, tags, visibility, security fixes."""
+"""Changes of skills and versions over HTTP: yanking, quarantine, status, tags, visibility, security fixes."""
 
 from __future__ import annotations
 

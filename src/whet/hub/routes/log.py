@@ -26,7 +26,7 @@ async def _changes(asked: Asked) -> Response:
 
 
 def _shown(change: Change, who: Identity) -> Json:
-    """An entry; with the act that it hides, for those who may see the skill."""
+    """Return an entry, with its hidden act for callers who may see the skill."""
     entry = {"index": change.number, **json.loads(change.entry)}
     if change.hidden is None or not sees(who, change.owner, change.name):
         return entry
@@ -57,7 +57,7 @@ async def _tile(asked: Asked) -> Response:
 
 
 def _read_path(text: str) -> tuple[str, int, int]:
-    """The level (or `entries`), the number and the width of a tile: `0/x001/234.p/17`."""
+    """Return the level (or `entries`), number and width of a tile: `0/x001/234.p/17`."""
     match = re.fullmatch(r"([0-5]|entries)/((?:x\d{3}/)*\d{3})(?:\.p/([1-9]\d{0,2}))?", text)
     width = int(match[3] or 256) if match else 0
     if match is None or not (1 <= width < 256 or match[3] is None) or len(match[2]) > 23:

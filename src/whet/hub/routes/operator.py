@@ -1,4 +1,4 @@
-"""What whoever runs a hub asks it."""
+"""Health checks and metrics for the operator."""
 
 from __future__ import annotations
 
