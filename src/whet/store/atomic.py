@@ -1,17 +1,17 @@
-"""Files and directories that change in one step: whoever looks, and whenever the power fails, it is all old or all new.
+"""Atomic changes of files and directories: readers, and a power failure, find either the old or the new state.
 
-A file is written beside its target under a temporary name, synced, and renamed over it. Of several, all are written,
-then synced together: the disk is waited for once, and not for each. A directory cannot be renamed over another
-one: the two trade places where the system can do that, else the old one steps aside first. Where a change
-may have to be taken back, what it replaces stays beside it until that is decided (`Swap`).
+A file is written beside its target under a temporary name, synced, and renamed over it. Several files are all written
+and then synced together, so that the disk is waited for once. A directory cannot be renamed over another one: the two
+are exchanged if the system can do that, else the old one is renamed first. If a change may have to be undone, the
+replaced content stays beside it until that is decided (`Swap`).
 
-    .NAME.whet-tmp-RANDOM     not yet in place, or no longer: rubbish once its process is dead
-    .NAME.whet-old-RANDOM     the complete old directory, between stepping aside and the new one being in place
+    .NAME.whet-tmp-RANDOM     not yet in place, or no longer: garbage once its process is dead
+    .NAME.whet-old-RANDOM     the complete old directory, until the new one is in place
 
-A killed process leaves at most these behind, and `clean_leftovers` removes the first and puts the second back when
-nothing stands in its place. What a living process works on carries a kernel lock, so cleaning never disturbs it; where
-the file system has no such locks, the caller's own lock (`whet.store.locks`) has to see to that. Two writers of one
-target must agree by such a lock in any case.
+A killed process leaves at most these behind; `clean_leftovers` removes the first kind, and restores the second if
+nothing is in its place. The files of a living process carry a kernel lock, so that cleaning never disturbs it; on a
+file system without such locks, the caller's own lock (`whet.store.locks`) must ensure that. Two writers of one target
+need such a lock in any case.
 """
 
 from __future__ import annotations
@@ -48,30 +48,30 @@ else:
 
 _LEFTOVER = compile_late(r"(?s)\.(?P<name>.+)\.whet-(?P<kind>tmp|old)-[0-9a-f]{16}(?:-journal|-wal|-shm)?")
 _PAUSES = (0.01, 0.03, 0.1, 0.3, 0.6) if _WINDOWS else ()
-"""Seconds. Windows renames nothing that a process has open, if only a virus scanner, so it is asked again."""
+"""Seconds. Windows cannot rename a file that a process has open, such as a virus scanner, so the rename is repeated."""
 _LONGEST_NAME = 200
-"""Bytes of the target's name kept in a temporary name, so that the whole stays below the usual 255."""
+"""Bytes of the target's name in a temporary name, which keep it below the usual limit of 255."""
 _MOST_OPEN = 128
-"""Files that are open while several are written: some systems let a process have no more than 256."""
+"""Files that are open at once while several are written: some systems allow a process no more than 256."""
 _MOST_SYNCS = 16
-"""Syncs that are under way together: the file system answers them with one write of its own journal."""
+"""Concurrent syncs, which the file system combines into one write of its journal."""
 _MANY = 32
-"""More than so many are synced with everything else on their file system, where the system can do that."""
+"""Above this number, the whole file system is synced, if the system can do that."""
 _FEW = 8
-"""So many syncs take no longer one by one than it takes to start threads for them."""
+"""Up to this number, syncing one by one is as fast as starting threads."""
 
 
 def write_bytes(path: str, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
-    """Make `data` the whole content of the file at `path`, in one step; a linked file stays linked.
+    """Replace the content of the file at `path` with `data`, atomically; a linked file stays linked.
 
-    The permissions become `mode`; without it those of the existing file stay, and a new file gets 0o644 less the umask.
-    `durable=False` leaves out the syncs: a killed process still leaves no half file, but a power failure may.
+    The permissions become `mode`; without it those of the existing file stay, and a new file gets 0o644 minus the
+    umask. `durable=False` skips the syncs: a killed process still leaves no partial file, but a power failure may.
     """
     write_files({path: data}, mode=mode, durable=durable)
 
 
 def write_files(files: Mapping[str, bytes], *, mode: int | None = None, durable: bool = True) -> None:
-    """`write_bytes` of several, in their order; none gets its name before its content is durable."""
+    """Like `write_bytes` for several files, in order; none gets its name before its content is durable."""
     items = [*files.items()]
     directories: dict[str, str] = {}
     for start in range(0, len(items), _MOST_OPEN):
@@ -87,7 +87,7 @@ def write_files(files: Mapping[str, bytes], *, mode: int | None = None, durable:
 
 
 class _Draft:
-    """A file that is written and does not have its name yet; without it at the end of the block, it goes."""
+    """A written file without its final name; it is removed at the end of the block unless it got its name."""
 
     def __init__(self, path: str, data: bytes, mode: int | None) -> None:
         self.path, self._data, self._mode = path, data, mode
@@ -120,9 +120,9 @@ class _Draft:
             os.fsync(self._fd)
 
     def finish(self) -> None:
-        """Give the file its name."""
+        """Rename the file to its final name."""
         with os_failures(self.path):
-            if _WINDOWS:  # renames no open file; elsewhere it stays open because closing gives up the lock
+            if _WINDOWS:  # cannot rename an open file; elsewhere closing it would release the lock
                 self._close()
             _rename(self._temporary, self.target, over=True)
             self._temporary = ""
@@ -134,7 +134,7 @@ class _Draft:
 
 
 def write_unseen(path: str, data: bytes, mode: int | None) -> None:
-    """Write a file into a directory that is not in place yet, instead of one that is there: nobody sees it half."""
+    """Write a file into a directory that is not in place yet, replacing one that exists; nobody reads it meanwhile."""
     with os_failures(path):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEW
         with suppress(FileNotFoundError):
@@ -144,22 +144,22 @@ def write_unseen(path: str, data: bytes, mode: int | None) -> None:
             if mode is not None:
                 os.chmod(path, mode)
             _write_all(fd, data)
-            if _WINDOWS:  # syncs none that is read-only later
+            if _WINDOWS:  # cannot sync a file that is read-only later
                 os.fsync(fd)
         finally:
             os.close(fd)
 
 
 def write_text(path: str, text: str, *, mode: int | None = None, durable: bool = True) -> None:
-    """`write_bytes` of the text as UTF-8, line endings as they are."""
+    """Like `write_bytes` with the text as UTF-8; line endings are unchanged."""
     write_bytes(path, text.encode("utf-8"), mode=mode, durable=durable)
 
 
 @contextmanager
 def staging(target: str, *, private: bool = False) -> Iterator[str]:
-    """An empty directory beside `target` to build its next content in; gone at the end unless moved into place.
+    """Create an empty directory beside `target` for its next content; removed at the end unless moved into place.
 
-    `private`: for its owner alone.
+    `private`: only its owner has access.
 
     with staging(target) as staged:
         ...
@@ -173,14 +173,14 @@ def staging(target: str, *, private: bool = False) -> Iterator[str]:
             yield path
         finally:
             if os.path.lexists(path):
-                with suppress(OSError):  # what stays is a leftover, and reported as one
+                with suppress(OSError):  # the rest is a leftover, and reported as one
                     _remove(path)
 
 
 def replace_directory(staged: str, target: str, *, durable: bool = True) -> str | None:
-    """Put the complete directory `staged` where `target` is or will be; on failure the old one is back in place.
+    """Move the complete directory `staged` to `target`, replacing it; on failure the old one is restored.
 
-    Both must be on one file system. Returns the path of the old directory if it could not be removed afterwards.
+    Both must be on one file system. Return the path of the old directory if it could not be removed afterwards.
     """
     real = os.path.realpath(target)
     with os_failures(target, doing="replace"):
@@ -205,23 +205,23 @@ def replace_directory(staged: str, target: str, *, durable: bool = True) -> str 
 
 
 class Swap:
-    """A content that is ready beside a file or directory, to take its place in one step, and to give it back in one.
+    """New content that is ready beside a file or directory, to replace it atomically, and to be reversed atomically.
 
         with Swap(path, had=True, has=True) as swap:
-            swap.make_directory()       # or swap.write(data): what needs room is done first
+            swap.make_directory()       # or swap.write(data): what needs space is done first
             ...
             sync_spares([swap])
             swap.apply()
             sync_places([swap])
             ...
-            swap.take_back()            # where it shall not be
+            swap.take_back()            # to reverse it
 
-    The content that is not in place lies under a temporary name, `spare`, and is removed at the end of the block.
-    Syncing is left to the caller, who has all that belongs to one change.
+    The content that is not in place has a temporary name, `spare`, and is removed at the end of the block. Syncing is
+    left to the caller, who knows everything that belongs to one change.
     """
 
     def __init__(self, target: str, *, had: bool, has: bool) -> None:
-        """`had` and `has`: whether something is there before and after. With neither, everything stays as it is."""
+        """`had` and `has`: whether the target exists before and after. With neither, nothing changes."""
         self.target = os.path.realpath(target)
         self.spare = temporary_path(self.target)
         self._had, self._has = had, has
@@ -236,33 +236,33 @@ class Swap:
     def __exit__(self, *_: object) -> None:
         with self._marks:
             if os.path.lexists(self.spare):
-                with suppress(OSError):  # what stays is a leftover, and reported as one
+                with suppress(OSError):  # the rest is a leftover, and reported as one
                     _remove(self.spare)
 
     def make_directory(self) -> None:
-        """Begin the new content as an empty directory."""
+        """Create the new content as an empty directory."""
         with os_failures(self.target, doing="prepare"):
             os.mkdir(long_path(self.spare))
         self._marks.enter_context(_marked(self.spare))
 
     def write(self, data: bytes, mode: int | None) -> None:
-        """Make the new content a file."""
+        """Create the new content as a file."""
         with os_failures(self.target):
             fd, self.spare = _create(self.target, 0o644 if mode is None else 0o600)
             self._marks.callback(os.close, fd)
             if mode is not None:
                 os.chmod(self.spare, mode)
             _write_all(fd, data)
-            if _WINDOWS:  # renames no open file, and syncs none that is read-only later
+            if _WINDOWS:  # cannot rename an open file, or sync one that is read-only later
                 os.fsync(fd)
                 self._marks.close()
 
     def apply(self) -> None:
-        """Put the new content in place. On failure the old one is."""
+        """Put the new content in place. On failure the old one stays."""
         self._turn(had=self._had, has=self._has)
 
     def take_back(self) -> None:
-        """Put the old content in place again, if the new one is."""
+        """Restore the old content, if the new one is in place."""
         if self._applied:
             self._turn(had=self._has, has=self._had)
 
@@ -271,7 +271,7 @@ class Swap:
             if had and has:
                 trade(self.spare, self.target)
             elif has:
-                if os.path.lexists(self.target):  # somebody was faster, and it is theirs
+                if os.path.lexists(self.target):  # created by another process meanwhile, so it is not ours
                     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.target)
                 _rename(self.spare, self.target)
             elif had:
@@ -280,19 +280,19 @@ class Swap:
 
 
 def sync_spares(swaps: Iterable[Swap]) -> None:
-    """Make everything durable that is ready to take its place."""
+    """Make all new contents durable before they are put in place."""
     _sync_together({path: swap.target for swap in swaps if os.path.lexists(swap.spare) for path in _below(swap.spare)})
 
 
 def sync_places(swaps: Iterable[Swap]) -> None:
-    """Make it durable that contents have taken their places, or given them back."""
+    """Make the renames durable."""
     _sync_together({os.path.dirname(swap.target): swap.target for swap in swaps})
 
 
 def trade(one: str, other: str) -> None:
-    """Put each of two files or directories in the place of the other, in one step where the system can do that.
+    """Exchange two files or directories, atomically if the system can do that.
 
-    Where it cannot, there is nothing at `other` for a moment; `clean_leftovers` puts back what was there.
+    If not, `other` is missing for a moment; `clean_leftovers` restores it.
     """
     if exchange(one, other):
         return
@@ -307,12 +307,12 @@ def trade(one: str, other: str) -> None:
 
 
 def is_leftover(name: str) -> bool:
-    """Is this the name of something that a write has not put in place yet, or has moved out of the way?"""
+    """Return whether this is the temporary name of a write in progress, or of a replaced directory."""
     return name.startswith(".") and _LEFTOVER.fullmatch(name) is not None
 
 
 def leftovers(directory: str) -> list[str]:
-    """What killed writers left in `directory` itself, and what living ones work on there: paths, sorted."""
+    """Return the temporary paths in `directory` itself, of killed and of living writers, sorted."""
     try:
         names = os.listdir(directory)
     except FileNotFoundError:
@@ -324,37 +324,37 @@ def leftovers(directory: str) -> list[str]:
 
 
 class Cleaned(NamedTuple):
-    """What became of one leftover."""
+    """The result for one leftover."""
 
     path: str
     outcome: Literal["removed", "restored", "in-use", "failed"]
     """`restored`: it is the target again. `in-use`: a living process works on it, nothing was done."""
     detail: str
-    """Where it was restored to, or why it failed; else empty."""
+    """Path of the restored target, or reason of the failure; else empty."""
 
 
 def clean_leftovers(directory: str) -> tuple[Cleaned, ...]:
-    """Undo or complete what killed writers left in `directory`; an old directory goes back if its place is empty."""
+    """Clean up after killed writers in `directory`; an old directory is restored if its place is empty."""
     paths = leftovers(directory)
     olds = [path for path in paths if _kind(path) == "old"]
-    # The newest first: an older one of the same name was already replaced when the newest stepped aside.
+    # Newest first: an older one of the same name had already been replaced when the newest was renamed.
     olds.sort(key=_changed, reverse=True)
     return tuple(_clean(path) for path in [*olds, *(path for path in paths if _kind(path) == "tmp")])
 
 
 def temporary_path(target: str) -> str:
-    """A new temporary name beside `target` that `leftovers` recognises."""
+    """Return a new temporary name beside `target` that `leftovers` recognises."""
     return _aside(target, "tmp")
 
 
 def free_name(path: str, mark: str = "broken", parts: Iterable[str] = ("",)) -> str:
-    """The first of `PATH.broken-1`, `PATH.broken-2` and so on that is free, with each of `parts` behind it."""
+    """Return the first of `PATH.broken-1`, `PATH.broken-2` and so on that is free, with each of `parts` appended."""
     names = (f"{path}.{mark}-{number}" for number in count(1))
     return next(name for name in names if not any(os.path.lexists(name + part) for part in parts))
 
 
 def move_aside(path: str) -> str:
-    """Rename what cannot be used, overwriting nothing; its new name."""
+    """Rename an unusable file without overwriting another; return its new name."""
     aside = free_name(path)
     with os_failures(path, doing="move aside"):
         _rename(path, aside)
@@ -362,7 +362,7 @@ def move_aside(path: str) -> str:
 
 
 def sync_file(path: str) -> None:
-    """Make the content of a finished file survive a power failure."""
+    """Make the content of a finished file durable."""
     fd = os.open(path, _FILE)
     try:
         os.fsync(fd)
@@ -400,7 +400,7 @@ def _existing_mode(target: str) -> int | None:
 
 
 def _create(target: str, mode: int) -> tuple[int, str]:
-    """A new temporary file, open and marked as ours; another name if a cleaner took it before the mark was on."""
+    """Create and lock a temporary file; use another name if a cleaner removed it before it was locked."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEW
     while True:
         path = long_path(temporary_path(target))
@@ -411,7 +411,7 @@ def _create(target: str, mode: int) -> tuple[int, str]:
 
 
 def _rename(old: str, new: str, *, over: bool = False) -> None:
-    """Rename a file or a directory; `over`: in the place of a file."""
+    """Rename a file or a directory; `over`: replace an existing file."""
     old, new = long_path(old), long_path(new)
     for pause in (*_PAUSES, None):
         try:
@@ -431,7 +431,7 @@ def _write_all(fd: int, data: bytes) -> None:
 
 
 def _mark(fd: int) -> bool:
-    """Show other processes that this one is alive and uses the open file; false if another one shows the same."""
+    """Lock an open file to show that this process uses it; return false if another process has locked it."""
     try:
         return try_lock(fd)
     except OSError:  # a file system without locks
@@ -440,7 +440,7 @@ def _mark(fd: int) -> bool:
 
 @contextmanager
 def _marked(path: str) -> Iterator[bool]:
-    """`_mark` for a path, as long as the block runs. Where it cannot be opened there is nothing to mark."""
+    """`_mark` a path while the block runs. A path that cannot be opened needs no mark."""
     fd = -1
     if not _WINDOWS:
         with suppress(OSError):
@@ -453,12 +453,12 @@ def _marked(path: str) -> Iterator[bool]:
 
 
 def _target(path: str) -> str:
-    """The file that a path leads to."""
+    """Return the file that a path leads to."""
     return long_path(os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path))
 
 
 def _below(path: str) -> Iterator[str]:
-    """Every file and directory below and including a path; links are left out."""
+    """Yield a path and every file and directory below it, without links."""
     if os.path.isdir(path):
         with os.scandir(path) as entries:
             for entry in entries:
@@ -470,17 +470,17 @@ def _below(path: str) -> Iterator[str]:
 
 
 def _sync_together(paths: Mapping[str, str]) -> None:
-    """Sync these files and directories; each with what an error names instead of it."""
+    """Sync these files and directories; errors name the values instead of the keys."""
 
     def sync(item: tuple[str, str]) -> None:
-        path, told = item
-        with os_failures(told):
+        path, shown = item
+        with os_failures(shown):
             if os.path.isdir(path):
                 sync_directory(path)
             else:
                 sync_file(path)
 
-    if _WINDOWS:  # has no sync for directories, and none for files that are read-only
+    if _WINDOWS:  # cannot sync directories or read-only files
         return
     if len(paths) <= _MANY:
         _each(sync, [*paths.items()])
@@ -500,7 +500,7 @@ def _sync_together(paths: Mapping[str, str]) -> None:
 
 
 def _sync_drafts(drafts: list[_Draft]) -> None:
-    """Make the contents of files durable that do not have their names yet."""
+    """Make the contents of files durable before they get their names."""
     directories = {os.path.dirname(draft.target) for draft in drafts}
     if len(drafts) > _MANY and len({os.stat(directory).st_dev for directory in directories}) == 1:
         with os_failures(drafts[0].path):
@@ -510,7 +510,7 @@ def _sync_drafts(drafts: list[_Draft]) -> None:
 
 
 def _each(do: Callable[[T], object], items: list[T]) -> None:
-    """Do something that waits for the disk for each of several, many at a time."""
+    """Call `do`, which waits for the disk, for each item, many at a time."""
     if len(items) > _FEW:
         from whet.store.concurrency import together
 
@@ -533,7 +533,7 @@ def _clean(path: str) -> Cleaned:
                     sync_directory(os.path.dirname(path))
                     return Cleaned(path, "restored", target)
             _remove(path)
-        except FileNotFoundError:  # another process cleans here too
+        except FileNotFoundError:  # another process cleans here, too
             return Cleaned(path, "removed", "")
         except OSError as error:
             return Cleaned(path, "failed", error.strerror or str(error))
@@ -541,7 +541,7 @@ def _clean(path: str) -> Cleaned:
 
 
 def _remove(path: str) -> None:
-    """Remove a file, or a directory with all it holds, also what is write-protected in it."""
+    """Remove a file, or a directory with all its content, even if it is write-protected."""
     if not os.path.isdir(path):
         os.unlink(path)
         return
@@ -562,13 +562,13 @@ def _remove(path: str) -> None:
 
 
 _HERE = -100 if sys.platform == "linux" else -2
-"""AT_FDCWD: paths are taken as they are."""
+"""AT_FDCWD: paths are used unchanged."""
 _SWAP = 2
 """RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS."""
 
 
 def exchange(one: str, other: str) -> bool:
-    """Put each in the place of the other; false, and nothing done, where system or file system cannot do that."""
+    """Exchange two paths; return false, with nothing done, if the system or file system cannot do that."""
     swap = _call()
     return swap is not None and swap(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _SWAP) == 0
 

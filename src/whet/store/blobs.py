@@ -1,9 +1,9 @@
-"""Contents kept under their own SHA-256: the same content is stored once, and damage never passes unnoticed.
+"""Contents stored under their own SHA-256: the same content is stored once, and damage is always noticed.
 
-A blob lies at `ab/cdef...` (the digest, cut after two characters). Blobs are written atomically and never change, so
-readers need no lock. Removing is the delicate part: another process may have put a blob whose reference is not yet
-committed. Therefore putting one again makes it young, only blobs that have been old for a while are removed, and the
-two exclude each other by a lock.
+A blob is at `ab/cdef...` (the digest, split after two characters). Blobs are written atomically and never change, so
+readers need no lock. Removal needs care: another process may have put a blob whose reference is not yet committed.
+Therefore putting a blob again makes it young, only blobs that have been old for a while are removed, and the two
+operations exclude each other by a lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 CONTENTS = "contents"
-"""Where the contents of skills are, below the state directory."""
+"""Directory of the contents of skills, below the state directory."""
 _DIGEST = compile_late(r"[0-9a-f]{64}")
 _SHARD = compile_late(r"[0-9a-f]{2}")
 _REST = compile_late(r"[0-9a-f]{62}")
@@ -33,7 +33,7 @@ _LOCK_SECONDS = 10.0
 
 
 class Blobs:
-    """The blobs in one directory, which is made at the first `put`."""
+    """The blobs in one directory, which is created at the first `put`."""
 
     __slots__ = ("directory",)
 
@@ -75,7 +75,7 @@ class Blobs:
         return [digest for digest, _ in named]
 
     def get(self, digest: str) -> bytes:
-        """The content, proven by its digest. A damaged blob is moved aside, so that a later `put` can restore it."""
+        """Return the content, checked against its digest. A damaged blob is moved aside; `put` can restore it."""
         path = self._path(digest)
         data = _read(path)
         if data is None:
@@ -88,7 +88,7 @@ class Blobs:
         return data if sha256(data).hexdigest() == digest else self._judged(digest)
 
     def check(self, digest: str) -> str:
-        """Hash one blob: "" when it is sound, else `blob-missing`, `blob-corrupt` or why it cannot be read."""
+        """Check one blob; return "" if it is intact, else `blob-missing`, `blob-corrupt` or why it cannot be read."""
         try:
             data = _read(self._path(digest))
         except FailedError as error:
@@ -96,24 +96,24 @@ class Blobs:
         return "blob-missing" if data is None else "" if sha256(data).hexdigest() == digest else "blob-corrupt"
 
     def make_readable(self) -> None:
-        """Give the owner back the right to read every blob, where somebody took it away."""
+        """Restore the owner's read permission on every blob."""
         for digest in self.digests():
             with suppress(OSError):
                 if os.stat(path := self._path(digest)).st_mode & PRIVATE != PRIVATE:
                     os.chmod(path, PRIVATE)
 
     def kept(self, digest: str) -> int:
-        """When the content was last put, in nanoseconds."""
+        """Return when the content was last put, in nanoseconds."""
         path = self._path(digest)
         with os_failures(path, doing="read", other="read-failed"):
             return os.stat(path).st_mtime_ns
 
     def has(self, digest: str) -> bool:
-        """Whether there is a blob of that digest; says nothing about damage."""
+        """Return whether a blob with that digest exists; it may be damaged."""
         return os.path.isfile(self._path(digest))
 
     def digests(self) -> Iterator[str]:
-        """The digests of all blobs, sorted."""
+        """Yield the digests of all blobs, sorted."""
         for shard in self._shards():
             for name in _names(os.path.join(self.directory, shard)):
                 if _REST.fullmatch(name):
@@ -122,8 +122,8 @@ class Blobs:
     def remove_unreferenced(self, keep: Collection[str], *, older_than_ns: int, now_ns: int) -> tuple[str, ...]:
         """Remove the blobs that are not in `keep` and were last put more than `older_than_ns` before `now_ns`.
 
-        `keep` is what was referred to at `now_ns` or later; `older_than_ns` must be longer than any writer takes from
-        `put` to committing its reference. Returns the digests removed. What killed writers left behind goes too.
+        `keep` are the references at `now_ns` or later; `older_than_ns` must be longer than any writer takes from `put`
+        to committing its reference. Return the removed digests. Leftovers of killed writers are removed, too.
         """
         kept = frozenset(keep)
         youngest = now_ns - older_than_ns
@@ -161,7 +161,7 @@ class Blobs:
             return True
 
     def _judged(self, digest: str) -> bytes:
-        """Look again at a blob that seemed damaged, with nobody writing: its content, or it is moved aside."""
+        """Read a seemingly damaged blob again under the lock; return its content, or move it aside."""
         path = self._path(digest)
         broken = path
         with self._lock():

@@ -1,7 +1,7 @@
-"""`cache.db`: everything that can be made again, in one file that every room shares.
+"""`cache.db`: everything that can be rebuilt, in one file that every room shares.
 
-The cache only saves work. A file that is damaged, or made by another version, is set aside and made again; one that
-cannot be opened or written is done without. Nothing here raises because of that; `problem` says so.
+The cache only saves work. A damaged file, or one of another version, is set aside and rebuilt; one that cannot be
+opened or written is not used. Nothing here raises because of that; `problem` reports it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BUSY_MS = 200
 
 
 class CacheDatabase:
-    """The cache of one state directory, opened on first use, for any number of threads."""
+    """The cache of one state directory, opened on first use. Thread-safe."""
 
     def __init__(self, directory: str) -> None:
         self.path = os.path.join(directory, FILE)
@@ -34,14 +34,14 @@ class CacheDatabase:
         self._turn = RLock()
 
     def close(self) -> None:
-        """Let the file go; the next use opens it again."""
+        """Close the file; the next use opens it again."""
         with self._turn:
             if self._database is not None:
                 self._database.close()
             self._database = None
 
     def open(self, *, suspect: bool = False) -> Database:
-        """The database, made if need be. Raises FailedError. `suspect`: check all of the file first."""
+        """Return the database, created if missing. Raise FailedError. `suspect`: first check the whole file."""
         if self._database is None:
             from whet.store.database import rebuildable
             from whet.store.schema import CACHE
@@ -52,9 +52,9 @@ class CacheDatabase:
         return self._database
 
     def use(self, ask: Callable[[Database], Any], *, create: bool = True) -> Any:
-        """Ask the database; an unusable one is rebuilt once, any other failure is noted and answered with None.
+        """Call `ask` with the database; an unusable one is rebuilt once, any other failure is noted and returns None.
 
-        Where there is no file, nothing is asked unless it may be made (`create`).
+        If there is no file and `create` is false, `ask` is not called.
         """
         with self._turn:
             suspect = False
@@ -66,9 +66,9 @@ class CacheDatabase:
                     told = self.problem
                     if told is not None and (told.code, told.path) == ("cache-unavailable", self.path):
                         self.problem = None
-                    return answer  # noqa: TRY300  the answer of the try is what it is about
+                    return answer  # noqa: TRY300  the answer of the `try` block
                 except (UnicodeEncodeError, OverflowError):
-                    break  # a path that is not Unicode, a date beyond SQLite's: finding it out again is all it costs
+                    break  # a path that is not Unicode, or a date beyond SQLite's: it is not cached
                 except FailedError as error:
                     if error.code in ("state-busy", "lock-timeout"):
                         break
@@ -89,7 +89,7 @@ class CacheDatabase:
         self.problem = Note("cache-rebuilt", "info", message, hint, path=self.path)
 
     def _set_aside(self) -> bool:
-        """Put a database away that SQLite finds sound and that is not ours all the same."""
+        """Set aside a database that is sound for SQLite, but not ours."""
         from whet.store.database import set_aside
 
         self.close()

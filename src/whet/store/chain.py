@@ -1,14 +1,14 @@
-"""A chain: rows that are only ever appended, each bound to the one before it by a hash.
+"""Hash chains: append-only rows, each bound to the previous one by a hash.
 
-The hash of a row covers its fields and the hash of the row before, so that nothing can be changed, dropped or slipped
-in later without being noticed. The history of skills and the record of decisions are two such tables.
+The hash of a row covers its fields and the hash of the previous row, so that later changes, deletions and insertions
+are noticed. The history of skills and the record of decisions are two such tables.
 
 Each chain has a log beside the database: one line of JSON for each row, appended after the commit and before the change
 is acknowledged. Its last line says how long the table must be, and from its lines `repair` restores rows that the
-database has lost. A log that a killed process left behind the table is caught up by whoever appends next.
+database has lost. If a killed process left the log shorter than the table, the next append completes it.
 
-Rows that neither has any more stay missing. A row with the action `lost` names their numbers, and what it names is no
-problem any longer: the chain can be proven from there on, and the loss stays on record.
+Rows that are in neither stay missing. A row with the action `lost` names their numbers, which then no longer count as a
+problem: the chain can be proven from there on, and the loss stays on record.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from whet.store.state import StateDatabase
 
 ORIGIN = "0" * 64
-"""What stands before the first row."""
+"""Hash before the first row."""
 LOST = "lost"
-"""The action of a row that says what is lost."""
+"""Action of a row that names lost rows."""
 REPAIR_HINT = "Run `whet doctor --repair`; it restores what it can and deletes nothing."
 _NUMBERS = compile_late(r"(?<![\w:])(\d+)(?:-(\d+))?(?!\w)")
 _LOCK_SECONDS = 10.0
@@ -48,7 +48,7 @@ _LAG_NS = 10 * 10**9
 
 
 Range = tuple[int, int]
-"""The first and the last of consecutive numbers."""
+"""First and last of consecutive numbers."""
 
 
 class Row(Protocol):
@@ -73,35 +73,35 @@ R = TypeVar("R", bound=Row)
 
 
 class Problem(NamedTuple):
-    """Something in a chain that is not as it must be."""
+    """A problem in a chain."""
 
     number: int
-    """Of the row; 0 for what is no row."""
+    """Number of the row; 0 if it is not about a row."""
     code: str
     message: str
 
 
 class Loaded(NamedTuple, Generic[R]):
-    """A chain as it is."""
+    """The rows and the log of a chain."""
 
     rows: tuple[R, ...]
     lines: tuple[R | None, ...] | None
-    """A row for each line of the log, None for one that is not what was written; None without a log."""
+    """A row for each line of the log, None for a damaged one; None without a log."""
     changed: int
-    """When the log was changed."""
+    """Modification time of the log."""
 
 
 class ChainRepair(NamedTuple):
-    """What a repair of a chain did."""
+    """The result of repairing a chain."""
 
     done: tuple[str, ...]
     """One sentence for each step."""
     lost: tuple[Range, ...]
-    """The numbers of rows that could not be restored and that no row names yet."""
+    """Numbers of rows that could not be restored and that no row names yet."""
 
 
 class Chain(Generic[R]):
-    """One table of the state database, and its log."""
+    """A table of the state database and its log."""
 
     def __init__(
         self,
@@ -114,10 +114,10 @@ class Chain(Generic[R]):
         noun: str = "entry",
         durable: bool = True,
     ) -> None:
-        """`seal` is the hash of a row, given all of its fields but the hash itself.
+        """`seal` returns the hash of a row from all its other fields.
 
-        `noun` is what a row is called. Not `durable`: the log does not wait for the disk; after a power failure it is
-        behind the table, and is caught up.
+        `noun` is the name of a row in messages. `durable=False`: the log does not wait for the disk; after a power
+        failure it may be shorter than the table, and is completed.
         """
         self._state, self._table, self._make, self._seal = state, table, make, seal
         self._fields, self._noun, self._durable = tuple(fields), noun, durable
@@ -129,7 +129,7 @@ class Chain(Generic[R]):
     def append(self, connection: sqlite3.Connection, values: Sequence[Any], after: int = 0) -> R:
         """Add a row in a transaction; `values` are its fields between `id` and `previous`.
 
-        Its number is higher than `after`. Raises FailedError `history-cut` where rows are missing before it.
+        Its number is higher than `after`. Raises FailedError `history-cut` if rows are missing before it.
         """
         if self._state.open().after_commit(self.catch_up):
             self.refuse_cut()
@@ -142,31 +142,31 @@ class Chain(Generic[R]):
         return self._make(fields)
 
     def last(self, connection: sqlite3.Connection) -> R | None:
-        """The last row, seen from a transaction."""
+        """Return the last row, as seen by a transaction."""
         found = connection.execute(f"{self._select} ORDER BY id DESC LIMIT 1").fetchone()
         return self._make(found) if found else None
 
     def rows(self, where: str = "", values: Sequence[Any] = (), *, last: int | None = None) -> tuple[R, ...]:
-        """The rows, oldest first: all, those of a condition, or only the last ones."""
+        """Return the rows, oldest first: all, those that match a condition, or only the last ones."""
         query = f"{self._select} {f'WHERE {where}' if where else ''} ORDER BY id DESC LIMIT ?"
         found = self._state.read(query, (*values, -1 if last is None else last))
         return tuple(map(self._make, reversed(found)))
 
     def is_whole(self, row: R) -> bool:
-        """Does the row say what was written?"""
+        """Return whether the hash of a row is valid."""
         return row.hash == self._seal(tuple(row)[:-1])
 
     # the log
 
     def catch_up(self) -> None:
-        """Append to the log what the table has and the log has not; where that fails, the next one tries again."""
+        """Append missing rows of the table to the log; if that fails, the next call tries again."""
         with suppress(WhetError), self._lock(), os_failures(self.log):
             fd = open_regular(self.log, os.O_RDWR | os.O_CREAT)
             with open(fd, "r+b") as file:
                 line, end = _last_line(file)
                 known = self._parsed(line) if line else None
                 if line and known is None:
-                    return  # damaged: `refuse_cut` tells
+                    return  # damaged: `refuse_cut` reports it
                 rows = self.rows("id > ?", (known.id if known else 0,))
                 if rows:
                     file.seek(end)
@@ -177,12 +177,12 @@ class Chain(Generic[R]):
                         os.fsync(file.fileno())
 
     def refuse_cut(self) -> None:
-        """Raise FailedError `history-cut` where the table is not what its log says it was."""
+        """Raise FailedError `history-cut` if the table does not match its log."""
         if problem := self._cut():
             raise FailedError("history-cut", problem, hint=REPAIR_HINT, path=self.log)
 
     def _cut(self) -> str:
-        """How the table falls short of its log; without a log, whether the table itself is intact."""
+        """Describe how the table falls short of its log; without a log, whether the table itself is damaged."""
         if is_irregular(self.log):
             return f"{self.log} is not a regular file."
         try:
@@ -205,7 +205,7 @@ class Chain(Generic[R]):
         return f"{self._named([last.id])} in {self.log}, but not in the database."
 
     def _make_log(self) -> None:
-        """Make an empty log before the first row: one that is missing later was removed."""
+        """Create an empty log before the first row: if it is missing later, it was removed."""
         if not os.path.lexists(self.log):
             with os_failures(self.log):
                 os.close(os.open(self.log, os.O_WRONLY | os.O_CREAT, 0o600))
@@ -219,16 +219,16 @@ class Chain(Generic[R]):
         return b"".join(f"{text}\n".encode() for text in texts)
 
     def _parsed(self, line: bytes) -> R | None:
-        """The row that a line of the log holds, if it is what was written. Fields added since were empty."""
+        """Return the row in a line of the log, if its hash is valid. Fields added since are empty."""
         try:
-            told = json.loads(line)
-            row = self._make(told.get(field, "") for field in self._fields)
+            values = json.loads(line)
+            row = self._make(values.get(field, "") for field in self._fields)
             return row if self.is_whole(row) else None
         except (AttributeError, RecursionError, TypeError, ValueError):
             return None
 
     def load(self) -> Loaded[R]:
-        """The log, then the rows: what is in the log is in the table, also while others append."""
+        """Read the log, then the rows: this way every row of the log is in the table, even while others append."""
         lines: tuple[R | None, ...] | None
         changed = 0
         try:
@@ -241,10 +241,10 @@ class Chain(Generic[R]):
             lines = (None,)
         return Loaded(self.rows(), lines, changed)
 
-    # the whole
+    # the whole chain
 
     def verify(self, loaded: Loaded[R]) -> Iterator[Problem]:
-        """What does not fit: among all rows of the table, and between them and the log."""
+        """Yield the problems among the rows of the table, and between them and the log."""
         rows, lines, changed = loaded
         yield from self._check(rows)
         if lines is None:
@@ -267,7 +267,7 @@ class Chain(Generic[R]):
             yield Problem(late[0], "log-damaged", f"{self._named(late)} not in {self.log}.")
 
     def _check(self, rows: Sequence[R]) -> Iterator[Problem]:
-        """How each row fits the one before it."""
+        """Yield the rows that do not match the previous one."""
         lost = [span for row in rows if self.is_whole(row) for span in lost_numbers(row)]
         number, previous = 0, ORIGIN
         for row in rows:
@@ -282,11 +282,11 @@ class Chain(Generic[R]):
             number, previous = row.id, row.hash
 
     def has_lost(self, rows: Iterable[R], number: int) -> bool:
-        """Is a row of that number on record as lost?"""
+        """Return whether the row with that number is recorded as lost."""
         return _covers([span for row in rows for span in lost_numbers(row)], (number, number))
 
     def _named(self, numbers: Sequence[int]) -> str:
-        """These rows as the beginning of a sentence."""
+        """Return these rows as the beginning of a sentence."""
         return self._say(_ranges(numbers))
 
     def _say(self, ranges: Sequence[Range]) -> str:
@@ -297,9 +297,9 @@ class Chain(Generic[R]):
     def repair(self, least: int = 0) -> ChainRepair:
         """Make table and log agree on every row that one of them has. Nothing is deleted.
 
-        A row counts when its own hash fits. The log decides where the two differ, and each row decides which one came
-        before it. What takes no part any more is kept beside the database. `least` is a number that the chain is known
-        to have reached.
+        A row counts if its own hash is valid. The log decides if the two differ, and each row decides which one came
+        before it. Unused rows are kept beside the database. `least` is a number that the chain is known to have
+        reached.
         """
         loaded = self.load()
         reached = loaded.rows[-1].id if loaded.rows else 0
@@ -333,7 +333,7 @@ class Chain(Generic[R]):
         return ChainRepair(tuple(done), tuple(gap for gap in gaps if not _covers(spans, gap)))
 
     def _write_log(self, rows: Iterable[R], *, keep: bool) -> Iterator[str]:
-        """Write the log again; `keep` what it was, where it says something else."""
+        """Rewrite the log; `keep` a copy of the old one if it differs."""
         aside = free_name(self.log)
         if keep:
             with os_failures(self.log, doing="set aside"):
@@ -346,7 +346,7 @@ class Chain(Generic[R]):
         yield f"{self.log} was rewritten" + (f"; the old file is kept as {aside}." if keep else ".")
 
     def _joined(self, rows: Sequence[R], logged: Sequence[R]) -> dict[int, R]:
-        """One row for each number, out of the table and the log."""
+        """Return one row for each number, from the table and the log."""
         known: dict[int, list[R]] = {}
         for row in (*logged, *rows):
             if row.id > 0 and row not in known.setdefault(row.id, []):
@@ -367,12 +367,12 @@ class Chain(Generic[R]):
 
 
 def in_ranges(ranges: Iterable[Range]) -> str:
-    """Numbers as a person reads them, and `lost_numbers` too: `4-6, 9`."""
+    """Format numbers as `4-6, 9`, which `lost_numbers` reads back."""
     return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in ranges)
 
 
 def lost_numbers(row: Row) -> list[Range]:
-    """The numbers of the rows that this row says are lost."""
+    """Return the numbers of the rows that this row names as lost."""
     found = _NUMBERS.findall(row.reason) if row.action == LOST else []
     return [(int(low), int(high or low)) for low, high in found]
 
@@ -392,7 +392,7 @@ def _covers(ranges: Iterable[Range], wanted: Range) -> bool:
 
 
 def _last_line(file: BinaryIO) -> tuple[bytes, int]:
-    """The last whole line, and where it ends; what follows it was torn off by a kill."""
+    """Return the last complete line, and where it ends; anything after it was cut off by a kill."""
     end, block = file.seek(0, os.SEEK_END), 4096
     while True:
         start = max(0, end - block)

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
 Clock: TypeAlias = "Callable[[], int]"
-"""Gives the present as nanoseconds since 1970-01-01T00:00:00Z."""
+"""Returns the current time in nanoseconds since 1970-01-01T00:00:00Z."""
 
 _SECOND = 1_000_000_000
 
 
 def system_clock() -> int:
-    """The machine's clock."""
+    """Return the machine's time."""
     return time.time_ns()
 
 
 def iso(ns: int) -> str:
-    """The moment as people and JSON read it, to the second below: `2026-11-15T06:00:00Z`."""
+    """Format a time in seconds, rounded down: `2026-11-15T06:00:00Z`."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ns // _SECOND))

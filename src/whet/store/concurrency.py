@@ -1,4 +1,4 @@
-"""The same for several things at a time."""
+"""Run a function for several items at a time."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 MOST = 8
-"""Things that are done at the same time."""
+"""Default number of threads."""
 
 
 def together(
     do: Callable[[S], T], items: Sequence[S], most: int = MOST, *, end: Callable[[], object] | None = None
 ) -> list[T]:
-    """What each of them gives, in their order. The first failure is raised; what has not begun by then never begins.
+    """Return the results in order. The first failure is raised; items that have not started by then never start.
 
-    `end` asks those that have begun to come to an end; it is called on a failure and on Ctrl-C.
+    `end` asks running calls to stop; it is called on a failure and on Ctrl-C.
     """
     if len(items) < 2:
         return [do(item) for item in items]
@@ -29,7 +29,7 @@ def together(
         futures = [pool.submit(do, item) for item in items]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
-            # Chosen before the others are ended: that they were is nobody's failure.
+            # Chosen before the others are stopped: that is not a failure of theirs.
             failed = next((future for future in futures if future.done() and future.exception()), None)
             return [future.result() for future in ([failed] if failed else futures)]
         except BaseException:

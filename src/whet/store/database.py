@@ -1,18 +1,18 @@
-"""One door to one SQLite file: opening, migrating, reading, writing, and what to do when the file is damaged.
+"""Access to one SQLite file: opening, migrating, reading, writing, and recovery from damage.
 
-Every file carries an application id (whose it is) and a version (how many migrations it has seen), so a file of another
-program or of a newer Whet is never touched. Writers use WAL and short immediate transactions; what a durable database
-has committed survives a power failure.
+Every file has an application id (which program owns it) and a version (how many migrations it has seen), so that files
+of other programs or of a newer Whet are never touched. Writers use WAL and short immediate transactions; commits of a
+durable database survive a power failure.
 
 Opening, setting aside and repairing one file exclude each other by a lock beside it (`locks/`), because SQLite cannot
-notice that a file is renamed while it is being opened. A `Database` that was open already notices at its next use that
-another file is at its path, and goes on with that one.
+notice that a file is renamed while it is being opened. A `Database` that was already open notices at its next use that
+another file is at its path, and continues with that one.
 
-A `Database` may be shared by threads. Before a `fork` every file is closed, and opened again at its next use, by parent
-and child alike: in a child that inherits an open file, SQLite takes the parent's locks for its own, and the parent may
-then delete the log that the child writes to. A transaction that is open stays the parent's.
+A `Database` may be shared by threads. Before a `fork` every file is closed, and both parent and child open it again at
+its next use: in a child that inherits an open file, SQLite takes the parent's locks for its own, and the parent may
+then delete the log that the child writes to. An open transaction stays with the parent.
 
-This is the only module that needs SQLite to be imported; import it where you use it.
+Importing this module imports SQLite; import it only where you use it.
 """
 
 from __future__ import annotations
@@ -49,31 +49,33 @@ if TYPE_CHECKING:
 COMPANIONS = ("-wal", "-shm", "-journal")
 BUSY_MS = 5000
 MEMORY = ":memory:"
-"""In place of a path: a database that is gone when it is closed."""
+"""Instead of a path: a database that exists until it is closed."""
 FORMER = "former"
-"""Where files of an earlier version are put once their content was taken over."""
+"""Directory for files of an earlier version, once their content was imported."""
 _UNUSABLE = frozenset({"state-corrupt", "state-foreign", "state-newer"})
 
 
 class Schema(NamedTuple):
-    """What a database of one kind looks like."""
+    """The schema of one kind of database."""
 
     application_id: int
-    """Marks the files of this kind; from 1 to 2**31 - 1, never changed."""
+    """Identifies the files of this kind; from 1 to 2**31 - 1, never changed."""
     migrations: tuple[str, ...]
     """SQL scripts; number n brings a file of version n to version n + 1. Only ever appended to."""
     adopt: Callable[[sqlite3.Connection, str, int], Sequence[str]] | None = None
-    """Called in the transaction that migrates, after each migration, with the connection, the file's directory and the
-    migration's number: moves over what older files there hold of what that migration made room for, so that later ones
-    change it like any other row. The files are what it returns, and are set aside after the commit."""
+    """Imports older files. Called in the migrating transaction, after each migration, with the connection, the file's
+    directory and the migration's number, so that later migrations change imported rows like any other. Returns the
+    imported files, which are set aside after the commit.
+    """
     logs: tuple[str, ...] = ()
-    """Files beside it that have content only when the database has."""
+    """Files beside it that have content only if the database has."""
     convert: Mapping[int, Callable[[sqlite3.Connection, str], None]] = MappingProxyType({})
-    """By the number of a migration, what changes rows that were there before, where SQL alone cannot; called with the
-    file's directory, "" for a database that is only tried."""
+    """Functions by number of a migration that change existing rows where SQL alone cannot; called with the file's
+    directory, "" for a trial database.
+    """
 
     def apply(self, connection: sqlite3.Connection, number: int, directory: str = "") -> None:
-        """Bring a database from the version before to this one, in the transaction that is open."""
+        """Apply one migration in the open transaction."""
         for statement in _statements(self.migrations[number - 1]):
             connection.execute(statement)
         if number in self.convert:
@@ -81,7 +83,7 @@ class Schema(NamedTuple):
 
 
 class Database:
-    """An open SQLite file. Closed by `close()` or by the end of a `with` block."""
+    """An open SQLite file. Closed by `close()` or at the end of a `with` block."""
 
     __slots__ = (
         "__weakref__",
@@ -115,11 +117,11 @@ class Database:
 
     @classmethod
     def open(cls, path: str, schema: Schema, *, durable: bool, busy_ms: int = BUSY_MS) -> Self:
-        """Open the database, made and brought to the schema's version if need be.
+        """Open the database; create and migrate it if necessary.
 
-        `durable`: a commit waits for the disk; without it the newest commits may be missing after a power failure, but
-        never after a crash of the process. `busy_ms`: how long to wait for other processes. Where the file may only be
-        read, or the disk is full, it is opened for reading (`read_only` is then true).
+        `durable`: a commit waits for the disk; without it the newest commits may be lost after a power failure, but
+        never after a crash of the process. `busy_ms`: how long to wait for other processes. A read-only file, or one on
+        a full disk, is opened for reading (`read_only` is then true).
         """
         if path == MEMORY:
             return cls(path, schema._replace(adopt=None), durable=False, busy_ms=0)
@@ -132,20 +134,20 @@ class Database:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The connection now in use, in autocommit mode. Prefer `read`, `write` and `use`, which take turns."""
+        """The current connection, in autocommit mode. Prefer `read`, `write` and `use`, which take turns."""
         return self._connection
 
     def read(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of one query."""
+        """Return all rows of one query."""
         with self.use() as connection:
             return connection.execute(sql, params).fetchall()
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """A transaction: committed at the end of the block, rolled back if the block raises.
+        """Run a transaction: committed at the end of the block, rolled back if the block raises.
 
-        A block inside another one of the same thread is part of that one's transaction. Not `durable`: this commit does
-        not wait for the disk, whatever the database does otherwise.
+        A nested block of the same thread joins the outer transaction. `durable=False`: this commit does not wait for
+        the disk, even in a durable database.
         """
         with self.use() as connection:
             joins = connection.in_transaction
@@ -170,7 +172,7 @@ class Database:
                 call()
 
     def after_commit(self, call: Callable[[], None]) -> bool:
-        """Have this called once when the transaction that is open was committed; false where that is known already."""
+        """Call this once after the open transaction is committed; return false if it is already registered."""
         if call in self._after:
             return False
         self._after.append(call)
@@ -178,7 +180,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """One state of the database for several queries."""
+        """Use one state of the database for several queries."""
         with self.use() as connection:
             joins = connection.in_transaction
             if not joins:
@@ -191,11 +193,11 @@ class Database:
 
     @contextmanager
     def use(self) -> Iterator[sqlite3.Connection]:
-        """The connection for this thread alone, to the file that is at the path now; no transaction of its own."""
+        """Reserve the connection for this thread, to the file that is now at the path; starts no transaction."""
         with self._lock, _failures(self.path):
             moved = self._status is not None and not _is_at(self.path, self._status)
             before: sqlite3.Connection = self._connection
-            # Read without a lock on a full disk: whoever frees space may change the file.
+            # On a full disk the file is read without a lock: whoever frees space may change it.
             if self._let_go or ((moved or self._full is not None) and not before.in_transaction):
                 make_directories(os.path.dirname(self.path), durable=self._durable, private=True)
                 with opening(self.path, self._busy_ms):
@@ -217,7 +219,7 @@ class Database:
         self.close()
 
     def hold(self) -> bool:
-        """Let the file go for the length of a fork, and nobody use it; whether that worked in time."""
+        """Close the file and block its use during a fork; return whether that worked in time."""
         if not self._lock.acquire(timeout=self._busy_ms / 1000):
             return False
         if not self._let_go and not self._connection.in_transaction:
@@ -226,7 +228,7 @@ class Database:
         return True
 
     def resume(self) -> None:
-        """Let it be used again after `hold`."""
+        """Allow its use again after `hold`."""
         self._lock.release()
 
     def _connect(self) -> None:
@@ -261,7 +263,7 @@ class Database:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Check whose file it is before anything is changed, then bring it up to date."""
+        """Check the owner of the file before anything is changed, then migrate it."""
         version = _version(connection, self._schema, self.path)
         connection.execute("PRAGMA foreign_keys = ON")
         if self.read_only:
@@ -294,17 +296,17 @@ if sys.platform != "win32":
 
 
 def resolve(path: str) -> str:
-    """Where the database really is; the path itself where something else is in its place."""
+    """Return the real path of the database; the path itself if it is not a regular file."""
     return path if is_irregular(path) else os.path.realpath(path)
 
 
 def check(path: str) -> str | None:
-    """What is wrong with the file, or None when it is sound or does not exist. Reads all of it, changes nothing."""
+    """Return what is wrong with the file; None if it is sound or missing. Reads all of it, changes nothing."""
     return _verdict(resolve(path), "quick_check(1)")
 
 
 def set_aside(path: str) -> str:
-    """Rename the database with its companions to `PATH.broken-1`, overwriting nothing; returns the new name."""
+    """Rename the database with its companions to `PATH.broken-1`, overwriting nothing; return the new name."""
     real = resolve(path)
     with opening(real, BUSY_MS):
         return move_aside(real)
@@ -318,10 +320,10 @@ def rebuildable(
     busy_ms: int = BUSY_MS,
     suspect: bool = False,
 ) -> tuple[Database, str | None]:
-    """Open a database whose content can be made again; one that cannot be used is set aside and a fresh one opened.
+    """Open a database whose content can be rebuilt; an unusable one is set aside and a new one opened.
 
-    Opening reads little of the file. When a query failed with `state-corrupt`, call again with `suspect=True`: then the
-    whole file is checked. Returns the database and the name of the file set aside, if any.
+    Opening reads little of the file. If a query failed with `state-corrupt`, call again with `suspect=True`: then the
+    whole file is checked. Return the database and the name of the file set aside, if any.
     """
     real = resolve(path)
     if not suspect:
@@ -332,7 +334,7 @@ def rebuildable(
                 raise
     with opening(real, busy_ms):
         if not suspect or _verdict(real, "integrity_check(1)") is None:
-            try:  # again, now that we are alone: another process may have been faster
+            try:  # again, under the lock: another process may have been faster
                 return Database(real, schema, durable=durable, busy_ms=busy_ms), None
             except FailedError as error:
                 if error.code not in _UNUSABLE:
@@ -343,12 +345,12 @@ def rebuildable(
 
 @contextmanager
 def _failures(path: str) -> Iterator[None]:
-    """Let no bare SQLite error out of the block."""
+    """Translate SQLite errors of the block."""
     try:
         yield
     except sqlite3.Error as error:
         raise sqlite_failure(error, path) from error
-    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message, which then is not text
+    except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message, which is then not text
         raise sqlite_failure(_corrupt("its schema is not text"), path) from error
 
 
@@ -360,13 +362,13 @@ def _corrupt(message: str) -> sqlite3.DatabaseError:
 
 
 def opening(path: str, busy_ms: int) -> FileLock:
-    """The lock for whoever opens, makes, renames or replaces the file."""
+    """Return the lock for opening, creating, renaming or replacing the file."""
     directory, name = os.path.split(path)
     return FileLock(os.path.join(directory, "locks", f"database-{name}.lock"), timeout=busy_ms / 1000)
 
 
 def _is_read_only(path: str) -> bool:
-    """Whether the file exists and it, or its directory (where SQLite keeps the companions), may only be read."""
+    """Return whether the file exists and it, or its directory with SQLite's companions, is read-only."""
     return os.path.exists(path) and not (os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK))
 
 
@@ -378,12 +380,12 @@ def _denied(path: str, why: str) -> FailedError:
 def _is_at(path: str, status: os.stat_result) -> bool:
     try:
         return os.path.samestat(os.stat(path), status)
-    except OSError:  # opening it again tells what is wrong
+    except OSError:  # opening it again reports the problem
         return False
 
 
 def _make_private(path: str) -> None:
-    """Let its owner alone read the file, its companions and its directory. None is opened: that loses locks."""
+    """Make the file, its companions and its directory private. None is opened: that would lose locks."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
     except FileExistsError:
@@ -396,12 +398,12 @@ def _connected(database: str, busy_ms: int, *, uri: bool = False) -> sqlite3.Con
 
 
 def open_reader(path: str) -> sqlite3.Connection:
-    """A connection for whoever only reads a file that may be damaged. Raises `sqlite3.Error`."""
+    """Open a possibly damaged file for reading. Raises `sqlite3.Error`."""
     return _reader(resolve(path), BUSY_MS, tolerant=True)
 
 
 def _reader(path: str, busy_ms: int, *, tolerant: bool = False) -> sqlite3.Connection:
-    """A connection that only reads. `tolerant`: damage to the description of one table does not hide the others."""
+    """Open a file for reading. `tolerant`: damage to the schema of one table does not hide the others."""
     from urllib.parse import quote
 
     _refuse_orphaned_log(path)
@@ -414,7 +416,7 @@ def _reader(path: str, busy_ms: int, *, tolerant: bool = False) -> sqlite3.Conne
         denied = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) or is_full(error)
         if not denied or not os.path.exists(path) or size_of(path + "-wal"):
             raise
-    # Where nothing may be written beside the file, SQLite reads it only when told that nobody will change it.
+    # In a read-only directory, SQLite reads a file only if told that it never changes.
     return _reading(f"{address}&immutable=1", busy_ms, tolerant=tolerant)
 
 
@@ -431,9 +433,9 @@ def _reading(address: str, busy_ms: int, *, tolerant: bool) -> sqlite3.Connectio
 
 
 def _refuse_orphaned_log(path: str, logs: Sequence[str] = ()) -> None:
-    """Refuse to make a new file where one was lost.
+    """Raise an error instead of creating a new file where one was lost.
 
-    SQLite would delete a log that lies beside an empty or missing file; it is set aside with the rest instead.
+    SQLite would delete a log beside an empty or missing file; it is set aside with the rest instead.
     """
     if os.path.isdir(path):
         raise _corrupt("it is a directory")
@@ -447,7 +449,7 @@ def _refuse_orphaned_log(path: str, logs: Sequence[str] = ()) -> None:
 
 
 def log_of_missing(path: str, logs: Sequence[str]) -> str:
-    """The first of these logs that has content, beside a database that has none."""
+    """Return the first of these logs that has content although the database has none, or ""."""
     found = (log for log in logs if not size_of(path) and size_of(os.path.join(os.path.dirname(path), log)))
     return next(found, "")
 
@@ -460,7 +462,7 @@ def size_of(path: str) -> int:
 
 
 def _version(connection: sqlite3.Connection, schema: Schema, path: str) -> int:
-    """How many migrations the file has seen; refuses a file that is not ours to use."""
+    """Return how many migrations the file has seen; raise FailedError if it is not ours."""
     application_id = connection.execute("PRAGMA application_id").fetchone()[0]
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if application_id != schema.application_id:
@@ -484,7 +486,7 @@ def _version(connection: sqlite3.Connection, schema: Schema, path: str) -> int:
 
 
 def _migrate(connection: sqlite3.Connection, schema: Schema, directory: str) -> None:
-    """Apply every migration that is missing, wholly or not at all; another process may have done it meanwhile."""
+    """Apply every missing migration, all or nothing; another process may have done it meanwhile."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -503,7 +505,7 @@ def _migrate(connection: sqlite3.Connection, schema: Schema, directory: str) -> 
 
 
 def put_away(paths: Sequence[str], directory: str) -> None:
-    """Move files that are no longer read, with their companions, to `FORMER`, as far as that goes."""
+    """Move files that are no longer read, with their companions, to `FORMER`; ignore failures."""
     if not paths:
         return
     target = os.path.join(directory, FORMER)
@@ -511,12 +513,12 @@ def put_away(paths: Sequence[str], directory: str) -> None:
         make_missing(target)
     for path in paths:
         for part in ("", *COMPANIONS):
-            with suppress(OSError):  # it is not there, or stays where it is and is never read again
+            with suppress(OSError):  # it does not exist, or stays and is never read again
                 os.replace(path + part, os.path.join(target, os.path.basename(path) + part))
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one, because `executescript` would commit the transaction around it."""
+    """Yield the statements of a script, because `executescript` would commit the surrounding transaction."""
     statement = ""
     for piece in script.split(";"):
         statement += piece + ";"
@@ -528,7 +530,7 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _verdict(path: str, how: str) -> str | None:
-    """What the given check of SQLite says against the file."""
+    """Return the problem that the given SQLite check finds in the file."""
     odd = any(is_irregular(path + part) for part in ("", *COMPANIONS))
     if not odd and not os.path.exists(path) and not size_of(path + "-wal"):
         return None
@@ -543,7 +545,7 @@ def _verdict(path: str, how: str) -> str | None:
 
 
 def move_aside(path: str, *, keep: bool = False) -> str:
-    """`keep`: where links can be made, the file itself also stays under its own name, to be replaced next."""
+    """Rename a database and its companions. `keep`: if possible, the file also stays under its own name, as a link."""
     parts = [part for part in ("", *COMPANIONS) if os.path.lexists(path + part)]
     if not parts:
         hint = "There is nothing to move."
@@ -552,7 +554,7 @@ def move_aside(path: str, *, keep: bool = False) -> str:
 
     broken = free_name(path, parts=("", *COMPANIONS))
     with os_failures(path, doing="set aside"):
-        # The file goes first: once it is not there, nobody can open it without its log.
+        # The file first: once it is renamed, nobody can open it without its log.
         for part in parts:
             if keep and not part and _linked(path, broken):
                 continue

@@ -1,8 +1,8 @@
-"""Directories: made, synced, and kept from other users.
+"""Directories: creating, syncing, and protecting them from other users.
 
-What Whet keeps holds copies of private skills. Therefore everything in the state directory is for its owner alone, with
-whatever umask it is made: directories 0700, files `PRIVATE`. What an older version made more loosely is tightened once,
-when a database in it is next opened for writing; `whet doctor` names what others can still read.
+The state holds copies of private skills. Therefore everything in the state directory is private to its owner, whatever
+the umask: directories 0700, files `PRIVATE`. Looser permissions of an older version are tightened once, when a database
+in it is next opened for writing; `whet doctor` lists the files that others can still read.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 PRIVATE = 0o600
-"""The permissions of a file that is for its owner alone."""
+"""Permissions of a private file."""
 KEPT = frozenset(
     (
         *("aside", "bundles", "cache", "connections", "contents", "edits", "fetching", "former", "locks", "publishing"),
         *("reading", "run", "usage"),
     )
 )
-"""The directories in Whet's own. Whoever points WHET_HOME at a directory of theirs keeps the others as they are."""
+"""Subdirectories that Whet owns. If WHET_HOME is a user's own directory, its other subdirectories stay unchanged."""
 _OWN = "config.toml"
-"""What people write themselves; nobody else gets to it anyway."""
+"""A file that users write; the protected directory is enough."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _WINDOWS = sys.platform == "win32"
 _DIRECTORY = 0 if _WINDOWS else os.O_RDONLY | os.O_DIRECTORY
@@ -39,13 +39,13 @@ _NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno
 
 
 def make_directories(path: str, *, durable: bool = True, private: bool = False) -> None:
-    """Make the directory and its missing parents; one that exists is fine. `private`: for their owner alone."""
+    """Create the directory and its missing parents; existing ones are fine. `private`: only their owner has access."""
     with os_failures(path, doing="create the directory"):
         make_missing(path, durable=durable, private=private)
 
 
 def make_missing(path: str, *, durable: bool = False, private: bool = True) -> None:
-    """`make_directories` for whoever handles `OSError`."""
+    """Like `make_directories`, but raises `OSError`."""
     missing = []
     current = os.path.abspath(path)
     while not os.path.isdir(long_path(current)) and os.path.dirname(current) != current:
@@ -54,7 +54,7 @@ def make_missing(path: str, *, durable: bool = False, private: bool = True) -> N
     for directory in reversed(missing):
         try:
             os.mkdir(long_path(directory), 0o700 if private else 0o777)
-        except FileExistsError:  # somebody was faster, or it is something else
+        except FileExistsError:  # created by another process, or not a directory
             if not os.path.isdir(long_path(directory)):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory) from None
         if durable:
@@ -62,7 +62,7 @@ def make_missing(path: str, *, durable: bool = False, private: bool = True) -> N
 
 
 def sync_directory(directory: str) -> None:
-    """Make renames in the directory survive a power failure, where the platform has a way to."""
+    """Make renames in the directory durable, if the platform supports it."""
     if _WINDOWS:
         return
     try:
@@ -77,9 +77,9 @@ def sync_directory(directory: str) -> None:
 
 
 def sync_file_system(directory: str) -> bool:
-    """Make everything on the file system of a directory survive a power failure; false where only `fsync` is sure to.
+    """Sync the whole file system of a directory; return false if only `fsync` is reliable there.
 
-    For many files this takes a fraction of the time, and what other programs have written is written with them.
+    For many files this takes a fraction of the time, although it also writes the data of other programs.
     """
     call = _syncfs()
     if call is None or _file_system(os.stat(directory).st_dev) not in _SYNCED_WHOLE:
@@ -97,9 +97,9 @@ def sync_file_system(directory: str) -> bool:
 
 
 _SYNCED_WHOLE = frozenset(("ext4", "xfs", "f2fs", "overlay", "tmpfs"))
-"""File systems of this machine itself. Others, such as those of programs, may be told of single files only."""
+"""Local file systems. Others, such as FUSE, may only support syncing single files."""
 _TELLS_FAILURES = (5, 8)
-"""The first version of Linux whose `syncfs` tells that something could not be written."""
+"""First version of Linux whose `syncfs` reports write errors."""
 
 
 @lru_cache(maxsize=1)
@@ -119,7 +119,7 @@ def _syncfs() -> Callable[[int], int] | None:
 
 
 def _file_system(device: int) -> str:
-    """The kind of the file system on a device, as Linux calls it; "" for one that is not mounted as a whole."""
+    """Return the type of the file system on a device, as Linux names it; "" if it is not mounted as a whole."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
             rows = [line.split() for line in file]
@@ -130,24 +130,24 @@ def _file_system(device: int) -> str:
 
 
 def tighten_state(state: str) -> None:
-    """Keep others out of the state directory. Where they were let in, first from all that Whet keeps there."""
+    """Make the state directory private; if it was not, first everything that Whet owns in it."""
     if is_loose(state):
         tighten((*find_loose(state), state))
 
 
 def tighten(paths: Iterable[str]) -> None:
-    """Take from others every right to these files and directories; what belongs to somebody else stays as it is."""
+    """Remove all permissions of others from these paths; ignore files of other owners."""
     for path in paths:
         with suppress(OSError):
             os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) & ~_OTHERS)
 
 
 def find_loose(state: str) -> Iterator[str]:
-    """What Whet keeps in the state directory and others have rights to. Links are left alone."""
+    """Yield the paths of Whet in the state directory that others can access. Links are skipped."""
     pending = [state]
     while pending and not _WINDOWS:
         directory = pending.pop()
-        with suppress(OSError), os.scandir(directory) as entries:  # what cannot be listed is reported elsewhere
+        with suppress(OSError), os.scandir(directory) as entries:  # an unreadable directory is reported elsewhere
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     if directory == state and entry.name not in KEPT:
@@ -158,7 +158,7 @@ def find_loose(state: str) -> Iterator[str]:
 
 
 def is_loose(path: str) -> bool:
-    """Whether others have rights to a file or a directory."""
+    """Return whether others can access a file or a directory."""
     if _WINDOWS:
         return False
     try:

@@ -1,6 +1,6 @@
-"""What the operating system and SQLite report, said as `FailedError`: the one place where codes are chosen.
+"""Translate errors of the operating system and SQLite to `FailedError`: the only place that chooses the codes.
 
-SQLite's codes are compared as numbers, so that nothing here imports `sqlite3`.
+SQLite's codes are compared as numbers, so that this module does not import `sqlite3`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KNOWN = {
     errno.EISDIR: ("", "a directory has that name", "Move the directory and try again."),
     errno.ENOTDIR: ("", "a part of its path is not a directory", "Move that file and try again."),
 }
-"""By the system's number of an error: the code ("" for that of the caller), what is true, and what to do."""
+"""By errno: the code ("" for that of the caller), the problem, and the hint."""
 
 _SQLITE_BUSY, _SQLITE_LOCKED = 5, 6
 _SQLITE_READONLY, _SQLITE_PERM, _SQLITE_CANTOPEN, _SQLITE_AUTH = 8, 3, 14, 23
@@ -53,7 +53,7 @@ _SQLITE_FULL, _SQLITE_IOERR_SHMSIZE = 13, 4874
 
 
 def os_failure(error: OSError, path: str, *, doing: str = "write", other: str = "write-failed") -> FailedError:
-    """The failure of one operation on `path`; `other` is the code when neither space nor permission was missing."""
+    """Return the error for an operation on `path`; `other` is the code if neither space nor permission is the cause."""
     if error.errno in _KNOWN:
         code, problem, hint = _KNOWN[error.errno]
         if error.errno == errno.ENOSPC and _has_no_inodes(path):
@@ -76,7 +76,7 @@ def os_failure(error: OSError, path: str, *, doing: str = "write", other: str = 
 
 
 def _has_no_inodes(path: str) -> bool:
-    """Has the file system of `path` run out of inodes while space is left?"""
+    """Return whether the file system of `path` has no free inodes although space is left."""
     if sys.platform == "win32":
         return False
     while path and not os.path.exists(path) and os.path.dirname(path) != path:
@@ -89,8 +89,8 @@ def _has_no_inodes(path: str) -> bool:
 
 
 def sqlite_failure(error: sqlite3.Error, path: str) -> FailedError:
-    """The failure of one operation on the database at `path`."""
-    extended = getattr(error, "sqlite_errorcode", 0)  # absent on errors that the Python side raises
+    """Return the error for an operation on the database at `path`."""
+    extended = getattr(error, "sqlite_errorcode", 0)  # missing on errors that the Python side raises
     if extended & 0xFF in (_SQLITE_CANTOPEN, _SQLITE_READONLY) and (cause := _find_cause(path)):
         return os_failure(cause, path, doing="open or write", other="permission-denied")
     code, problem, hint = _sqlite_kind(extended)
@@ -99,7 +99,7 @@ def sqlite_failure(error: sqlite3.Error, path: str) -> FailedError:
 
 
 def _find_cause(path: str) -> OSError | None:
-    """Why SQLite can neither open a file nor make one beside it, which it does not tell; None where nothing is found.
+    """Find out why SQLite can neither open a file nor create one beside it, which it does not report; or None.
 
     The file itself is not opened: closing it again would lose the locks of this process.
     """
@@ -116,12 +116,12 @@ def _find_cause(path: str) -> OSError | None:
 
 
 def is_full(error: sqlite3.Error) -> bool:
-    """Whether SQLite found no space, or none for the file that its readers share."""
+    """Return whether SQLite found no space, including for the file that its readers share."""
     return _sqlite_kind(getattr(error, "sqlite_errorcode", 0))[0] == "disk-full"
 
 
 def _sqlite_kind(extended: int) -> tuple[str, str, str]:
-    """Code, half a sentence and hint for an extended SQLite result code."""
+    """Return code, problem and hint for an extended SQLite result code."""
     primary = extended & 0xFF
     if primary in (_SQLITE_CORRUPT, _SQLITE_FORMAT, _SQLITE_NOTADB):
         return "state-corrupt", "is damaged", "Run `whet doctor --repair`; it keeps the damaged file."
@@ -136,7 +136,7 @@ def _sqlite_kind(extended: int) -> tuple[str, str, str]:
 
 
 class os_failures:  # noqa: N801  it is used as a function
-    """Let no bare `OSError` out of the block."""
+    """Translate every `OSError` of the block."""
 
     def __init__(self, path: str, *, doing: str = "write", other: str = "write-failed") -> None:
         self._path, self._doing, self._other = path, doing, other

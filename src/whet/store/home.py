@@ -1,7 +1,7 @@
-"""Where Whet keeps its state, decided from an environment that is passed in.
+"""The location of Whet's state, computed from an environment that is passed in.
 
-Nothing here reads the process environment or touches the disk, and the rules of each platform can be asked for on any
-other one. A hook asks this first of all, so nothing is imported that an answer does not need.
+Nothing here reads the process environment or touches the disk, and the rules of each platform can be tested on any
+other. A hook needs this first, so only necessary modules are imported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HINT = "Set WHET_HOME to the absolute path of a directory for Whet's state."
 
 
 def whet_home(env: Mapping[str, str], platform: str = sys.platform) -> str:
-    """The absolute directory of Whet's state: `$WHET_HOME`, or `whet` in the platform's data directory."""
+    """Return the absolute directory of Whet's state: `$WHET_HOME`, or `whet` in the platform's data directory."""
     chosen = env.get("WHET_HOME", "")
     if chosen:
         expanded = _expanded(chosen, env, platform)
@@ -39,12 +39,12 @@ def whet_home(env: Mapping[str, str], platform: str = sys.platform) -> str:
         )
     if platform == "darwin":
         return posixpath.join(user_home(env, platform), "Library/Application Support/whet")
-    data = env.get("XDG_DATA_HOME", "")  # the XDG rules say that a relative value counts as unset
+    data = env.get("XDG_DATA_HOME", "")  # by the XDG rules, a relative value counts as unset
     return posixpath.join(data if posixpath.isabs(data) else f"{user_home(env, platform)}/.local/share", "whet")
 
 
 def user_home(env: Mapping[str, str], platform: str = sys.platform) -> str:
-    """The person's home directory: `HOME`, or `USERPROFILE` on Windows."""
+    """Return the user's home directory: `HOME`, or `USERPROFILE` on Windows."""
     variable = "USERPROFILE" if platform == "win32" else "HOME"
     home = env.get(variable, "")
     if not home:
@@ -61,7 +61,7 @@ def user_home(env: Mapping[str, str], platform: str = sys.platform) -> str:
 
 
 def shorten_home(text: str, home: str) -> str:
-    """A path or a sentence in which paths below the home begin with `~`; paths in quotes stay, as in a shell."""
+    """Replace the home with `~` in a path or a sentence; quoted paths stay, as in a shell."""
     if not home or home not in text:
         return text
     import os
@@ -71,7 +71,7 @@ def shorten_home(text: str, home: str) -> str:
 
 
 def _expanded(chosen: str, env: Mapping[str, str], platform: str) -> str:
-    """`chosen` with a leading `~` replaced; another user's `~name` is not looked up."""
+    """Replace a leading `~` in `chosen`; another user's `~name` is not looked up."""
     if not chosen.startswith("~"):
         return chosen
     separators = "\\/" if platform == "win32" else "/"

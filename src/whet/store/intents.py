@@ -1,13 +1,13 @@
-"""What is about to be done, written down first: one log for whoever changes more than one thing that must agree.
+"""Intents: planned changes, recorded before they are made. One log for every change of several things that must agree.
 
     id_ = intents.begin("edit", {...})      # before anything is changed
     ...                                     # files, one after the other
-    with state.write():                     # what came of it, in one transaction
+    with state.write():                     # the results, in one transaction
         intents.settle(id_)
         ...
 
-A killed process leaves its intent. Whoever comes next takes the locks that its writer held, so that a living one is not
-disturbed, and finishes the change or takes it back: `recover`, with a handler for each kind.
+A killed process leaves its intent. The next process takes the locks that its writer held, so that a living one is not
+disturbed, and finishes the change or undoes it: `recover`, with a handler for each kind.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ if TYPE_CHECKING:
     from whet.store.state import StateDatabase
 
 EDIT = "edit"
-"""A change of skills (`whet.authoring.writer`), with what a lock will say of them."""
+"""A change of skills (`whet.authoring.writer`), with their new lock entries."""
 CLEAN = "clean"
-"""What lies beside skills that were changed, and is no longer needed (`whet.authoring.writer`)."""
+"""Leftovers beside changed skills (`whet.authoring.writer`)."""
 LOCK = "lock"
-"""A lock that does not say yet what is installed (`whet.sources.lock.installs`)."""
+"""A lock with pending changes (`whet.sources.lock.installs`)."""
 
 SYNC = "sync"
-"""What is about to be made for other clients (`whet.sources.sync.record`)."""
+"""Links and copies to make for other clients (`whet.sources.sync.record`)."""
 
 CONNECT = "connect"
-"""What the connection of a client is about to be (`whet.interfaces.clients.records`)."""
+"""A planned connection of a client (`whet.interfaces.clients.records`)."""
 
 
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""What reading a damaged intent raises."""
+"""Errors raised by reading a damaged intent."""
 
 
 class Intent(NamedTuple):
-    """Something that was begun and is not settled."""
+    """A begun change that is not settled."""
 
     id: str
     kind: str
     payload: Any
-    """What the handler needs to finish the intent or undo it, as JSON; None where it is damaged."""
+    """JSON that the handler needs to finish or undo the change; None if it is damaged."""
 
 
 class Handler(NamedTuple):
-    """How intents of one kind are recovered."""
+    """The recovery of one kind of intents."""
 
     locks: Callable[[Intent], Iterable[FileLock]]
-    """What its writer holds while it is alive, in the order in which it takes them; they wait for nobody."""
+    """Returns the locks of a living writer, in the order in which it takes them; they do not wait."""
     finish: Callable[[Intent], str]
-    """Finish it or take it back, and settle it; what was done, in a sentence, "" for nothing worth saying."""
+    """Finishes or undoes the change and settles it; returns a sentence about it, "" for nothing to report."""
     describe: Callable[[Intent], str]
-    """What it is, as the beginning of a sentence."""
+    """Returns a description, as the beginning of a sentence."""
 
 
 class Intents:
@@ -72,7 +72,7 @@ class Intents:
         self._clock = clock
 
     def begin(self, kind: str, payload: Any, id_: str = "") -> str:
-        """Write down what is about to be done; its id."""
+        """Record a planned change; return its id."""
         import json  # a list of skills that are known needs none
 
         id_ = id_ or os.urandom(8).hex()
@@ -82,15 +82,15 @@ class Intents:
         return id_
 
     def settle(self, id_: str, *, durable: bool = True) -> bool:
-        """Strike an intent out: it is done, or taken back. False where somebody else has done so.
+        """Delete an intent that is finished or undone. Return False if another process has done so.
 
-        Not `durable`: after a power failure it may be open again.
+        `durable=False`: after a power failure it may be open again.
         """
         with self._state.write(durable=durable) as connection:
             return connection.execute("DELETE FROM intents WHERE id = ?", (id_,)).rowcount > 0
 
     def open(self, kind: str) -> list[Intent]:
-        """The intents of a kind that are not settled, oldest first."""
+        """Return the open intents of a kind, oldest first."""
         import json
         from contextlib import suppress
 
@@ -104,25 +104,25 @@ class Intents:
         return found
 
     def is_open(self, id_: str) -> bool:
-        """Has nobody settled it?"""
+        """Return whether an intent is not settled."""
         return bool(self._state.read("SELECT 1 FROM intents WHERE id = ?", (id_,)))
 
     def turn(self) -> None:
-        """Count that a change of several things that readers see begins, is taken back, or ends."""
+        """Count the begin, undo or end of a change of several things that readers see."""
         with self._state.write() as connection:
             connection.execute("INSERT INTO counts VALUES ('turns', 1) ON CONFLICT DO UPDATE SET value = value + 1")
 
     def mark(self) -> tuple[int, bool]:
-        """How many turns there were, and whether anything is open: who reads between two equal counts sees no turn."""
+        """Return the number of turns, and whether anything is open: a reader between two equal counts sees no turn."""
         query = "SELECT (SELECT value FROM counts WHERE name = 'turns'), EXISTS (SELECT 1 FROM intents)"
         rows = self._state.recall(query)
         return (rows[0][0] or 0, bool(rows[0][1])) if rows else (0, False)
 
     def recover(self, handlers: Mapping[str, Handler]) -> tuple[str, ...]:
-        """Settle what killed processes left; what was done or could not be done, a sentence each."""
+        """Settle the intents of killed processes; return a sentence about each result or failure."""
         from contextlib import ExitStack
 
-        told: list[str] = []
+        done: list[str] = []
         for kind, handler in handlers.items():
             for intent in self.open(kind):
                 with ExitStack() as locks:
@@ -130,10 +130,10 @@ class Intents:
                         for lock in handler.locks(intent):
                             locks.enter_context(lock)
                         if self.is_open(intent.id):
-                            told.append(handler.finish(intent))
+                            done.append(handler.finish(intent))
                     except WhetError as error:
                         if error.code != "lock-timeout":  # else its writer is alive
-                            told.append(f"{handler.describe(intent)} could not be finished or undone: {error.message}")
+                            done.append(f"{handler.describe(intent)} could not be finished or undone: {error.message}")
                     except UNREADABLE:
-                        told.append(f"The interrupted operation {intent.id} cannot be read; it stays as it is.")
-        return tuple(sentence for sentence in told if sentence)
+                        done.append(f"The interrupted operation {intent.id} cannot be read; it stays as it is.")
+        return tuple(sentence for sentence in done if sentence)

@@ -1,8 +1,8 @@
-"""One writer at a time, across processes and threads.
+"""File locks: one writer at a time, across processes and threads.
 
-A lock is a file that is never deleted (deleting it would let two holders exist) with a kernel lock on it: `flock` on
-POSIX, a locked byte on Windows. The kernel releases it when the holder dies, however it dies, so there are no stale
-locks to break. The file also says who holds it, as a courtesy to whoever waits; only the kernel lock counts.
+A lock is a file that is never deleted (deleting it would allow two holders) with a kernel lock on it: `flock` on POSIX,
+a locked byte on Windows. The kernel releases it when the holder dies, so there are no stale locks. The file also names
+its holder, for messages; only the kernel lock counts.
 
 A child made by a plain `fork` shares its parent's locks; a started program (`exec`) does not.
 """
@@ -32,10 +32,10 @@ if sys.platform == "win32":
     import msvcrt
 
     _BYTE = 1 << 30
-    """The locked byte lies far behind the text, because Windows lets nobody read a byte that is locked."""
+    """The locked byte is far after the text, because Windows does not allow reading a locked byte."""
 
     def try_lock(fd: int) -> bool:
-        """Take the kernel lock of an open file, or say at once that another holder has it."""
+        """Take the kernel lock of an open file; return false at once if another holder has it."""
         os.lseek(fd, _BYTE, os.SEEK_SET)
         try:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
@@ -48,7 +48,7 @@ if sys.platform == "win32":
         return True
 
     def unlock(fd: int) -> None:
-        """Give the kernel lock of an open file back."""
+        """Release the kernel lock of an open file."""
         os.lseek(fd, _BYTE, os.SEEK_SET)
         msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
 
@@ -56,7 +56,7 @@ else:
     import fcntl
 
     def try_lock(fd: int) -> bool:
-        """Take the kernel lock of an open file, or say at once that another holder has it."""
+        """Take the kernel lock of an open file; return false at once if another holder has it."""
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -64,12 +64,12 @@ else:
         return True
 
     def unlock(fd: int) -> None:
-        """Give the kernel lock of an open file back, also for children that inherited it."""
+        """Release the kernel lock of an open file, also for children that inherited it."""
         fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def lock_path(home: str, kind: str, key: str) -> str:
-    """The lock file for `key` (a path, a name, anything) among the locks of one kind."""
+    """Return the lock file for `key` (a path, a name, anything) among the locks of one kind."""
     from hashlib import sha256
 
     digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -77,7 +77,7 @@ def lock_path(home: str, kind: str, key: str) -> str:
 
 
 def is_file_at(fd: int, path: str) -> bool:
-    """Whether `path` still names the file that `fd` has open, and not a later one or none."""
+    """Return whether `path` still names the file that `fd` has open."""
     try:
         return os.path.samestat(os.fstat(fd), os.stat(path))
     except FileNotFoundError:
@@ -85,10 +85,10 @@ def is_file_at(fd: int, path: str) -> bool:
 
 
 class FileLock:
-    """`with FileLock(path, timeout=5):` runs the block alone; waits up to `timeout` seconds, 0 asks once.
+    """`with FileLock(path, timeout=5):` runs the block exclusively; waits up to `timeout` seconds, 0 tries once.
 
-    Not re-entrant: a holder that asks again waits for itself and then fails with `lock-timeout`. One object may be
-    shared by threads; they take turns. `poll` is the longest pause between two attempts.
+    Not re-entrant: a holder that asks again waits for itself and then fails with `lock-timeout`. Threads may share one
+    object; they take turns. `poll` is the longest pause between two attempts.
     """
 
     __slots__ = ("_fd", "_path", "_poll", "_timeout", "_turn")
@@ -120,7 +120,7 @@ class FileLock:
             self._turn.release()
 
     def _locked(self, deadline: float) -> int:
-        """An open file that has the lock; the one at the path, even if someone cleared the directory meanwhile."""
+        """Return an open, locked file: the one at the path, even if the directory was cleared meanwhile."""
         while True:
             with os_failures(self._path, doing="lock", other="lock-failed"):
                 fd = self._opened()
@@ -143,7 +143,7 @@ class FileLock:
             return open_regular(self._path, flags)
 
     def _wait(self, fd: int, deadline: float) -> None:
-        """Ask for the kernel lock, ever less often, until it is ours or the time is up."""
+        """Try to take the kernel lock, with growing pauses, until the deadline."""
         pause = _FIRST_PAUSE
         while not try_lock(fd):
             left = deadline - time.monotonic()
@@ -164,7 +164,7 @@ class FileLock:
 
 
 def _sign(fd: int) -> None:
-    """Say who holds the lock: one write of fixed width, so that a reader never sees half a number."""
+    """Write the holder's process id with fixed width, so that a reader never sees half a number."""
     try:
         os.lseek(fd, 0, os.SEEK_SET)
         os.write(fd, f"{os.getpid():<{_HOLDER_WIDTH}}\n".encode("ascii"))
@@ -174,7 +174,7 @@ def _sign(fd: int) -> None:
 
 
 def _holder(fd: int) -> int | None:
-    """The process that signed the lock file, if it says so."""
+    """Return the process id in the lock file, if any."""
     try:
         os.lseek(fd, 0, os.SEEK_SET)
         return int(os.read(fd, _HOLDER_WIDTH)) or None

@@ -1,12 +1,12 @@
-"""Files that are read in one go and can be made again: a head, and parts that are read together or one by one.
+"""Cache files that are read at once and can be rebuilt: a head, and parts that are read together or one by one.
 
-`cache.db` takes longer to open than a library of a thousand skills to list. So what every command reads first lies in
-files of its own, in the directory `cache`: what was found below each root (`whet.library.cache`) and the answers of
-`state.db` (`whet.store.state`). Head and parts are plain values as `marshal` writes them, each behind its checksum
+`cache.db` takes longer to open than a library of a thousand skills to list. So the data that every command reads first
+is in separate files, in the directory `cache`: the skills found below each root (`whet.library.cache`) and the answers
+of `state.db` (`whet.store.state`). Head and parts are plain values written by `marshal`, each after its checksum
 (`pack`).
 
-A file is replaced as a whole, and the last writer wins: readers check what they read against what it was made from. A
-file that is damaged, or that another program or version wrote, is as good as none.
+A file is replaced as a whole, and the last writer wins: readers check the data against what it was made from. A damaged
+file, or one of another program or version, counts as missing.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, Self
 
 DIRECTORY = "cache"
-"""Where the files are, in Whet's own directory."""
+"""Directory of the files, in Whet's own directory."""
 _MAGIC = b"whet-2\r\n"
 _FORMAT = 4
-"""Of `marshal`: every Python that Whet runs on reads and writes it."""
+"""Format of `marshal` that every supported Python reads and writes."""
 _NUMBER = 4
 """Bytes of a length and of a checksum."""
 _BUFFER = 1 << 20
 _FORGET_AFTER = 90 * 24 * 3600
-"""Seconds after which a file that nobody replaced is removed."""
+"""Seconds after which a file that was not replaced is removed."""
 DAMAGE = (OSError, EOFError, StopIteration, TypeError, ValueError, LookupError)
-"""What reading raises where a file is missing, or is not what was written."""
+"""Errors raised by reading a missing or damaged file."""
 
 
 class PackedFile:
-    """A file that is open for reading; `with` closes it. Everything raises one of `DAMAGE` for a file of no use."""
+    """A file that is open for reading; `with` closes it. Every method raises one of `DAMAGE` for an unusable file."""
 
     def __init__(self, path: str) -> None:
         self._file: BinaryIO = open(path, "rb", buffering=_BUFFER, opener=open_regular)  # noqa: SIM115  see __exit__
@@ -56,34 +56,34 @@ class PackedFile:
         self._file.close()
 
     def part(self, number: int) -> Any:
-        """One part."""
+        """Return one part."""
         self._file.seek(self._start + sum(self._sizes[:number]))
         return self._value(self._sizes[number])
 
     def parts(self) -> Iterator[Any]:
-        """All parts, one after the other."""
+        """Yield all parts in order."""
         self._file.seek(self._start)
         for size in self._sizes:
             yield self._value(size)
 
     def _first(self) -> Any:
-        """The head, and the sizes of the parts."""
+        """Return the head and the sizes of the parts."""
         if self._file.read(len(_MAGIC)) != _MAGIC:
             raise ValueError("another version's file")
         return self._value(int.from_bytes(self._file.read(_NUMBER), "little"))
 
     def _value(self, size: int) -> Any:
-        return unpack(self._file.read(size) if size <= self._size else b"")  # room for what is read is made first
+        return unpack(self._file.read(size) if size <= self._size else b"")  # reading allocates memory first
 
 
 def pack(value: Any) -> bytes:
-    """A plain value behind its checksum."""
+    """Return a plain value after its checksum."""
     data = marshal.dumps(value, _FORMAT)
     return crc32(data).to_bytes(_NUMBER, "little") + data
 
 
 def unpack(packed: bytes) -> Any:
-    """The value that was packed. Raises one of `DAMAGE` for what is not as it was written."""
+    """Return the packed value. Raise one of `DAMAGE` if it was changed."""
     data = packed[_NUMBER:]
     if crc32(data) != int.from_bytes(packed[:_NUMBER], "little"):
         raise ValueError("a checksum is wrong")
@@ -91,7 +91,7 @@ def unpack(packed: bytes) -> Any:
 
 
 def write_packed(path: str, head: Any, parts: Sequence[Any] = ()) -> None:
-    """Replace the file; those in its directory that nobody replaced for long are removed. Raises FailedError."""
+    """Replace the file, and remove old ones from its directory. Raises FailedError."""
     from whet.store.atomic import write_bytes
     from whet.store.directories import PRIVATE, make_directories
 
@@ -106,7 +106,7 @@ def write_packed(path: str, head: Any, parts: Sequence[Any] = ()) -> None:
 
 
 def _forget(path: str) -> None:
-    """Remove what lies beside a file and was not replaced for long."""
+    """Remove files beside this one that were not replaced for long."""
     from contextlib import suppress
 
     with suppress(OSError), os.scandir(os.path.dirname(path)) as entries:
@@ -117,7 +117,7 @@ def _forget(path: str) -> None:
 
 
 def plain(value: object) -> Any:
-    """A value as a part can hold it: named tuples as tuples, and what has no such form as text."""
+    """Return a value for a part: named tuples as tuples, and unsupported types as text."""
     if isinstance(value, tuple):
         return tuple(map(plain, value))
     if isinstance(value, list):

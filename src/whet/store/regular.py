@@ -1,9 +1,9 @@
-"""What Whet keeps is a regular file, or a link to one.
+"""Whet's files are regular files, or links to them.
 
-A pipe, a socket, a device, a directory or a link to nowhere in the place of such a file is damage. Nobody waits for it:
-opening it fails at once. `whet doctor --check` names it, and `whet doctor --repair` moves it aside.
+A pipe, a socket, a device, a directory or a broken link in place of such a file is damage. Opening it fails at once
+instead of waiting. `whet doctor --check` reports it, and `whet doctor --repair` moves it aside.
 
-Also what Windows has in place of links and paths of POSIX: junctions, and a prefix for long paths.
+Also here: the Windows counterparts of POSIX links and paths, which are junctions and a prefix for long paths.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import stat
 import sys
 
 BINARY = getattr(os, "O_BINARY", 0)
-"""Without it, Windows changes line endings in what goes through a descriptor and ends a file at Ctrl-Z."""
+"""Without it, Windows changes line endings on a descriptor and ends a file at Ctrl-Z."""
 _FLAGS = getattr(os, "O_NONBLOCK", 0) | BINARY
 _WINDOWS = sys.platform == "win32"
 _LONGEST = 247
-"""Characters of a path that every call of Windows takes: a directory needs room for a short file name below 260."""
+"""Longest path that every Windows call accepts: a directory needs room for a short file name below 260."""
 _JUNCTION = 0xA0000003
-"""The reparse tag of a mount point; `os.path.islink` does not count it as a link."""
+"""Reparse tag of a mount point, which `os.path.islink` does not count as a link."""
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
-    """A descriptor of a regular file, for `open(path, opener=open_regular)` too. Raises OSError for anything else."""
+    """Open a regular file, also for `open(path, opener=open_regular)`. Raise OSError for anything else."""
     descriptor = os.open(long_path(path), flags | _FLAGS, mode)
     kind = os.fstat(descriptor).st_mode
     if stat.S_ISREG(kind):
@@ -35,26 +35,26 @@ def open_regular(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
 
 
 def is_irregular(path: str) -> bool:
-    """Is there something at this path that is neither a regular file nor a link to one?"""
+    """Return whether the path exists and is neither a regular file nor a link to one."""
     return os.path.lexists(path) and not os.path.isfile(path)
 
 
 def long_path(path: str, platform: str = sys.platform) -> str:
-    """The path as the system takes it: on Windows, an absolute path that is too long gets the prefix for long ones."""
+    """Return the path for system calls: on Windows, a long absolute path gets the prefix for long paths."""
     if platform != "win32" or len(path) <= _LONGEST or path.startswith("\\\\?\\"):
         return path
     import ntpath
 
     if not ntpath.isabs(path):
         return path
-    path = ntpath.normpath(path)  # behind the prefix, nothing is resolved
+    path = ntpath.normpath(path)  # nothing is resolved after the prefix
     if path.startswith("\\\\"):
         return f"\\\\?\\UNC\\{path[2:]}"
     return f"\\\\?\\{path}" if path[1:2] == ":" else path
 
 
 def is_link(path: str | os.DirEntry[str]) -> bool:
-    """Whether this is a symbolic link or, on Windows, a junction; false where nothing is."""
+    """Return whether this is a symbolic link or, on Windows, a junction; false if it does not exist."""
     if isinstance(path, os.DirEntry):
         if not _WINDOWS or path.is_symlink():
             return path.is_symlink()
@@ -66,14 +66,14 @@ def is_link(path: str | os.DirEntry[str]) -> bool:
 
 
 def is_link_status(status: os.stat_result) -> bool:
-    """`is_link` for what `os.lstat` says."""
+    """Like `is_link`, for the result of `os.lstat`."""
     return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION
 
 
 if sys.platform == "win32":
 
     def make_junction(target: str, path: str) -> bool:
-        """Make a junction to a directory on this machine, which needs no privilege; false where none can be made."""
+        """Make a junction to a local directory, which needs no privilege; return false if that fails."""
         import _winapi
 
         try:
@@ -85,5 +85,5 @@ if sys.platform == "win32":
 else:
 
     def make_junction(target: str, path: str) -> bool:  # noqa: ARG001 (as on Windows)
-        """Only Windows has junctions."""
+        """Return false: only Windows has junctions."""
         return False

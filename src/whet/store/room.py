@@ -1,4 +1,4 @@
-"""Room on a disk, taken before it is needed, so that the last step of a change does not fail for want of it."""
+"""Reserve space on a disk, so that the last step of a change does not fail for lack of it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _BLOCK = 1 << 16
 
 @contextmanager
 def reserve(directory: str, size: int) -> Iterator[Callable[[], None]]:
-    """Hold that many bytes on the disk of the directory until the block ends or calls what it is given.
+    """Reserve `size` bytes on the disk of the directory until the block ends or calls the given function.
 
-    The room is a file that has no name any more: it goes with the process, however that ends.
+    The space is held by an unlinked file: it disappears with the process, however that ends.
     """
     make_directories(directory, private=True)
     with os_failures(directory, doing="reserve room in"):
@@ -46,7 +46,7 @@ def reserve(directory: str, size: int) -> Iterator[Callable[[], None]]:
 
 
 def _fill(fd: int, size: int) -> None:
-    """Give an empty file real blocks."""
+    """Allocate real blocks for an empty file."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(fd, 0, size)
         return

@@ -1,10 +1,10 @@
-"""Reading what is left of a damaged SQLite table, row by row.
+"""Read the remains of a damaged SQLite table, row by row.
 
 SQLite refuses a whole query at the first damaged page, but rows on the other pages can still be reached by their row
-number. So: read forward until it breaks; leap over the damage in ever longer steps and read on from there; read back
-from each landing, and from the end when no leap lands; then halve the gaps that remain, the widest first, because a
-sound page may lie between two damaged ones. Tables without row numbers are read forward and backwards only. Every gap
-is reported.
+number. So: read forward until it fails; skip the damage in growing steps and continue from there; read backward from
+each of these points, and from the end if no step succeeds; then halve the remaining gaps, the widest first, because an
+intact page may be between two damaged ones. Tables without row numbers are read only forward and backward. Every gap is
+reported.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _FIRST, _LAST = -(2**63), 2**63 - 1
 _PROBES = 5_000
-"""Attempts to read inside gaps, per table: bounds the time spent on a file of which little is left."""
+"""Attempts to read inside gaps, per table: limits the time for a file of which little is left."""
 
 
 class _Table(NamedTuple):
-    """What is needed to copy one table: columns both files have, and how its rows are told apart."""
+    """A table to copy: the columns of both files, and the key of its rows."""
 
     name: str
     there: str
@@ -31,20 +31,20 @@ class _Table(NamedTuple):
     numbered: bool
     """Whether rows have numbers (`rowid`)."""
     key: tuple[str, ...]
-    """The column that is the number, if one is; the columns that order the rows when they have no numbers."""
+    """The column that is the number, if any; for rows without numbers, the columns that order them."""
 
 
 class Copied(NamedTuple):
-    """What one table gave."""
+    """The result of copying one table."""
 
     rows: int
     lost: tuple[str, ...]
 
 
 def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, name: str, there: str = "") -> Copied:
-    """Copy every row of the table that can still be read and is not in `target` yet; only `source` may be damaged.
+    """Copy every readable row of a table that `target` lacks; only `source` may be damaged.
 
-    `there` is what the table is called in `source`, if not the same.
+    `there` is the name of the table in `source`, if different.
     """
     try:
         table = _table(source, target, name, there or name)
@@ -58,7 +58,7 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, name: str
 
 
 class _Keeper:
-    """Adds rows to the target and counts them; a row that is already there in full is neither new nor lost."""
+    """Adds rows to the target and counts them; a row that already exists in full is neither new nor lost."""
 
     def __init__(self, target: sqlite3.Connection, table: _Table) -> None:
         names = ["rowid", *table.columns] if table.numbered and not table.key else list(table.columns)
@@ -74,7 +74,7 @@ class _Keeper:
         self.rows = 0
 
     def add(self, row: tuple[Any, ...]) -> None:
-        """Take one row as it was selected, its number first when it has one."""
+        """Add one row as selected, its number first if it has one."""
         values = row[self._skip :]
         try:
             added = self._target.execute(self._insert, values).rowcount == 1
@@ -87,7 +87,7 @@ class _Keeper:
             self._refused.append(f"{row[0]!r}: another row has the same key, or it breaks a rule of the table")
 
     def refusals(self) -> tuple[str, ...]:
-        """One sentence for all rows that could be read but not kept."""
+        """Return one sentence about all rows that could be read but not stored."""
         if not self._refused:
             return ()
         return (f"{self._table.name}: {len(self._refused)} could not be kept; the first is {self._refused[0]}",)
@@ -107,12 +107,12 @@ def _table(source: sqlite3.Connection, target: sqlite3.Connection, name: str, th
 
 
 def _numbered(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[Any, ...]], None]) -> Iterator[str]:
-    """Add all rows that can be reached by number; yields the gaps."""
+    """Add all rows that can be reached by number; yield the gaps."""
     chosen = ", ".join(map(_quoted, table.columns))
     ask = f"SELECT rowid, {chosen} FROM {_quoted(table.there)} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"  # noqa: S608 - names come from the schema
 
     def forward(low: int, high: int) -> int:
-        """Add rows from `low` on; returns the first number not covered, above `high` if all is read."""
+        """Add rows from `low` on; return the first number not covered, above `high` if all are read."""
         for row in _rows(source, ask, (low, high)):
             if row is None or row[0] < low:
                 return low
@@ -121,7 +121,7 @@ def _numbered(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[An
         return high + 1
 
     def backward(low: int, high: int) -> int:
-        """Add rows from `high` down; returns the last number not covered, below `low` if all is read."""
+        """Add rows from `high` down; return the last number not covered, below `low` if all are read."""
         for row in _rows(source, ask + " DESC", (low, high)):
             if row is None or row[0] > high:
                 return high
@@ -131,7 +131,7 @@ def _numbered(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[An
 
     gaps: list[tuple[int, int, int]] = []
     low = forward(_FIRST, _LAST)
-    if low == _FIRST:  # the first page is damaged; numbers start at 1 unless someone chose them
+    if low == _FIRST:  # the first page is damaged; numbers usually start at 1
         gaps.append((_FIRST, _FIRST, -1))
         low = forward(0, _LAST)
     while low <= _LAST:
@@ -144,7 +144,7 @@ def _numbered(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[An
 
 
 def _leap(low: int, forward: Callable[[int, int], int]) -> tuple[int, int]:
-    """Try ever further from `low` until reading works again: where that was, and how far it then went."""
+    """Try growing steps from `low` until a read succeeds; return its start and end."""
     step = 1
     while low + step <= _LAST:
         reached = forward(low + step, _LAST)
@@ -157,7 +157,7 @@ def _leap(low: int, forward: Callable[[int, int], int]) -> tuple[int, int]:
 def _halve(
     gaps: list[tuple[int, int, int]], forward: Callable[[int, int], int], backward: Callable[[int, int], int]
 ) -> Iterator[str]:
-    """Look for sound pages inside the gaps, the widest first; yields what stays unread."""
+    """Search for intact pages inside the gaps, the widest first; yield the gaps that remain."""
     lost: list[tuple[int, int]] = []
     probes = _PROBES
     while gaps:
@@ -175,7 +175,7 @@ def _halve(
 
 
 def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Neighbouring ranges as one."""
+    """Merge adjacent ranges."""
     joined: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if joined and joined[-1][1] + 1 == low:
@@ -195,7 +195,7 @@ def _gap(ends: tuple[int, int]) -> str:
 
 
 def _keyed(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[Any, ...]], None]) -> Iterator[str]:
-    """Add all rows that can be reached from either end of the key; yields one sentence if the ends did not meet."""
+    """Add all rows that can be reached from either end of the key; yield one sentence if the ends did not meet."""
     chosen = ", ".join(map(_quoted, table.columns))
     for direction in ("ASC", "DESC"):
         order = ", ".join(f"{_quoted(column)} {direction}" for column in table.key)
@@ -210,7 +210,7 @@ def _keyed(source: sqlite3.Connection, table: _Table, add: Callable[[tuple[Any, 
 
 
 def _rows(source: sqlite3.Connection, ask: str, values: tuple[int, ...]) -> Iterator[tuple[Any, ...] | None]:
-    """The rows of a query; a last `None` says that it broke off."""
+    """Yield the rows of a query; a final `None` means that it failed."""
     try:
         yield from source.execute(ask, values)
     except (sqlite3.Error, UnicodeDecodeError):

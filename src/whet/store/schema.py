@@ -1,7 +1,7 @@
 """The tables of `state.db` and `cache.db`: a list of numbered migrations each, to which every room contributes.
 
-A migration is never edited once it was released; a change is a new one at the end. The number of the last one that a
-file has seen is its version.
+A released migration is never edited; a change is a new one at the end. The number of the last migration of a file is
+its version.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Migration(NamedTuple):
-    """One step from an older to a newer file."""
+    """A step from an older to a newer file."""
 
     number: int
     room: str
-    """Whose tables they are."""
+    """The room that owns the tables."""
     sql: str
     convert: Callable[[sqlite3.Connection, str], None] | None = None
-    """Changes rows that were there before, where SQL alone cannot; in the same transaction."""
+    """Changes existing rows where SQL alone cannot; in the same transaction."""
 
 
 def _adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
@@ -281,7 +281,7 @@ STATE_MIGRATIONS = (
         ) WITHOUT ROWID;
         """,
     ),
-    # One name for a client. Values are JSON, so that a key with its value can only be what it seems.
+    # One name for a client. Values are JSON, so a quoted key and value match nothing else.
     Migration(
         24,
         "sources",
@@ -318,7 +318,7 @@ STATE_MIGRATIONS = (
         CREATE TABLE trusted_keys (key TEXT PRIMARY KEY, name TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
         """,
     ),
-    # How far each file of the usage log is counted; a segment of the former log was counted as a whole.
+    # How far each file of the usage log is counted; a segment of the former log counts completely.
     Migration(
         28,
         "learning",
@@ -330,7 +330,7 @@ STATE_MIGRATIONS = (
         DROP TABLE usage_imports;
         """,
     ),
-    # They are in `hooks.log`, which can be written when the database cannot.
+    # They are in `hooks.log`, which can be written even if the database cannot.
     Migration(29, "learning", "DROP TABLE hook_failures;"),
     Migration(30, "learning", "DROP TABLE rejected_edits; DROP TABLE lifecycle;"),
     Migration(
@@ -443,7 +443,7 @@ CACHE_MIGRATIONS = (
         ) WITHOUT ROWID;
         """,
     ),
-    # Postings have the weights of a skill side by side, and no skill has a vector.
+    # Postings have the weights of a skill side by side, and skills have no vectors.
     Migration(
         8,
         "routing",
@@ -463,7 +463,7 @@ CACHE_MIGRATIONS = (
         DELETE FROM index_spellings;
         """,
     ),
-    # A segment's postings lie together, column by column; the order of words is kept in half as many bytes.
+    # A segment's postings are stored together, column by column; the order of words takes half as many bytes.
     Migration(
         9,
         "routing",
@@ -488,9 +488,9 @@ CACHE_MIGRATIONS = (
         DELETE FROM index_sequences;
         """,
     ),
-    # What is found below a root lies in a file of its own (`whet.store.packed`).
+    # The cards of a root have their own file (`whet.store.packed`).
     Migration(10, "library", "DROP TABLE cards; DROP TABLE containers; DROP TABLE roots;"),
-    # What is kept of a skill beside its terms is one value (`whet.store.packed`).
+    # All values of a skill except its terms are one value (`whet.store.packed`).
     Migration(
         11,
         "routing",

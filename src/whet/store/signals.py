@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM at moments where raising an exception does no harm."""
+"""Delay Ctrl-C and SIGTERM to moments when raising an exception does no harm."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class HeldSignals:
     """Within it, SIGINT and SIGTERM wait until `deliver` is called, or until the end.
 
     Python calls a handler between any two instructions, and most handlers raise. Raised while `subprocess` starts a
-    process, that leaves a process that nobody knows of; raised while it looks after one, it can leave a lock that
-    nobody releases. Handlers only run in the main thread, so in other threads this does nothing.
+    process, that leaves an unknown process; raised while it waits for one, it can leave a lock that nobody releases.
+    Handlers only run in the main thread, so in other threads this does nothing.
     """
 
     def __init__(self) -> None:
         self._handlers: dict[int, Callable[[int, Any], object]] = {}
         self._waiting: list[int] = []
         self.holding = False
-        """Whether anything is held, so that `deliver` has to be called from time to time."""
+        """Whether signals are held, so that `deliver` must be called now and then."""
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -42,19 +42,19 @@ class HeldSignals:
                 signal.signal(number, handler)
         finally:
             self.holding = False
-            with ExitStack() as last_first:  # it calls all of them, even if some raise
+            with ExitStack() as last_first:  # calls all of them, even if some raise
                 while self._waiting:
                     number = self._waiting.pop()
                     last_first.callback(self._handlers[number], number, None)
 
     def deliver(self) -> None:
-        """Call the handlers of what has come until now. Raises what they raise."""
+        """Call the handlers of the signals received so far. Raises what they raise."""
         while self._waiting:
             number = self._waiting.pop(0)
             self._handlers[number](number, None)
 
     def _receive(self, number: int, frame: object) -> None:
-        """Also right where nothing is held any more: where a handler raised while they were being exchanged."""
+        """Hold a signal; call its handler if nothing is held, as when a handler raised during the exchange."""
         if self.holding:
             self._waiting.append(number)
         else:

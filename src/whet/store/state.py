@@ -1,18 +1,18 @@
-"""`state.db`: everything that cannot be made again, in one file that every room shares.
+"""`state.db`: everything that cannot be rebuilt, in one file that every room shares.
 
     state = StateDatabase(directory)
     state.read("SELECT name FROM pins")
     with state.write() as connection:
         connection.execute(...)
 
-One handle is made where the state directory is known and given to whoever keeps something. The file is opened on first
-use; reading never creates it. A damaged file is an error and never an empty one: forgetting that a skill was disabled
-would offer it again. `repair_state` sets it aside and saves what can be read. SQLite is imported when the file is
-opened and not before.
+One handle is made where the state directory is known and passed to everything that stores something. The file is opened
+on first use; reading never creates it. A damaged file is an error and never counts as empty: forgetting that a skill
+was disabled would offer it again. `repair_state` sets it aside and saves its readable rows. SQLite is imported when the
+file is opened, not earlier.
 
-What every command asks first (`recall`) is remembered in a file (`whet.store.packed`), as long as the database is what
-it was then: nothing has its log open with changes in it, and the file itself is the same and was not changed in the
-two seconds before it was asked, because times of files are that coarse on some file systems.
+The first queries of every command (`recall`) are cached in a file (`whet.store.packed`) as long as the database is
+unchanged: its log has no pending changes, and the file itself is the same and was not changed in the two seconds before
+the query, because file times are that coarse on some file systems.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 FILE = "state.db"
 _SETTLED = 2 * 10**9
-"""Nanoseconds after which a change of a file shows in its times, wherever it is."""
+"""Nanoseconds after which a change of a file shows in its times on every file system."""
 
 
 class StateDatabase:
-    """The state database of one directory, for any number of threads."""
+    """The state database of one directory. Thread-safe."""
 
     def __init__(self, directory: str, *, busy_ms: int = 5000) -> None:
         """`busy_ms`: how long to wait for other processes."""
@@ -51,17 +51,17 @@ class StateDatabase:
         self._database: Database | None = None
         self._former: bool | None = None
         self._answers: tuple[tuple[int, ...], dict[str, list[tuple[Any, ...]]]] = (), {}
-        """What the file had of which stamp when it was last recalled."""
+        """Stamp and answers of the last recall."""
 
     def close(self) -> None:
-        """Let the file go; the next use opens it again."""
+        """Close the file; the next use opens it again."""
         with self._opening:
             if self._database is not None:
                 self._database.close()
             self._database = None
 
     def stamp(self) -> tuple[int, ...]:
-        """What differs after a write, by whichever process; it opens nothing."""
+        """Return a value that changes with every write, of any process, without opening the file."""
         stamp: list[int] = []
         try:
             for name in (self.path, f"{self.path}-wal"):
@@ -72,18 +72,18 @@ class StateDatabase:
         return tuple(stamp)
 
     def existing(self) -> Database | None:
-        """The database; None when nothing was ever kept here."""
+        """Return the database; None if nothing was ever stored here."""
         if self._database is None and _absent(self.path) and not self._has_former_files() and not self._has_log():
             return None
         return self.open()
 
     def _has_log(self) -> bool:
-        """Does a log say that there was a database? Then it was lost, and opening it tells."""
+        """Return whether a log shows that there was a database, which was lost: opening it reports that."""
         paths = (os.path.join(self.directory, log) for log in LOGS.values())
         return any(os.path.isfile(path) and os.path.getsize(path) for path in paths)
 
     def _has_former_files(self) -> bool:
-        """Is there anything of the versions before? Looked for once: nothing makes such files any more."""
+        """Return whether files of earlier versions exist. Checked once: nothing creates such files any more."""
         if self._former is None and self._has_only_caches():
             self._former = False
         if self._former is None:
@@ -93,14 +93,14 @@ class StateDatabase:
         return self._former
 
     def _has_only_caches(self) -> bool:
-        """Is there nothing but caches and locks, as with somebody who only lists skills?"""
+        """Return whether there are only caches and locks, as for a user who only lists skills."""
         try:
             return all(name == "locks" or name.startswith("cache") for name in os.listdir(self.directory))
         except OSError as error:
             return isinstance(error, FileNotFoundError)
 
     def open(self) -> Database:
-        """The database, made if need be."""
+        """Return the database, created if missing."""
         with self._opening:
             if self._database is None:
                 from whet.store.database import Database
@@ -110,12 +110,12 @@ class StateDatabase:
             return self._database
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query; none where nothing was ever kept."""
+        """Return all rows of a query; none if nothing was ever stored."""
         database = self.existing()
         return database.read(query, values) if database else []
 
     def recall(self, query: str) -> list[tuple[Any, ...]]:
-        """`read` of a query without values, whose rows are remembered until the database changes."""
+        """Like `read` for a query without values; its rows are cached until the database changes."""
         stamp = self._settled_stamp()
         if not stamp or (self._database is not None and self._database.connection.in_transaction):
             return self.read(query)
@@ -132,19 +132,19 @@ class StateDatabase:
         return known[query]
 
     def _settled_stamp(self) -> tuple[int, ...]:
-        """The stamp of a database that is all in its file and changed some time ago; else nothing."""
+        """Return the stamp of a database without pending log that changed some time ago; else ()."""
         changed, created, size, inode, *log = self.stamp() or (0, 0, 0, 0)
         if not inode or log[2:3] not in ([], [0]) or time.time_ns() - max(changed, created) < _SETTLED:
             return ()
         return changed, created, size, inode
 
     def write(self, *, durable: bool = True) -> AbstractContextManager[sqlite3.Connection]:
-        """A transaction; one inside another is part of it. Not `durable`: the commit does not wait for the disk."""
+        """Run a transaction; a nested one joins it. `durable=False`: the commit does not wait for the disk."""
         return self.open().write(durable=durable)
 
 
 def _load_answers(path: str, stamp: tuple[int, ...]) -> dict[str, list[tuple[Any, ...]]]:
-    """The remembered rows by query; none where they are of another state of the database."""
+    """Load the cached rows by query; none if they belong to another state of the database."""
     try:
         with PackedFile(path) as file:
             made_from, answers = file.head
@@ -154,7 +154,7 @@ def _load_answers(path: str, stamp: tuple[int, ...]) -> dict[str, list[tuple[Any
 
 
 def _absent(path: str) -> bool:
-    """Was nothing ever kept? A file that cannot be seen, or whose log is still there, is not absent."""
+    """Return whether nothing was ever stored. A file that cannot be checked, or that has a log, is not absent."""
     for part in (path, f"{path}-wal"):
         try:
             os.lstat(part)
