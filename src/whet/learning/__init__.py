@@ -1,4 +1,4 @@
-"""Getting BETTER: what is used and whether it helped, what becomes of skills that nobody uses or that say the same.
+"""Learning: usage and outcomes of skills, and the treatment of unused and duplicate skills.
 
-`usage` counts without ever waiting; `curator` makes plans, which are values, and applies one that somebody wants.
+`usage` counts without ever waiting; `curator` makes plans, which are values, and applies them on request.
 """

@@ -1,4 +1,4 @@
-"""What learning works with, and which skills it leaves to people."""
+"""The parts of a library that learning uses, and the skills it leaves to people."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 
 class LearningContext(NamedTuple):
-    """The parts of a library that learning works with."""
+    """The parts of a library that learning uses."""
 
     workspace: Workspace
     editor: SkillEditor
-    """What changes skills, with its history and proposals."""
+    """Changes skills, with its history and proposals."""
     sessions: Sessions
-    """The sessions that hooks told of."""
+    """The sessions that hooks reported."""
     usage: Usage
-    """How skills did."""
+    """Usage and outcomes of skills."""
     feedback: Feedback
-    """What skills are for, and what not."""
+    """Feedback on which messages a skill is for."""
     attempt: Try
-    """Has a model do a task of a skill's evals."""
+    """Lets a model do a task of a skill's evals."""
 
 
 def held_back(context: LearningContext, card: Card) -> str:
-    """Why a skill is not changed without asking, though it is the user's: a sentence, or nothing."""
+    """Return why a skill of the user is not changed without asking, in a sentence; "" if it may be."""
     if not context.workspace.decisions.pins().keys().isdisjoint(card.known_as):
         return "It is pinned."
     return INSTALLED if card.place in context.editor.installed() else ""

@@ -45,28 +45,28 @@ DAY = 86_400 * 10**9
 
 _YEAR_DAYS = 365
 _PAIRS = 200
-"""Pairs of near duplicates that proposals are made from."""
+"""Number of near-duplicate pairs that proposals are made from."""
 _LATEST = 1 << 63
 
 
 class Ages(NamedTuple):
-    """When the curator acts, in days."""
+    """The intervals of the curator, in days."""
 
     stale_days: int = 30
-    """Without use, view or change, until a skill is stale."""
+    """Days without use, view or change until a skill is stale."""
     archive_days: int = 90
-    """Without use, view or change, until a stale skill is archived."""
+    """Days without use, view or change until a stale skill is archived."""
     grace_days: int = 14
-    """How long a new skill is not touched."""
+    """Days in which a new skill is not touched."""
     interval_days: int = 7
-    """From one run to the next."""
+    """Days between two runs."""
 
 
 AGES = Ages()
 
 
 class Standing(NamedTuple):
-    """What is known of a skill. Times are nanoseconds since 1970 UTC, 0 for never or not known."""
+    """The known facts about a skill. Times are nanoseconds since 1970 UTC, 0 for never or unknown."""
 
     name: str
     path: str
@@ -79,11 +79,11 @@ class Standing(NamedTuple):
     referenced_by: tuple[str, ...]
     """Skills and bundles that name it."""
     mine: bool
-    """Created by the agent."""
+    """Whether the agent created it."""
 
 
 class Step(NamedTuple):
-    """A skill that nobody uses, and what becomes of it; good only for the content with this digest."""
+    """An unused skill and the action for it; valid only for the content with this digest."""
 
     name: str
     path: str
@@ -94,46 +94,46 @@ class Step(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A skill that is left as it is, and why."""
+    """A skill that is left unchanged, with the reason."""
 
     name: str
     reason: str
 
 
 class Merge(NamedTuple):
-    """A proposal to make one skill of two."""
+    """A proposal to merge two skills."""
 
     into: str
     other: str
     score: float
     shared: tuple[str, ...]
-    """The words that tell most of what they have in common."""
+    """The most significant words that they share."""
     reason: str
 
 
 class Plan(NamedTuple):
-    """What the curator would do at one moment."""
+    """The actions of the curator at one moment."""
 
     at: int
     steps: tuple[Step, ...]
     kept: tuple[Kept, ...]
     merges: tuple[Merge, ...]
     due: bool
-    """Whether the last run is long enough ago for skills to be archived."""
+    """Whether the last run is old enough for skills to be archived."""
     start_over: bool = False
-    """Whether this is the time from which the interval is to be counted: the first run, or the clock jumped."""
+    """Whether the interval starts now: this is the first run, or the clock jumped."""
     notes: tuple[str, ...] = ()
-    """What is to be said about the plan as a whole."""
+    """Notes about the plan as a whole."""
 
     def to_json(self) -> Json:
-        """The plan as JSON."""
+        """Return the plan as JSON."""
         return {**fields_json(self), "at": iso(self.at)}
 
 
 def make_plan(
     standings: Sequence[Standing], texts: Mapping[str, Texts], *, now: int, last_run: int, ages: Ages = AGES
 ) -> Plan:
-    """What to do with these skills now. `texts` holds what the skills say, by their names."""
+    """Plan the actions for these skills now. `texts` has the texts of the skills, by name."""
     jumped = _jump(now, last_run)
     due = bool(last_run) and not jumped and now - last_run >= ages.interval_days * DAY
     judged = [_judge(standing, now, last_run if due else 0, ages) for standing in sorted(standings)]
@@ -150,13 +150,13 @@ def make_plan(
 
 
 _TRIED = 3
-"""A skill that never helped counts as dead after it has failed or been corrected this many times."""
+"""Number of failures or corrections after which a skill that never helped counts as dead."""
 
 
 def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ages = AGES) -> tuple[DeadSkill, ...]:
-    """The skills among those listed to a model that nobody ever loaded, or that never helped; the dearest first.
+    """Return the listed skills that nobody ever loaded, or that never helped; the most expensive first.
 
-    `totals` are by id. A skill that is new, or that changed lately, is not among them, and none is before usage was
+    `totals` are by id. New and recently changed skills are left out, and so are all skills until usage has been
     recorded for some time.
     """
     from whet.prompt.formats import line_cost
@@ -185,7 +185,7 @@ def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ag
 
 
 def _jump(now: int, last_run: int) -> str:
-    """What is wrong with the clock, if the last run tells."""
+    """Return the problem of the clock, judged by the last run; "" if there is none."""
     if now < last_run:
         return f"The clock is earlier than the last run ({iso(last_run)}). Nothing is archived."
     if last_run and now - last_run > _YEAR_DAYS * DAY:
@@ -194,7 +194,7 @@ def _jump(now: int, last_run: int) -> str:
 
 
 def _early(last_run: int, ages: Ages) -> str:
-    """Why a plan is not due."""
+    """Return why a plan is not due."""
     days = _days(ages.interval_days)
     if not last_run:
         return f"The curator has not run yet. It archives nothing for {days}."
@@ -202,7 +202,7 @@ def _early(last_run: int, ages: Ages) -> str:
 
 
 def _judge(standing: Standing, now: int, told: int, ages: Ages) -> Step | Kept:
-    """What becomes of one skill; `told` is when an earlier run said what is stale, 0 where that was just now."""
+    """Decide about one skill; `told` is when an earlier run reported stale skills, 0 if that was just now."""
     protected = _protection(standing, now, ages)
     if protected:
         return Kept(standing.name, protected)
@@ -216,7 +216,7 @@ def _judge(standing: Standing, now: int, told: int, ages: Ages) -> Step | Kept:
 
 
 def _protection(standing: Standing, now: int, ages: Ages) -> str:
-    """Why a skill must not be touched whatever its age; "" when it may be."""
+    """Return why a skill must not be touched at any age; "" if it may be."""
     if not standing.mine:
         return "not created by the agent"
     if standing.pinned:
@@ -240,14 +240,14 @@ def _days(days: int) -> str:
 
 
 def _merges(standings: Sequence[Standing], archived: set[str], texts: Mapping[str, Texts]) -> tuple[Merge, ...]:
-    """Pairs of skills that say nearly the same, the most alike first; no skill is in two of them."""
+    """Return pairs of nearly identical skills, the most similar first; no skill is in two of them."""
     times = Counter(standing.name for standing in standings)
     known = {
         standing.name: standing
         for standing in standings
         if standing.mine
         and standing.path not in archived
-        and times[standing.name] == 1  # of two skills with one name, it cannot be told whose the text is
+        and times[standing.name] == 1  # if two skills have the same name, the text could belong to either
     }
     found: list[Merge] = []
     taken: set[str] = set()
@@ -261,7 +261,7 @@ def _merges(standings: Sequence[Standing], archived: set[str], texts: Mapping[st
 
 
 def _precedence(standing: Standing) -> tuple[int, int, str]:
-    """Which of two skills is kept: the one that is used more, then the older one."""
+    """Return the sort key for which skill of a pair is kept: the one used more, then the older one."""
     return -standing.uses, standing.created or _LATEST, standing.name
 
 
@@ -278,19 +278,19 @@ _CURATED = frozenset(("user", "project", "external"))
 
 
 class Curation(NamedTuple):
-    """What the curator would do, and where it was applied, what came of it."""
+    """The curator's plan and, if it was applied, the result."""
 
     plan: Plan
     applied: bool = False
     run: str = ""
-    """What `undo` takes back; "" where nothing was archived."""
+    """The run that `undo` reverses; "" if nothing was archived."""
     entries: tuple[int, ...] = ()
     proposals: tuple[int, ...] = ()
-    """Merges that wait for a decision."""
+    """Proposed merges."""
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
-        """The value as JSON."""
+        """Return the value as JSON."""
         answer = {"success": True, "applied": self.applied, "run": self.run, "plan": self.plan.to_json()}
         if self.applied:
             answer |= {"entries": list(self.entries), "proposals": list(self.proposals)}
@@ -320,7 +320,7 @@ class Curating:
         return Change("archive", target.name, target.path, "", "", made[-1].id, tuple(notes))
 
     def plan(self) -> Plan:
-        """What the curator would do now."""
+        """Return the curator's current plan."""
         snapshot = self._editor.workspace.snapshot()
         settings = snapshot.config.settings
         ages = Ages(stale_days=settings.stale_days, archive_days=max(settings.stale_days, settings.archive_days))
@@ -329,7 +329,7 @@ class Curating:
         return make_plan(standings, texts, now=now, last_run=last_run, ages=ages)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
-        """The plan and, with `apply`, its result; with `if_due`, apply it only once per interval."""
+        """Return the plan and, with `apply`, its result; with `if_due`, apply it only once per interval."""
         last_run = self.last_run()
         plan = self.plan()
         wanted = apply or (if_due and plan.due)
@@ -354,12 +354,12 @@ class Curating:
         return Curation(plan, True, run if made else "", entries, proposals, tuple(notes))
 
     def last_run(self) -> int:
-        """When the curator last ran; 0 if never, or if the record is damaged, so that it starts over."""
+        """Return when the curator last ran; 0 if never, or if the record is damaged, so that it starts over."""
         text = "".join(str(value) for (value,) in self._state.read(_LAST_RUN))
         return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
 
     def claim(self, at: int, last_run: int) -> bool:
-        """Remember that the curator runs; False where another process has run since `last_run`."""
+        """Record that the curator runs; return False if another process has run since `last_run`."""
         with self._state.write() as connection:
             if self.last_run() != last_run:
                 return False
@@ -367,7 +367,7 @@ class Curating:
             return True
 
     def _known(self, snapshot: Snapshot) -> tuple[list[Standing], dict[str, Texts]]:
-        """Everything the plan is made from."""
+        """Return the data for the plan."""
         from whet.library.bundles import read_bundles
 
         entries: dict[str, list[Entry]] = {}
@@ -407,7 +407,7 @@ class Curating:
         return standings, {name: texts_of(skill) for name, skill in skills.items()}
 
     def _propose(self, merge: Merge) -> int:
-        """A proposal that makes one skill of two; 0 when the same one waits already."""
+        """Propose a merge of two skills; return 0 if the same proposal already waits."""
         into, other = (self._editor.workspace.find(name)[0] for name in (merge.into, merge.other))
         bases = {card.place: read_tree(card.place) for card in (into, other)}
         waiting = [sorted(change.path for change in item.changes) for item in self._editor.proposals.all("pending")]
@@ -423,7 +423,7 @@ class Curating:
 
 
 def _is_mine(path: str, entries: Mapping[str, Sequence[Entry]]) -> bool:
-    """Did the agent create this skill? Its first entry tells; one that was renamed goes back to its old directory."""
+    """Return whether the agent created this skill, by its first entry; a rename leads to its old directory."""
     seen: set[str] = set()
     while path not in seen and (own := entries.get(path)):
         seen.add(path)
@@ -436,7 +436,7 @@ def _is_mine(path: str, entries: Mapping[str, Sequence[Entry]]) -> bool:
 
 
 def _as_references(card: Card, tree: Mapping[str, Item]) -> dict[str, Item]:
-    """A skill's files as reference material of another."""
+    """Return a skill's files as reference files of another."""
     prefix = f"references/{slug(card.name)}"
     found: dict[str, Item] = {}
     for path, item in tree.items():

@@ -1,8 +1,7 @@
-"""Where hooks note a failure: lines in `hooks.log`, never more than 256 KiB.
+"""The log of hook failures: lines in `hooks.log`, never more than 256 KiB.
 
-A hook says nothing to its client, whatever happens; `whet doctor` tells what is noted here. Nothing heavy is imported,
-because whoever notes something may have no time left; and nothing but a plain file is opened, since a pipe in its place
-would hold everybody up.
+A hook never reports a failure to its client; `whet doctor` does. Nothing heavy is imported, because there may be no
+time left; and only regular files are opened, because a pipe would block.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 FILE = "hooks.log"
 OLD = "hooks.log.1"
 LARGE = 128 * 1024
-"""Bytes after which the log becomes the old one, which is then forgotten: twice as much is all there ever is."""
+"""Bytes after which the log becomes the old one, which replaces the previous old one."""
 LONGEST = 1_000
 """Characters of a message that are kept."""
 _FIELDS = 5
 _DIGITS = 19
-"""Of a time in nanoseconds."""
+"""Digits of a time in nanoseconds."""
 
 
 def append(state: str, client: str, event: str, code: str, message: str, now: int = 0) -> bool:
-    """Note a failure. Never raises; False when it could not be noted."""
+    """Log a failure. Never raises; return False if it could not be logged."""
     try:
         path = os.path.join(state, FILE)
         fields = (str(now or time.time_ns()), client[:100], event[:100], code[:100], message[:LONGEST])
@@ -53,14 +52,14 @@ def append(state: str, client: str, event: str, code: str, message: str, now: in
 
 
 def read(state: str) -> Iterator[tuple[int, str, str, str, str]]:
-    """What is noted: time, client, event, code and message, the oldest first. Damaged lines are left out."""
+    """Yield the entries: time, client, event, code and message, oldest first. Damaged lines are left out."""
     for name in (OLD, FILE):
         try:
             fd = open_regular(os.path.join(state, name), os.O_RDONLY | _NO_LINK)
             with open(fd, encoding="utf-8", errors="replace") as file:
                 lines = file.read(4 * LARGE).splitlines()
         except OSError:
-            continue  # there is none, or it cannot be read: then there is nothing to tell
+            continue  # it does not exist or cannot be read: there is nothing to report
         for line in lines:
             fields = line.split("\t")
             if len(fields) == _FIELDS and fields[0].isdecimal() and len(fields[0]) <= _DIGITS:
@@ -68,7 +67,7 @@ def read(state: str) -> Iterator[tuple[int, str, str, str, str]]:
 
 
 def clear(state: str) -> None:
-    """Forget everything."""
+    """Delete the log."""
     for name in (OLD, FILE):
         with suppress(OSError):
             os.unlink(os.path.join(state, name))

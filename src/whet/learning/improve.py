@@ -1,11 +1,11 @@
-"""`whet learn improve`: evals fail, a model proposes a few edits, the gate decides, and only what is better stays.
+"""`whet learn improve`: a model proposes edits for failed evals, the gate decides, and only improvements stay.
 
-Nothing is written before the end, and then all of it as one change: a proposal, or the next version. Where the skill
-was changed by somebody else meanwhile, nothing is written at all: what was measured is not what is there.
+Nothing is written before the end, and then all of it as one change: a proposal, or the next version. If somebody else
+changed the skill meanwhile, nothing is written: the measurements are for another content.
 
-Edits are bounded so that a change can be understood, and blamed. An anchor is a text of the instructions that occurs
-once; what it is not is never guessed. An edit that repeats a task of the evals would teach the test and nothing else,
-and one that holds a secret is nobody's instruction: neither is taken.
+Edits are limited so that a change can be understood. An anchor is a text of the instructions that occurs exactly once;
+a wrong anchor is never guessed. An edit that repeats a task of the evals would only teach the test, and one with a
+secret is no instruction: both are refused.
 """
 
 from __future__ import annotations
@@ -50,26 +50,26 @@ if TYPE_CHECKING:
 
 _MOST = {"rounds": 20, "edits": 20, "runs": 100}
 MARK = "Improved by its evals"
-"""How the reason of every change begins that comes from here."""
+"""Prefix of the reasons of changes made here."""
 ALL_MET = "all-met"
-"""What it stops for when nothing is left to learn from."""
+"""The code if there is nothing left to learn from."""
 ENOUGH = 5
-"""Evals from which on some are held out."""
+"""Number of evals from which on some are held out."""
 _REMARKS = 5
-"""Remarks of a kind that a model is told."""
+"""Number of remarks of one kind that a model sees."""
 _LONGEST = 300
-"""Characters of one."""
+"""Characters of one remark."""
 _LONGEST_EDIT = 4_000
 """Characters of a text, or of an anchor."""
 _ROW = 8
-"""So many words of a task in a row are copied from it."""
+"""Number of consecutive words that count as copied from a task."""
 _FEWEST = 4
-"""Words of a task that is short, but long enough to be known again."""
+"""Number of words of a short task that can still be recognized."""
 _WORD = re.compile(r"\w+")
 _INSTRUCTIONS = 60_000
 """Characters of the instructions that a model sees."""
 _TASKS = 8
-"""Failed tasks that it sees."""
+"""Number of failed tasks that a model sees."""
 _PROMPT, _OUTPUT, _EVIDENCE, _EXPECTATIONS = 2_000, 1_500, 500, 10
 _RULES = (
     "You improve the instructions that an agent follows. You are shown them, the tasks that went wrong with them, and "
@@ -85,23 +85,23 @@ _BLAND = {
     "gate-regression": "It does worse than before on some task.",
     "gate-not-better": "It is no better over all tasks.",
 }
-"""What is said of scores, which would give away those of evals that are held out."""
+"""Messages about scores that do not reveal those of held-out evals."""
 _AGAIN = (
     "These edits could not be applied:\n{problems}\nAnswer again with all edits, those that could be applied included."
 )
 
 
 class Edit(NamedTuple):
-    """One change: the text in place of the anchor, or at the end where there is no anchor."""
+    """One change: the text replaces the anchor, or goes to the end without one."""
 
     text: str = ""
     anchor: str = ""
     why: str = ""
     reason: str = ""
-    """Why it was not applied; empty where it was."""
+    """Why it was not applied; "" if it was."""
 
     def to_json(self) -> dict[str, str]:
-        """As answers hold it, without what looks like a secret."""
+        """Return it as JSON, without possible secrets."""
         told = {field: hide_secrets(value)[0] for field, value in self._asdict().items()}
         return told if self.reason else {field: told[field] for field in ("text", "anchor", "why")}
 
@@ -115,9 +115,9 @@ class Edited(NamedTuple):
 
 
 def edited(text: str, edits: Iterable[Edit], tasks: Sequence[str] = ()) -> Edited:
-    """The text with these edits, one after the other; what cannot be applied is left out, with why.
+    """Apply these edits in order; those that cannot be applied are left out, with reasons.
 
-    `tasks` are the prompts of the evals, of which nothing may be copied.
+    `tasks` are the prompts of the evals, which must not be copied.
     """
     done: list[Edit] = []
     refused: list[Edit] = []
@@ -135,7 +135,7 @@ def edited(text: str, edits: Iterable[Edit], tasks: Sequence[str] = ()) -> Edite
 
 
 def _problem(edit: Edit, text: str, tasks: Sequence[str]) -> str:
-    """Why an edit is not wanted, though it could be applied."""
+    """Return why an applicable edit is refused; "" if it is not."""
     if hide_secrets(edit.text)[1]:
         return "The text contains what looks like a secret."
     if _copied(edit.text, text, tasks):
@@ -144,7 +144,7 @@ def _problem(edit: Edit, text: str, tasks: Sequence[str]) -> str:
 
 
 def _applied(text: str, edit: Edit) -> str:
-    """The text with one edit. Raises WhetError for an anchor that is not there, or there more than once."""
+    """Apply one edit. Raises WhetError for an anchor that is missing or ambiguous."""
     new, anchor = (part.replace("\r\n", "\n") for part in (edit.text, edit.anchor))
     if anchor.strip():
         return text if anchor == new else patch(text, anchor, new).text
@@ -153,7 +153,7 @@ def _applied(text: str, edit: Edit) -> str:
 
 
 def _told(error: WhetError) -> str:
-    """What is wrong with an anchor, in the words that edits are asked for with."""
+    """Describe the problem of an anchor to the model."""
     if error.code == "patch-ambiguous":
         return f"The anchor occurs {error.details['count']} times. Copy more of the text around it."
     if error.code == "patch-not-found":
@@ -163,7 +163,7 @@ def _told(error: WhetError) -> str:
 
 
 def _copied(new: str, old: str, tasks: Sequence[str]) -> bool:
-    """Does a new text repeat a task, which the old one does not?"""
+    """Return whether a new text repeats a task and the old one does not."""
     known, said = _WORD.findall(old.casefold()), _WORD.findall(new.casefold())
     for task in tasks:
         words = _WORD.findall(task.casefold())
@@ -178,7 +178,7 @@ def _rows(words: list[str], size: int) -> set[tuple[str, ...]]:
 
 
 class Scores(NamedTuple):
-    """How one version does: on all evals, on those it was learned from, and on those held out."""
+    """The scores of one version: on all evals, on those it was learned from, and on those held out."""
 
     score: float | None
     learned: float | None
@@ -187,7 +187,7 @@ class Scores(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One round, as it is told."""
+    """The report of one round."""
 
     edited: Edited
     verdict: str
@@ -195,18 +195,18 @@ class Round(NamedTuple):
     reasons: tuple[Reason, ...] = ()
     before: float | None = None
     after: float | None = None
-    """Mean scores; None where nothing was measured."""
+    """Mean scores; None if nothing was measured."""
     tokens: int = 0
 
     def to_json(self) -> Json:
-        """As answers hold it."""
+        """Return the round as JSON."""
         edited, verdict, *others = (as_json(part) for part in self)
         told = {"verdict": verdict, "edits": edited["done"], "refused": edited["refused"]}
         return told | dict(zip(self._fields[2:], others, strict=True))
 
 
 class Improvement(NamedTuple):
-    """What came of improving a skill by its evals."""
+    """The result of improving a skill by its evals."""
 
     name: str
     path: str
@@ -224,13 +224,13 @@ class Improvement(NamedTuple):
     diff: str
     report: tuple[Note, ...]
     kept: Changes | None = None
-    """What was written, or waits as a proposal; None where nothing is better, or nothing is to be kept."""
+    """The changes that were written or proposed; None if nothing is better or kept."""
     reason: str = ""
-    """Why, as the history has it."""
+    """The reason for the history."""
 
     @property
     def problem(self) -> Note | None:
-        """What makes it a failure."""
+        """The reason why it is a failure."""
         if self.improved or (self.stopped and self.stopped.code == ALL_MET):
             return None
         if self.stopped:
@@ -242,7 +242,7 @@ class Improvement(NamedTuple):
         return Note("not-improved", "error", message, hint)
 
     def to_json(self) -> Json:
-        """The value as JSON."""
+        """Return the value as JSON."""
         told = {name: value for name, value in fields_json(self).items() if name not in ("kept", "reason")}
         answer = failure_json({"success": True, **told, "written": False}, self.problem)
         if self.kept is None:
@@ -272,7 +272,7 @@ def improve(
     tokens: int,
     progress: Callable[[int, int], None],
 ) -> Improvement:
-    """A better version of a skill, proved by its evals; see `SkillLearning.improve`."""
+    """Return a better version of a skill, proved by its evals; see `SkillLearning.improve`."""
     for what, value in (("rounds", rounds), ("edits", edits), ("runs", runs)):
         if not 1 <= value <= _MOST[what]:
             message, hint = f"{value} is not a number of {what}.", f"Use 1 to {_MOST[what]}."
@@ -287,14 +287,14 @@ def improve(
             raise
         kept, reason = improver.keep(write=write) if improver.better and not dry_run else (None, "")
     except WhetError as error:
-        if improver.rounds:  # what was paid for is told
+        if improver.rounds:  # report what was paid for
             error.details.update(rounds=[one.to_json() for one in improver.rounds])
         raise
     return improver.result()._replace(kept=kept, reason=reason)
 
 
 def failures(runs: Sequence[Run], among: Collection[str]) -> list[Json]:
-    """The tasks among these that went wrong, as a model is shown them: what was expected and what came instead."""
+    """Return the failed tasks among these for a model: the expectations and the results."""
     found: dict[str, Json] = {}
     for run in runs:
         if run.eval.id not in among or run.eval.id in found or all(result.passed for result in run.results):
@@ -310,7 +310,7 @@ def failures(runs: Sequence[Run], among: Collection[str]) -> list[Json]:
 
 
 def _schema(most: int) -> Mapping[str, Any]:
-    """What an answer looks like."""
+    """Return the schema of an answer."""
     text = {"type": "string", "maxLength": _LONGEST_EDIT}
     row = {"type": "object", "properties": {"why": {"type": "string"}, "anchor": text, "text": text}}
     edits = {"type": "array", "items": {**row, "required": ["why"]}, "minItems": 1, "maxItems": most}
@@ -318,7 +318,7 @@ def _schema(most: int) -> Mapping[str, Any]:
 
 
 class _Improver:
-    """One skill on its way to a better version, measured by its evals as they were when it began."""
+    """A skill being improved, measured by its evals as of the beginning."""
 
     def __init__(
         self,
@@ -346,19 +346,19 @@ class _Improver:
         self.best: Tree = self._tree
         """The best version so far."""
         self._text = main_of(self._tree).document.body.replace("\r\n", "\n")
-        """Its instructions."""
+        """The instructions of the best version."""
         self.rounds: list[Round] = []
         self._stopped: Note | None = None
 
     @property
     def better(self) -> bool:
-        """Is there anything to keep?"""
+        """Whether there is an improvement to keep."""
         return any(one.verdict == "accepted" for one in self.rounds)
 
     def run(self, rounds: int, edits: int) -> None:
-        """So many rounds, or fewer where nothing is left to do or can be done.
+        """Do up to `rounds` rounds, fewer if nothing is left to do or can be done.
 
-        Raises where the skill cannot be measured as it is, or has changed; later failures only end it.
+        Raises if the skill cannot be measured, or has changed; later failures only end it.
         """
         self._measure(self.best)
         while len(self.rounds) < rounds and self._stopped is None:
@@ -377,7 +377,7 @@ class _Improver:
             self.rounds.append(done._replace(tokens=self._budget.spent().tokens - begun))
 
     def _ask(self, failed: Sequence[Json], most: int) -> Edited:
-        """The instructions with the edits of the model, which may mend once what cannot be applied."""
+        """Return the instructions with the model's edits; the model may correct invalid edits once."""
         messages = [Message("system", _RULES.format(most=most)), Message("user", self._question(failed))]
         result = Edited(self._text)
         for last in (False, True):
@@ -410,12 +410,12 @@ class _Improver:
         return "\n\n".join((*parts, *([f"Tried before, and rejected:\n{_written(rejected)}"] if rejected else [])))
 
     def _try(self, answer: Edited) -> Round:
-        """What becomes of an answer: is it sound beside what is on disk, and better than the best so far?"""
+        """Judge an answer: it must be valid and better than the best so far."""
         if not answer.done:
             return Round(answer, "unusable", tuple(Reason("edit-refused", one.reason) for one in answer.refused))
         try:
             tree = with_body(dict(self._tree), body=answer.text).tree
-        except WhetError as error:  # authoring knows what it would break
+        except WhetError as error:  # authoring reports what it would break
             return Round(answer, "rejected", (Reason(error.code, error.message),))
         reasons = examine(self._tree, tree, self._subject.name)
         if digest(tree) in self._refused:
@@ -433,7 +433,7 @@ class _Improver:
         return Round(answer, judged, verdict.reasons, verdict.before, verdict.after)
 
     def _measure(self, tree: Tree) -> tuple[Run, ...]:
-        """What the skill does with these files. Raises ModelError, or FailedError `eval-incomplete`."""
+        """Measure the skill with these files. Raises ModelError, or FailedError `eval-incomplete`."""
         key = digest(tree)
         if key not in self._known:
             done = measure(
@@ -453,7 +453,7 @@ class _Improver:
         return self._known[key]
 
     def _check(self, seen: str) -> bool:
-        """True; raises ConflictError where what is seen is not any more what is being improved."""
+        """Return True; raise ConflictError if the skill is no longer the one being improved."""
         if seen != digest(self._tree):
             message = f"{self._subject.name} was changed by another process in the meantime."
             hint = "Nothing was written. Run it again to measure the current skill."
@@ -461,7 +461,7 @@ class _Improver:
         return True
 
     def result(self) -> Improvement:
-        """The answer, but for what becomes of it."""
+        """Return the result, without what is kept."""
         before, after = (self._scores(tree) for tree in (self._tree, self.best))
         return Improvement(
             *(self._subject.name, self._subject.directory, *self._names, self.better, before, after),
@@ -476,7 +476,7 @@ class _Improver:
         return Scores(score, learned, held, rates)
 
     def keep(self, *, write: bool) -> tuple[Changes, str]:
-        """Write the better version, or propose it where it is not to be written, or may not be; and why."""
+        """Write the better version, or propose it if it must not be written; return the changes and the reason."""
         if not write and (known := self._proposed_already()):
             return known
         kept_back = held_back(self._context, self._card)
@@ -492,7 +492,7 @@ class _Improver:
         return made._replace(reason=kept_back) if write and kept_back else made, reason
 
     def _proposed_already(self) -> tuple[Changes, str] | None:
-        """The proposal that says the same and waits."""
+        """Return the waiting proposal with the same content."""
         proposals, body = self._context.editor.proposals, main_of(self.best).document.body
         for proposal in proposals.all("pending"):
             for change in proposals.changes(proposal):
@@ -509,13 +509,13 @@ def _mean(rates: Sequence[float]) -> float | None:
 
 
 def split(evals: Sequence[Eval]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the evals to learn from, and of those held out; always the same ones."""
+    """Return the names of the evals to learn from, and of those held out; always the same ones."""
     names = [item.id for item in evals]
     return hold_out(names, str) if len(names) >= ENOUGH else (tuple(names), ())
 
 
 def heard_of(context: LearningContext, card: Card, tree: Tree, path: str, refused: Sequence[Proposal]) -> Json:
-    """What is known about a skill: outcomes of this version, remarks on proposals, messages that it was wrong for."""
+    """Return feedback on a skill: outcomes of this version, remarks on proposals, messages that it was wrong for."""
     counts = [total for total in context.usage.versions(*counted_as(card)) if total.digest == digest(tree)]
     said = [one.remark.strip() for one in refused if any(change.path == path for change in one.changes)]
     wrong = context.feedback.examples(*card.known_as[:2]).counterexamples

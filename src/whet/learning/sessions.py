@@ -1,4 +1,4 @@
-"""The sessions of existing agents, as their hooks tell of them: what was offered, and which are worth learning from.
+"""Sessions of existing agents, as reported by hooks: offers, and which are worth learning from.
 
     sessions = Sessions(state, clock)
     sessions.note("claude-code", id, project=cwd, prompts=1)
@@ -6,11 +6,11 @@
         ...
         sessions.learned(seen.client, seen.id)
 
-A session is known by its client and the client's own id. Kept are where it took place, where its transcript lies,
-counts of what happened, and which skills were offered; never what anybody wrote.
+A session is known by its client and the client's own id. The store has its directory, the path of its transcript,
+counts of events, and the offered skills; never anybody's text.
 
-What hooks failed at is kept too, in `hooks.log` (`whet.learning.hook_log`), because they must not tell their client:
-`examine` tells `whet doctor`.
+Failures of hooks are kept too, in `hooks.log` (`whet.learning.hook_log`), because hooks must not report them to their client:
+`examine` reports them to `whet doctor`.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
     from whet.store.state import StateDatabase
 
 MOST = 2_000
-"""Sessions that are kept; beyond that, those that were quiet for longest go."""
+"""Number of sessions that are kept; the least recently active ones are dropped."""
 _SECOND = 1_000_000_000
 _DAY = 24 * 3600 * _SECOND
 REMEMBERED = 14 * _DAY
-"""So long it is remembered what a conversation was offered; a client does not take up older ones."""
+"""Time for which offers of a conversation are kept; clients do not continue older ones."""
 QUIET = 3600 * _SECOND
-"""A session that was quiet for so long is over: not every client tells when one ends, and none that is killed does."""
+"""Time without events after which a session is over: not every client reports the end."""
 AGAIN = 3600 * _SECOND
-"""So long, at least, nobody else takes up a session that somebody learns from by itself; then it was killed."""
+"""Minimum time before another process retries a session; then the first was killed."""
 LATER = _DAY
-"""So long a session is left alone from which nothing could be learned yet."""
+"""Time before a session without a result is tried again."""
 LEARNING = "learn"
-"""What the failures of learning by itself are noted under, as the names of events are for those of hooks."""
+"""The name under which failures of automatic learning are logged, like the events of hooks."""
 TOLD = 7 * _DAY
-"""So long the doctor tells of a failure."""
+"""Time for which the doctor reports a failure."""
 _TWICE = 5 * _SECOND
-"""What is told again within this time is the same event: a client may read the hooks of another one besides its own."""
+"""A repeated report within this time is the same event: a client may also run the hooks of another one."""
 BUSY_MS = 1000
-"""How long to wait for other processes: a client waits, too."""
+"""Milliseconds to wait for other processes: a client waits, too."""
 _LONGEST_STATE = 256 * 1024
 _FOREVER = 2**63 - 1
 
@@ -74,14 +74,14 @@ later = CASE WHEN learned THEN 0 ELSE later END, pending = CASE WHEN ? THEN pend
 
 
 class Seen(NamedTuple):
-    """What is known of one session."""
+    """The known facts about one session."""
 
     client: str
     id: str
     project: str
     """The directory the client worked in."""
     transcript: str
-    """Where the client writes what was said; "" where it does not tell."""
+    """The path of the client's transcript; "" if unknown."""
     first: int
     last: int
     counts: Counts
@@ -90,12 +90,12 @@ class Seen(NamedTuple):
     learned: bool
 
     def to_json(self) -> Json:
-        """The session as JSON."""
+        """Return the session as JSON."""
         return {**fields_json(self), "first": iso(self.first), "last": iso(self.last)}
 
 
 class Failure(NamedTuple):
-    """Something that a hook could not do."""
+    """A failure of a hook."""
 
     time: int
     client: str
@@ -105,9 +105,9 @@ class Failure(NamedTuple):
 
 
 class Sessions:
-    """The sessions of one state directory, for any number of threads and processes. Reading creates nothing.
+    """The sessions of one state directory, safe for threads and processes. Reading creates nothing.
 
-    A power failure may cost the last events: nobody waits for the disk at every tool call.
+    A power failure may lose the last events: tool calls do not wait for the disk.
     """
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
@@ -115,7 +115,7 @@ class Sessions:
         self._state = state.directory
         self._clock = clock
 
-    # what happens
+    # events
 
     def note(
         self,
@@ -133,14 +133,13 @@ class Sessions:
         seen: Counts = NOTHING,
         learning: bool = True,
     ) -> bool:
-        """Add to what is known of a session; False where the same was noted a moment ago, and nothing is added.
+        """Add to the record of a session; return False if the same event was recorded a moment ago.
 
-        `seen` is what there is of it in all, as far as somebody counted. Unless it is for `learning`, neither counts
-        nor the place of the transcript are kept.
+        `seen` are known totals. Without `learning`, neither counts nor the path of the transcript are kept.
 
-        Two events with the same `mark`, other than 0, are the same. A message after a session was learned from makes
-        it one that waits again. What is pending is for the last message: only tool calls, and a beginning
-        (`ended=False`), which may be told late, leave it. Raises FailedError.
+        Two events with the same `mark`, other than 0, are the same. A message after a session was learned from makes it
+        wait again. Pending text is for the last message: only tool calls, and a beginning (`ended=False`), which may be
+        reported late, keep it. Raises FailedError.
         """
         now, key = self._clock(), _key(client, id)
         with self.database.write(durable=False) as connection:
@@ -170,7 +169,7 @@ class Sessions:
         return True
 
     def _prune(self, connection: sqlite3.Connection, now: int) -> None:
-        """Forget what is old, whenever a session begins."""
+        """Delete old data, whenever a session begins."""
         connection.execute(
             "UPDATE sessions SET state = NULL, pending = NULL "
             "WHERE last < ? AND (state IS NOT NULL OR pending IS NOT NULL)",
@@ -188,27 +187,27 @@ class Sessions:
         return rows[0][0] if rows else None
 
     def _set(self, columns: str, client: str, id: str, *values: Any) -> bool:  # noqa: A002  as above
-        """Change columns of a session; False where it is not known."""
+        """Change columns of a session; return False if it is unknown."""
         query = f"UPDATE sessions SET {columns} WHERE client = ? AND id = ?"  # noqa: S608  columns are ours
         with self.database.write(durable=False) as connection:
             return bool(connection.execute(query, (*values, *_key(client, id))).rowcount)
 
-    # what a conversation was offered
+    # conversations
 
     def state(self, client: str, id: str) -> Any:  # noqa: A002  what it is called everywhere else
-        """The saved conversation, as `keep` got it; None where there is none that can be read."""
+        """Return the saved conversation, as passed to `keep`; None if there is none that can be read."""
         return _unpacked(self._get("state", client, id))
 
     def keep(self, client: str, id: str, state: Any) -> None:  # noqa: A002  as above
-        """Save a conversation that was noted before; None forgets it."""
+        """Save a known conversation; None deletes it."""
         self._set("state = ?", client, id, _packed(state))
 
     def hold(self, client: str, id: str, text: str, state: Any, turn: str = "") -> None:  # noqa: A002  as above
-        """Keep what is still to be said in a turn, and what the conversation is once it was said."""
+        """Keep text for later in a turn, and the conversation after it was said."""
         self._set("pending = ?", client, id, _packed([turn, text, state]))
 
     def take_pending(self, client: str, id: str, turn: str = "") -> str:  # noqa: A002  as above
-        """What is still to be said in this turn of a conversation; whoever takes it says it, so it is given once."""
+        """Return the pending text of this turn, once: the caller must pass it on."""
         held = self._get("pending", client, id)
         pending = _unpacked(held)
         if not pending or (turn and pending[0] and turn != pending[0]):
@@ -219,11 +218,11 @@ class Sessions:
         return str(pending[1]) if taken else ""
 
     def limits(self, client: str, id: str) -> list[Any]:  # noqa: A002  as above
-        """What the skills allow that were loaded in a session, as `limit` got it."""
+        """Return the limits of the skills that were loaded in a session, as passed to `limit`."""
         return _unpacked(self._get("limits", client, id)) or []
 
     def limit(self, client: str, id: str, limits: Sequence[Any]) -> None:  # noqa: A002  as above
-        """Add what loaded skills allow, which holds until the session is over; nothing forgets it all."""
+        """Add the limits of loaded skills, which hold until the session is over; an empty list deletes all."""
         key = _key(client, id)
         with self.database.write(durable=False) as connection:
             connection.execute(_NOTE, (*key, self._clock()))
@@ -234,7 +233,7 @@ class Sessions:
             connection.execute(query, (_packed(kept) if limits else None, *key))
 
     def follow(self, commits: Sequence[Committed], /) -> Iterable[str]:
-        """Keep what conversations know of skills that were renamed, in the transaction of the rename."""
+        """Update conversations after skills were renamed, in the transaction of the rename."""
         moves = {str(commit.before): commit for commit in commits if commit.moved}
         if not moves:
             return ()
@@ -249,12 +248,12 @@ class Sessions:
                     connection.execute(change, (*values, client, id_))
         return ()
 
-    # for whoever learns
+    # learning
 
     def waiting(self, *, now: bool = False) -> tuple[Seen, ...]:
-        """The difficult sessions that are over and nobody has learned from yet, the oldest first.
+        """Return the difficult sessions that are over and were not learned from yet, oldest first.
 
-        With `now`, without those that somebody has just taken up, or that are to be left alone for a while.
+        With `now`, without those that another process has just claimed, or that must wait.
         """
         time = self._clock()
         query = f"SELECT {_COLUMNS} FROM sessions WHERE hard AND NOT learned AND (ended OR last < ?) AND later <= ?"  # noqa: S608  columns are ours
@@ -262,9 +261,9 @@ class Sessions:
         return tuple(map(_seen, rows))
 
     def take_up(self, client: str, id: str) -> bool:  # noqa: A002  as above
-        """Take a session that waits, to learn from it by itself; False where somebody else was faster.
+        """Claim a waiting session for automatic learning; return False if another process was faster.
 
-        Whoever is killed over it lets it wait again, each time about twice as long: it may be what kills them.
+        If the process is killed, the session waits again, each time about twice as long: it may be the cause.
         """
         time = self._clock()
         query = (
@@ -275,40 +274,40 @@ class Sessions:
             return bool(connection.execute(query, (time, LATER, AGAIN, *_key(client, id))).rowcount)
 
     def leave(self, client: str, id: str) -> None:  # noqa: A002  as above
-        """Let a session wait for a day before it is taken up again."""
+        """Let a session wait for a day before the next attempt."""
         self._set("later = ?", client, id, self._clock() + LATER)
 
     def forget(self, client: str, id: str) -> None:  # noqa: A002  as above
-        """Forget what was noted of a session for learning."""
+        """Delete what was recorded of a session for learning."""
         counts = ", ".join(f"{name} = 0" for name in Counts._fields)
         self._set(f"{counts}, hard = 0, learned = 1, transcript = ''", client, id)
 
     def all(self) -> tuple[Seen, ...]:
-        """Every session that is kept, the newest first."""
+        """Return every stored session, newest first."""
         return tuple(map(_seen, self.database.read(f"SELECT {_COLUMNS} FROM sessions ORDER BY last DESC, id")))  # noqa: S608  columns are ours
 
     def learned(self, client: str, id: str) -> bool:  # noqa: A002  as above
-        """Note that a session was learned from, or is not worth it; False where no such session is known."""
+        """Record that a session was learned from, or is not worth it; return False if it is unknown."""
         return self.database.existing() is not None and self._set("learned = 1", client, id)
 
-    # what went wrong
+    # failures
 
     def failed(self, client: str, event: str, code: str, message: str) -> None:
-        """Note a failure. Never raises."""
+        """Log a failure. Never raises."""
         append(self._state, client, event, code, message, self._clock())
 
     def failures(self) -> tuple[Failure, ...]:
-        """What hooks failed at, the oldest first."""
+        """Return the failures of hooks, oldest first."""
         return tuple(sorted(Failure(*row) for row in read(self._state)))
 
     def examine(self) -> tuple[Note, ...]:
-        """What hooks failed at lately, one line for each kind, and whether learning has stopped."""
+        """Return notes on recent failures, one for each kind, and whether learning has stopped."""
         from whet.learning.selection.budget import State
 
         return (*told(self.failures(), self._clock()), *State(self.database, self._clock).examine())
 
     def repair(self) -> Repaired:
-        """Forget the failures that were told."""
+        """Delete the reported failures."""
         from whet.learning.selection.budget import State
         from whet.store.repair import Repaired
 
@@ -319,7 +318,7 @@ class Sessions:
 
 
 def told(failures: tuple[Failure, ...], now: int) -> tuple[Note, ...]:
-    """What the doctor says about failures: one line for what failed in the same way, with the last message."""
+    """Return the doctor's notes on failures: one for each kind, with the last message."""
     from whet.notes import Note
 
     kinds: dict[tuple[str, str, str], list[Failure]] = {}
@@ -346,7 +345,7 @@ def _seen(row: tuple[Any, ...]) -> Seen:
 
 
 def _packed(value: Any) -> str | None:
-    """What is kept of a conversation; None where it is too large: better offer something twice than let it grow."""
+    """Return a conversation as text; None if it is too large: repeating an offer is better than growth."""
     import json
 
     text = json.dumps(value, separators=(",", ":"))
@@ -354,7 +353,7 @@ def _packed(value: Any) -> str | None:
 
 
 def _unpacked(text: str | None) -> Any:
-    """The same again; None where it cannot be read."""
+    """Return the conversation of a text; None if it cannot be read."""
     import json
 
     try:
@@ -364,7 +363,7 @@ def _unpacked(text: str | None) -> Any:
 
 
 def _moved(state: Any, moves: Mapping[str, Committed]) -> Any:
-    """A saved conversation in which renamed skills are known by what they are called now."""
+    """Return a saved conversation with the current names of renamed skills."""
     if not isinstance(state, dict):
         return state
 
@@ -387,5 +386,5 @@ def _key(client: str, id: str) -> tuple[str, str]:  # noqa: A002  as above
 
 
 def _text(text: str, most: int) -> str:
-    """The text as a database can hold it, cut last: what is read from there is found again by it."""
+    """Return the text in a form that a database can hold, cut last, so that it is found again."""
     return text[:most].encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")[:most]

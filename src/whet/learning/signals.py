@@ -1,7 +1,7 @@
-"""How hard a session was, told from what can be seen without reading it, cheap enough for every event.
+"""Whether a session was hard, judged without reading it and cheap enough for every event.
 
-It decides only what is worth a closer look later. A session is hard when it took work (many tool calls), when something
-failed and then worked (the way around it is worth keeping), or when the user had to put it right.
+It only decides what is worth a closer look later. A session is hard if it took many tool calls, if something failed and
+then worked, or if the user had to correct it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from whet.patterns import compile_late
 from whet.records import NamedTuple
 
 HARD_TOOLS = 5
-"""Tool calls from which on a task took steps that somebody might want to repeat; below that there is little to keep."""
+"""Number of tool calls from which on a task may be worth repeating."""
 GLANCE = 8 * 1024 * 1024
-"""Bytes at the end of a transcript that are glanced at."""
+"""Bytes at the end of a transcript that are searched."""
 _CALLS = compile_late(
     rb'"type"\s?:\s?"(?:tool_use|function_call|custom_tool_call|local_shell_call|tool\.execution_start)"'
     rb'|"toolCalls"\s?:\s?\[\{|"functionCall"\s?:\s?\{'
@@ -25,18 +25,18 @@ _FAILED = compile_late(
     rb'"is_error"\s?:\s?true|"isError"\s?:\s?true|"exit_code"\s?:\s?[1-9]|"exitCode"\s?:\s?[1-9]'
     rb'|"error"\s?:\s?\{"message"|"status"\s?:\s?"error"|\\nExit Code: [1-9]'
 )
-"""What tool calls and failures look like in the transcripts of Claude Code, Codex, Gemini CLI, Qwen and Copilot CLI.
+"""Patterns of tool calls and failures in the transcripts of Claude Code, Codex, Gemini CLI, Qwen and Copilot CLI.
 
-Gemini CLI tells of a call twice; nobody needs the exact number.
+Gemini CLI reports a call twice; the exact number does not matter.
 """
 _LOOKED_AT = 200
-"""Characters at the beginning of a message in which a correction shows."""
+"""Characters at the beginning of a message that may be a correction."""
 
 _OPENINGS = (
     *("no", "nah", "nein", "nee", "nicht", "that", "this", "it", "still", "immer", "wrong", "incorrect", "falsch"),
     *("stimmt", "you", "i", "undo", "revert", "roll", "take", "try", "do", "stop", "das", "不", "错", "違", "ち", "아"),
 )
-"""How a correction can begin. The expression takes so long to compile that it is left until one of these comes."""
+"""Possible beginnings of a correction. The pattern is compiled only after one of these, because that is slow."""
 _CORRECTIONS = compile_late(
     r"(?:no|nope|nah|nein|non|nee)\b(?!\s+(?:problem|worries|need|rush|hurry|questions?|idea|wonder|doubt)\b)"
     r"\s*[,.;:!…—–-]"
@@ -59,7 +59,7 @@ _CORRECTIONS = compile_late(
 
 
 class Counts(NamedTuple):
-    """What was seen of a session."""
+    """Counts of events in a session."""
 
     prompts: int = 0
     tools: int = 0
@@ -74,23 +74,21 @@ NOTHING = Counts()
 
 
 def is_hard(counts: Counts) -> bool:
-    """Is the session worth a closer look when it is over?
+    """Return whether the session is worth a closer look when it is over.
 
-    One recovery is enough, because what fails for one will fail for the next, too; and one correction, because nobody
-    wants to say it twice.
+    One recovery is enough, because the failure will recur; and one correction, because nobody wants to repeat it.
     """
     return counts.tools >= HARD_TOOLS or counts.recoveries > 0 or counts.corrections > 0
 
 
 def glance(path: str) -> Counts:
-    """Tool calls and failures in a transcript, counted without reading what it says; nothing where there is none.
+    """Count tool calls and failures in a transcript without parsing it; zero if there is none.
 
-    Clients tell hooks of some tools only. A failure that more calls follow than there are failures counts as one that
-    was overcome.
+    Clients report only some tools to hooks. If there are more calls than failures, one failure counts as recovered.
     """
     data = b""
     with suppress(OSError, ValueError):
-        if os.path.isfile(path):  # and no pipe, which would be waited for
+        if os.path.isfile(path):  # a pipe would block
             with open(path, "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - GLANCE))
                 data = file.read(GLANCE)
@@ -99,6 +97,6 @@ def glance(path: str) -> Counts:
 
 
 def corrects(message: str) -> bool:
-    """Does the user put right what was done before? Only the beginning of the message is looked at."""
+    """Return whether the user corrects earlier work. Only the beginning of the message counts."""
     text = message.strip()[:_LOOKED_AT].replace("’", "'")
     return text.lower().startswith(_OPENINGS) and _CORRECTIONS.match(text) is not None

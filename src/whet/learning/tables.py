@@ -1,4 +1,4 @@
-"""Tables of words and formats by which sessions are read: TOML files beside the code that needs them, read once."""
+"""Tables of words and formats for reading sessions: TOML files next to the code that needs them, read once."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 NAMES = "transcripts/names"
 """The names that clients use in their sessions."""
 PROGRAMS = "evidence/programs"
-"""What is known of programs."""
+"""Facts about programs."""
 WORDS = "distill/words"
-"""What skills are named and described by, and which tools they ask for."""
+"""Words for names and descriptions of skills, and for their tools."""
 PHRASES = "evidence/phrases"
-"""What users, agents and programs say."""
+"""Phrases of users, agents and programs."""
 
 
 @cache
 def load_table(name: str) -> Mapping[str, Any]:
-    """The table of this name below `whet.learning`."""
+    """Return the table of this name below `whet.learning`."""
     import tomllib
 
     return tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
@@ -30,7 +30,7 @@ def load_table(name: str) -> Mapping[str, Any]:
 
 @cache
 def words_of(name: str, *keys: str) -> frozenset[str]:
-    """The words of a table that stand behind these keys; none where there is no such key."""
+    """Return the words of a table under these keys; empty if there is no such key."""
     value: Any = load_table(name)
     for key in keys:
         value = value.get(key, {})
@@ -39,7 +39,7 @@ def words_of(name: str, *keys: str) -> frozenset[str]:
 
 @cache
 def pattern_of(kind: str) -> re.Pattern[str]:
-    """What matches any phrase of this kind."""
+    """Return the pattern for any phrase of this kind."""
     row = load_table(PHRASES)[kind]
     phrases = "|".join(row["any"])
     phrases = rf"\b(?:{phrases})\b" if row.get("words") else phrases
@@ -48,5 +48,5 @@ def pattern_of(kind: str) -> re.Pattern[str]:
 
 @cache
 def meanings(name: str, key: str) -> Mapping[str, str]:
-    """For each word of a part of a table, the key that it stands behind."""
+    """Return, for each word of a part of a table, its key."""
     return {word: meaning for meaning, words in load_table(name)[key].items() for word in words.split()}

@@ -5,12 +5,12 @@
     usage.of(*counted_as(card)).uses
 
 Recording appends one line to a log (`usage_log`) and nothing else: no lock, no database, no sync, and no failure that
-reaches the caller. That is why the log lies beside `state.db`: nobody waits for anybody. Reading counts the log first:
-what is new in it is added to `state.db` in one transaction, which also notes how far the log is counted. The first
-event of a day, and whoever makes the log large, counts it too.
+reaches the caller. That is why the log is next to `state.db`: no process waits for another. Reading counts the log
+first: new events are added to `state.db` in one transaction, which also records how far the log is counted. The first
+event of a day, and one that makes the log large, counts it too.
 
-Counts are worth keeping, but nothing waits for them. Where the state database cannot be read or written, what is in the
-log is added up in memory, and stays there. `problems` tells.
+Counts are worth keeping, but nothing waits for them. If the state database cannot be read or written, the log is
+counted in memory, and stays. `problems` reports that.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 
 DIRECTORY = "usage"
 _EDITS = frozenset(("create", "edit", "patch", "write-file", "remove-file", "rename", "merge"))
-"""Changes that count; what is brought back, installed or updated is nobody's work on the skill."""
+"""Changes that count; restored, installed or updated content is nobody's work on the skill."""
 
 
 class Total(NamedTuple):
-    """What is known about a skill, or about one version of it. Times are 0 for never."""
+    """The counts of a skill, or of one version of it. Times are 0 for never."""
 
     skill: str
     digest: str = ""
-    """Which version; "" for all of them together, and for counts made elsewhere that name none."""
+    """The content; "" for all versions together, and for counts from elsewhere without one."""
     version: str = ""
-    """What that version calls itself; of all of them together, the last one that says it."""
+    """The declared version; for all versions together, the last one that declares it."""
     views: int = 0
     uses: int = 0
     patches: int = 0
@@ -65,41 +65,41 @@ class Total(NamedTuple):
     """The last event of any kind."""
 
     def to_json(self) -> Json:
-        """The counts as JSON carries them: times as text, null for never."""
+        """Return the counts as JSON: times as text, null for never."""
         times = {name: iso(ns) if ns else None for name, ns in zip(Total._fields[9:], self[9:], strict=True)}
         return {**self._asdict(), **times}
 
 
 class DeadSkill(NamedTuple):
-    """A skill that is listed in every prompt and does nothing for it."""
+    """A skill that is listed in every prompt without benefit."""
 
     name: str
     reason: str
-    """`never-loaded`, or `never-helped` for one that was loaded and noted to have failed, again and again."""
+    """`never-loaded`, or `never-helped` for one that was loaded and repeatedly failed."""
     tokens: int
-    """What its name and description cost in a prompt, about."""
+    """Approximate tokens of its name and description in a prompt."""
     days: int
-    """For how long that has been watched."""
+    """Days of observation."""
     command: str
-    """What removes it from prompts."""
+    """The command that removes it from prompts."""
 
 
 class UsageTotals(NamedTuple):
-    """What is known about every skill."""
+    """The counts of all skills."""
 
     skills: tuple[Total, ...]
     report: tuple[Note, ...]
-    """What is wrong with what was recorded."""
+    """Problems of the records."""
     dead: tuple[DeadSkill, ...] = ()
-    """Skills that cost tokens in every prompt and were never loaded, or never helped; the dearest first."""
+    """Skills that cost tokens in every prompt and were never loaded, or never helped; the most expensive first."""
 
     def to_json(self) -> Json:
-        """The counts as JSON."""
+        """Return the counts as JSON."""
         return answer_json(self)
 
 
 class SkillUsage(NamedTuple):
-    """What is known about one skill, by version."""
+    """The counts of one skill, by version."""
 
     name: str
     total: Total | None
@@ -107,7 +107,7 @@ class SkillUsage(NamedTuple):
     report: tuple[Note, ...]
 
     def to_json(self) -> Json:
-        """The counts as JSON."""
+        """Return the counts as JSON."""
         return answer_json(self)
 
 
@@ -132,14 +132,14 @@ ON CONFLICT (skill, digest) DO UPDATE SET
 
 
 def count_event(event: Event) -> Total:
-    """What one event adds."""
+    """Return the counts of one event."""
     time, kind, skill, digest, version = event
     latest = {_LATEST[kind]: time} if kind in _LATEST else {}
     return Total(skill, digest, version, first=time, last=time, **{_COUNTED[kind]: 1}, **latest)
 
 
 def merge(totals: Iterable[Total]) -> list[Total]:
-    """The counts, added up for each skill and digest; the version is the latest one recorded."""
+    """Add up the counts for each skill and digest; the version is the latest one recorded."""
     found: dict[tuple[str, str], Total] = {}
     for total in totals:
         key = total.skill, total.digest
@@ -155,13 +155,13 @@ def _plus(one: Total, other: Total) -> Total:
 
 
 def by_skill(totals: Iterable[Total]) -> tuple[Total, ...]:
-    """The counts with all versions of a skill as one, sorted by name."""
+    """Return the counts with all versions of a skill as one, sorted by name."""
     ordered = sorted(totals, key=lambda total: (total.skill, total.last, total.digest))
     return tuple(merge(total._replace(digest="") for total in ordered))
 
 
 class Usage:
-    """The usage of one state directory, for any number of threads."""
+    """The usage of one state directory. Thread-safe."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
@@ -178,27 +178,27 @@ class Usage:
         except Exception as error:  # noqa: BLE001  whatever it is, an invocation must not fail because of it
             self._failure = next(self._failures), str(error)
             return False
-        with suppress(Exception):  # the event is recorded; what is wrong with the counts is left to the next reader
+        with suppress(Exception):  # the event is recorded; problems of the counts are left to the next reader
             if due:
                 self._count()
         return True
 
     def totals(self) -> tuple[Total, ...]:
-        """The counts of every skill, over all its versions, sorted by name."""
+        """Return the counts of every skill, over all its versions, sorted by name."""
         return by_skill(self._rows())
 
     def named(self, names: Mapping[str, str]) -> tuple[Total, ...]:
-        """The same with readable names: `names` maps ids to names; a removed skill is named after its directory."""
+        """Return the counts with names instead of ids, by `names`; a removed skill is named after its directory."""
         return by_skill(
             total._replace(skill=names.get(total.skill) or total.skill.rpartition("/")[2]) for total in self._rows()
         )
 
     def of(self, *skills: str) -> Total | None:
-        """The counts of one skill under all its ids and names, over all its versions; None if there are none."""
+        """Return the counts of one skill under all its ids and names, over all its versions; None if there are none."""
         return next(iter(by_skill(self.versions(*skills))), None)
 
     def versions(self, *skills: str) -> tuple[Total, ...]:
-        """The counts for each content of a skill, the latest first."""
+        """Return the counts for each content of a skill, the latest first."""
         rows = merge(total._replace(skill=skills[0]) for total in self._rows(*skills))
         return tuple(sorted(rows, key=lambda total: (total.last, total.digest), reverse=True))
 
@@ -228,7 +228,7 @@ class Usage:
 
     @property
     def problems(self) -> tuple[Note, ...]:
-        """What could not be recorded, counted or read so far."""
+        """Events that could not be recorded, counted or read so far."""
         known = (self._unavailable,) if self._unavailable else ()
         number, why = self._failure
         if not number:
@@ -238,7 +238,7 @@ class Usage:
         return (*known, Note("usage-not-recorded", "warning", message, hint, path=self.log.directory))
 
     def _rows(self, *skills: str) -> list[Total]:
-        """The counts by skill and version, of these skills or of all."""
+        """Return the counts by skill and version, of these skills or of all."""
         stored: list[Total] = []
         counted: dict[str, int] = {}
         self._unavailable = None
@@ -256,7 +256,7 @@ class Usage:
         return merge((*stored, *waiting)) if waiting else stored
 
     def _waiting(self, counted: Mapping[str, int]) -> list[Event]:
-        """The events that are not counted, as far as they can be read."""
+        """Return the uncounted events, as far as they can be read."""
         found: list[Event] = []
         with suppress(OSError):
             for name, size in self.log.sizes().items():
@@ -265,13 +265,13 @@ class Usage:
         return found
 
     def _count(self) -> None:
-        """Add what is new in the log to the counts. Makes no database as long as there is nothing to count."""
+        """Add new events of the log to the counts. Creates no database if there is nothing to count."""
         with os_failures(self.log.directory, doing="count"):
             sizes = self.log.sizes()
             known = dict(self.state.read("SELECT name, counted FROM usage_logs")) if sizes else {}
             if any(size > known.get(name, 0) for name, size in sizes.items()):
                 with self.state.write(durable=False) as connection:
-                    sizes = self.log.sizes()  # again: what others counted while this one waited must stay noted
+                    sizes = self.log.sizes()  # again: counts of others meanwhile must stay recorded
                     known = _counted(connection)
                     connection.execute("DELETE FROM usage_logs")
                     for name in sizes:
@@ -279,7 +279,9 @@ class Usage:
                         _add(connection, merge(map(count_event, events)))
                         connection.execute("INSERT INTO usage_logs VALUES (?, ?)", (name, end))
             if removed := [name for name in sizes if self.log.remove_old(name, self._clock())]:
-                with self.state.write(durable=False) as connection:  # a former Whet may begin a file of that name again
+                with self.state.write(
+                    durable=False
+                ) as connection:  # an earlier Whet may create a file of that name again
                     connection.executemany("DELETE FROM usage_logs WHERE name = ?", [(name,) for name in removed])
 
     def _note(self, error: WhetError) -> None:
@@ -287,12 +289,11 @@ class Usage:
 
 
 def _blob(text: str) -> bytes:
-    """A text as it is stored."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def _load(connection: sqlite3.Connection, skills: Sequence[str]) -> list[Total]:
-    """The counts of these skills or of all; rows that damage made something else of are left out."""
+    """Return the counts of these skills or of all; damaged rows are left out."""
     query = f"SELECT {_COLUMNS} FROM usage_counts"  # noqa: S608  our own column names
     if skills:
         query += f" WHERE skill IN ({', '.join('?' * len(skills))})"
@@ -315,10 +316,10 @@ def _add(connection: sqlite3.Connection, totals: Iterable[Total]) -> None:
 
 
 def _counted(connection: sqlite3.Connection) -> dict[str, int]:
-    """How far each file of the log is counted."""
+    """Return how far each file of the log is counted."""
     return dict(connection.execute("SELECT name, counted FROM usage_logs"))
 
 
 def counted_as(card: Card) -> tuple[str, str, str]:
-    """What a skill is counted as: its id; by an older Whet, its name with its scope; by Hermes, its name."""
+    """Return a skill's keys in the counts: its id; for an older Whet, its name with its scope; for Hermes, its name."""
     return str(card.id), card.qualified, card.full_name

@@ -1,13 +1,13 @@
-r"""The log of usage events: a file for each day, written without a lock and never changed but at its end.
+r"""The log of usage events: a file for each day, appended to without a lock.
 
-An event is one line, appended by one write. It is whole exactly when its checksum fits, and has a line break at either
-end, so that what a torn write left before it, or a failing disk behind it, does not spoil it:
+An event is one line, appended by one write. It is complete if its checksum matches, and has a line break at either end,
+so that a torn write before or after it does not damage it:
 
     \nCHECKSUM\tTIME\tKIND\tSKILL\tDIGEST\tVERSION\n
 
-Whoever counts remembers how far into each file the counts go. A file to which nobody writes any more is deleted when
-all of it is counted. There is no sync: a killed process loses nothing that was acknowledged, a power failure may cost
-the last seconds.
+The database records how far each file is counted. A file that is no longer written is deleted when all of it is
+counted. There is no sync: a killed process loses nothing that was acknowledged, a power failure may cost the last
+seconds.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 KINDS = frozenset(("view", "use", "patch", "helped", "failed", "corrected"))
 
 LARGE = 256 * 1024
-"""Bytes after which the log is counted without anybody asking."""
+"""Bytes after which the log is counted automatically."""
 LONGEST = 4096
-"""Bytes of a line. One that is longer is not written."""
+"""Longest line in bytes. A longer one is not written."""
 LAST = 2**63 - 1
 """The latest time that an event can have."""
 DAY = 24 * 3600 * 10**9
@@ -45,7 +45,7 @@ if sys.platform == "win32":
     import msvcrt
 
     _READ_AND_APPEND = 0x80000000 | 0x4
-    """Generic reading, and writing at the end only: without the right to write elsewhere, a write is an append."""
+    """Generic reading, and appending only: without the right to write elsewhere, a write is an append."""
     _SHARED = 0x1 | 0x2 | 0x4
     _OPEN_OR_CREATE = 4
 
@@ -60,7 +60,7 @@ else:
 
 
 class Event(NamedTuple):
-    """Something that happened to a skill."""
+    """An event of a skill."""
 
     time: int
     """Nanoseconds since 1970 UTC."""
@@ -68,13 +68,13 @@ class Event(NamedTuple):
     skill: str
     """The qualified name."""
     digest: str
-    """Of the skill's content at that time."""
+    """The digest of the skill's content at that time."""
     version: str = ""
-    """What that content calls itself."""
+    """The declared version of that content."""
 
 
 def encode(event: Event) -> bytes:
-    """The line of an event; any text may stand in its fields."""
+    """Return the line of an event; its fields may contain any text."""
     if event.kind not in KINDS:
         raise ValueError(f"{event.kind!r} is not a kind of event")
     time, *texts = event
@@ -83,7 +83,7 @@ def encode(event: Event) -> bytes:
 
 
 def decode(line: bytes) -> Event | None:
-    """The event of a line, which comes without its line breaks; None when the line is damaged."""
+    """Return the event of a line without its line breaks; None if the line is damaged."""
     checksum, _, body = line.partition(b"\t")
     if checksum != b"%08x" % crc32(body):
         return None
@@ -108,7 +108,7 @@ class Log:
         self.directory = directory
 
     def append(self, event: Event) -> bool:
-        """Add an event; whether it is time to count: a day begins, or the file became large, or twice as large."""
+        """Append an event; return whether to count now: a day begins, or the file became large, or twice as large."""
         event = event._replace(time=min(max(event.time, 1), LAST))
         line = encode(event)
         if len(line) > LONGEST:
@@ -129,13 +129,13 @@ class Log:
         return begins or end // LARGE != (end - len(line)) // LARGE
 
     def stamp(self) -> tuple[tuple[str, int], ...]:
-        """What differs after an event."""
+        """Return a value that differs after an event."""
         with suppress(OSError):
             return tuple(self.sizes().items())
         return ()
 
     def sizes(self) -> dict[str, int]:
-        """The files of the log, and how long they are."""
+        """Return the files of the log, and their sizes."""
         try:
             with os.scandir(self.directory) as entries:
                 found = {
@@ -148,7 +148,7 @@ class Log:
         return dict(sorted(found.items()))
 
     def read(self, name: str, start: int = 0) -> tuple[list[Event], int]:
-        """The events of a file from some place on, and the place behind the last line; damaged lines are left out."""
+        """Return the events of a file from an offset on, and the offset after them; damaged lines are left out."""
         found: list[Event] = []
         try:
             file = open(os.path.join(self.directory, name), "rb", opener=open_regular)  # noqa: SIM115  closed below
@@ -163,7 +163,7 @@ class Log:
         return found, end
 
     def remove_old(self, name: str, now: int) -> bool:
-        """Delete a file that is counted, unless somebody may still write to it; whether it was deleted."""
+        """Delete a counted file, unless it may still be written; return whether it was deleted."""
         if name not in (_name(now), _name(now - DAY), _name(now + DAY)):
             with suppress(OSError):
                 os.unlink(os.path.join(self.directory, name))

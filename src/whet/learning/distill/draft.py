@@ -1,4 +1,4 @@
-"""The skill that a session makes: what a model wrote of it, or else the outline; and what somebody decided about it."""
+"""The draft of a skill from a session: a model's text or the outline, with the user's decisions."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ if TYPE_CHECKING:
     from whet.learning.evidence.session import Evidence
 
 _LONG = 30
-"""Calls from which on a session is better run apart."""
+"""Number of calls from which on a session should run in a separate agent."""
 _ARGUMENT = re.compile(r"(?P<name>[A-Za-z][\w-]{0,39})(?: ?\((?P<example>.{1,200})\))?")
 
 
 class Draft(NamedTuple):
-    """A skill that nobody has written down yet: first what the rounds ask for, then what follows from it."""
+    """A skill that is not written yet: first the fields of the rounds, then derived ones."""
 
     name: str
     goal: str
-    """What it does, in a sentence."""
+    """Its purpose in a sentence."""
     description: str
     triggers: tuple[str, ...]
     tools: tuple[str, ...]
-    """Grants as `allowed-tools` spells them."""
+    """Grants in the form of `allowed-tools`."""
     fork: bool
     steps: tuple[str, ...]
-    """The number and the title of each step; one that is new has no number."""
+    """Number and title of each step; a new one has no number."""
     arguments: tuple[str, ...]
     """`NAME` or `NAME (example)` of each."""
     argument_hint: str
     when_to_use: str
     here: bool
-    """To be saved in the repository."""
+    """Whether it is saved in the repository."""
     body: str
     files: Mapping[str, str]
     """Supporting files by path."""
     asked: tuple[str, ...]
-    """Grants that the steps could use and that it does not have: the client asks."""
+    """Grants that the steps could use but that it lacks: the client asks."""
     inputs: tuple[str, ...]
-    """The values that are others the next time, as arguments are written."""
+    """The values that differ next time, in the form of arguments."""
     outline: bool
-    """No model wrote it: read and edit it."""
+    """Whether no model wrote it."""
 
 
 def draft(evidence: Evidence, given: Mapping[str, Any] | None = None, written: Written | None = None) -> Draft:
-    """The skill that a session makes; `given` are fields that somebody decided, and what is not is proposed."""
+    """Return the draft of a session's skill; `given` are fields that somebody decided, the others are proposed."""
     given = given or {}
     titles = [step.title for step in (written.steps if written else evidence.steps)]
     evidence, written = _with_steps(evidence, written, given.get("steps", ()))
@@ -108,16 +108,16 @@ def draft(evidence: Evidence, given: Mapping[str, Any] | None = None, written: W
 
 
 def _name(evidence: Evidence, title: str, *, given: bool) -> str:
-    """A name from the title, or from the request where the title of a model does not name the task."""
+    """Return a name from the title, or from the request if the model's title does not name the task."""
     commands = "\n".join(step.action for step in evidence.steps)
     names = [name_of(one, commands) for one in (title, title_of(sentence_of(evidence.request)))]
     return next((one for one in names if given or not name_problem(one, evidence)), names[0])
 
 
 def _with_steps(evidence: Evidence, written: Written | None, entries: Sequence[str]) -> tuple[Evidence, Written | None]:
-    """The session, and what a model wrote of it, with the steps that somebody chose, in that order.
+    """Return the session and the model's text with the chosen steps, in that order.
 
-    `3. Title` is the third step under this title, `3` or its title the third step as it is; anything else is new.
+    `3. Title` is the third step under this title, `3` or its title the third step as it is; the rest are new.
     """
     if not entries:
         return evidence, written
@@ -133,7 +133,7 @@ def _with_steps(evidence: Evidence, written: Written | None, entries: Sequence[s
 
 
 def _chosen(entry: str, titles: Sequence[str]) -> tuple[int, str]:
-    """Which step an entry means, -1 for a new one, and its title."""
+    """Return the index of the step that an entry refers to, -1 for a new one, and its title."""
     found = re.fullmatch(r"(\d+)(?:\. *(.*))?", entry)
     at = int(found[1]) - 1 if found else titles.index(entry) if entry in titles else -1
     if not 0 <= at < len(titles):
@@ -142,13 +142,13 @@ def _chosen(entry: str, titles: Sequence[str]) -> tuple[int, str]:
 
 
 def read_argument(entry: str) -> Input | None:
-    """An argument as it is written: `NAME`, or `NAME (example)`; None for what is none."""
+    """Parse an argument: `NAME`, or `NAME (example)`; None if it is invalid."""
     found = _ARGUMENT.fullmatch(entry)
     return Input(found["name"], "", found["example"] or "") if found else None
 
 
 def _inputs(evidence: Evidence, written: Written | None) -> tuple[str, ...]:
-    """The inputs of a session as arguments are written: named by the model, or else by what they are."""
+    """Return the inputs of a session in the form of arguments: named by the model, or by their kind."""
     if written:
         named = [(one.name, one.example) for one in written.inputs]
     else:
@@ -160,7 +160,7 @@ def _inputs(evidence: Evidence, written: Written | None) -> tuple[str, ...]:
 
 
 def frontmatter(made: Draft) -> dict[str, str | list[str]]:
-    """The frontmatter without the name; empty fields are left out."""
+    """Return the frontmatter without the name; empty fields are left out."""
     return {
         "description": made.description,
         "when_to_use": made.when_to_use,
@@ -172,7 +172,7 @@ def frontmatter(made: Draft) -> dict[str, str | list[str]]:
 
 
 def main_file(made: Draft) -> str:
-    """The draft as the text of a SKILL.md."""
+    """Return the draft as the text of a SKILL.md."""
     text = f"---\nname: skill\n---\n\n{made.body}"
     for key, value in {"name": made.name, **frontmatter(made)}.items():
         text = set_value(text, key, value) if value else text
@@ -184,7 +184,7 @@ def _safe(text: str, language: str = "") -> str:
 
 
 def _granted(evidence: Evidence, written: Written | None) -> Sequence[Step]:
-    """The steps that tools are allowed for: of a written skill its code, and the other tools of the session."""
+    """Return the steps that determine the grants: the code of a written skill, and the session's other tools."""
     if written is None:
         return evidence.steps
     others = tuple(step for step in evidence.steps if step.tool != "Bash")
@@ -192,7 +192,7 @@ def _granted(evidence: Evidence, written: Written | None) -> Sequence[Step]:
 
 
 def _body(evidence: Evidence, title: str, written: Written, arguments: Sequence[Input], asked: Sequence[str]) -> str:
-    """The text of a skill that a model wrote; the user's rules stand in it word for word."""
+    """Return the body of a skill that a model wrote, with the user's rules verbatim."""
     lines = [f"# {title}"]
     known = {one.name for one in written.inputs}
     inputs = (*written.inputs, *(one for one in arguments if one.name not in known))

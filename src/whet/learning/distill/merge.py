@@ -1,8 +1,8 @@
-"""What was learned before and what is learned now, as one body.
+"""Merging an earlier body with a newly learned one.
 
-The newer session says how it is done; what the older one had to say besides, such as pitfalls, rules and things to
-know, stays as far as there is room. Of a body that a person wrote nothing is replaced: it only gains what it lacks.
-What was refused before does not come again.
+The newer session determines the procedure; other content of the older one, such as pitfalls, rules and facts, stays as
+far as there is room. Nothing that a person wrote is replaced: their body only gains missing parts. Refused content is
+not added again.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ if TYPE_CHECKING:
 _ADDING = frozenset(("rules", "pitfalls"))
 """Sections of which both versions count, item by item."""
 _RECORD = frozenset(("", "request", "inputs", "steps", "files", "result"))
-"""What tells of one case: it stays as it is where the newer session ran nothing else."""
+"""Sections about one case: they stay unchanged if the newer session ran nothing else."""
 _ORDER = (
     *("", "overview", "request", "inputs", "rules", "steps", "files", "what to know", "pitfalls", "result"),
     *("check at the end", "examples", "requirements"),
 )
-"""The sections of a draft, as they stand in one."""
+"""The order of sections in a draft."""
 _GAINS = frozenset(("rules", "pitfalls", "further steps"))
-"""What is added to sections that a person wrote."""
+"""Sections that may be added to a body that a person wrote."""
 _STEPS = frozenset(("steps", "workflow", "procedure"))
 _END = frozenset(("check at the end", "checks", "verification", "examples", "requirements", "references", "see also"))
-"""Sections that come behind all that is done."""
+"""Sections that come after the procedure."""
 ABOUT = frozenset(("", "overview", "request", "examples"))
-"""What says what a skill is for."""
+"""Sections that say what a skill is for."""
 _FURTHER_MOST = 4
-"""Steps that are added to those that a person wrote."""
+"""Number of steps that are added to a person's steps."""
 _MOST = 40
-"""Items of one section."""
+"""Number of items in one section."""
 _INPUT = re.compile(r"- `([A-Z][A-Z0-9_]*)`:")
 _PITFALL = re.compile(r"- (`.+?` failed: `.+?`)\. (?:Then|It failed again|This worked|After that)\b")
 _PLAIN = re.compile(r"\W+")
 _NUMBER = re.compile(r"\A\d+[.)] ")
 _EDGES = re.compile(r"\A(?:[ \t]*\n)+|(?:\n[ \t]*)+\Z")
-"""Blank rows at the beginning and at the end."""
+"""Blank lines at the beginning and at the end."""
 
 
 class _Part(NamedTuple):
-    """What stands under one heading of the second level."""
+    """The content under one heading of the second level."""
 
     title: str
-    """The heading as it is written; empty for what stands before the first."""
+    """The heading as it is written; empty for the part before the first."""
     items: tuple[str, ...]
-    """List items and paragraphs, each with the rows that belong to it; code is never cut apart."""
+    """List items and paragraphs, each with its lines; code is never split."""
 
     @property
     def key(self) -> str:
@@ -62,9 +62,9 @@ class _Part(NamedTuple):
 
 
 def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = ()) -> str:
-    """Two bodies as one. `own` says that the old one was distilled, too, so that what it says may be replaced.
+    """Merge two bodies. `own` means that the old one was distilled too, so that its content may be replaced.
 
-    `refused` are bodies that somebody did not want in its place.
+    `refused` are bodies that somebody rejected.
     """
     before = _parts(old)
     after = _wanted(_parts(new), before, refused, own=own)
@@ -84,13 +84,13 @@ def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = ()) -> str
 
 
 def replaced(old: str, new: str, keys: Collection[str]) -> str:
-    """A body with some sections as they are in another one."""
+    """Return a body with some sections replaced by those of another one."""
     fresh = {part.key: part for part in _parts(new) if part.key in keys}
     return _text([fresh.get(part.key, part) for part in _parts(old)])
 
 
 def _wanted(after: list[_Part], before: list[_Part], refused: Sequence[str], *, own: bool) -> list[_Part]:
-    """The newer parts without what was refused: points one by one, of sections to replace the older one instead."""
+    """Return the newer parts without refused content: single points, or whole sections in favour of the older ones."""
     known = {_plain(item) for part in before for item in part.items}
     no = {_plain(item) for body in refused for part in _parts(body) for item in part.items} - known
     held = {part.key: part for part in before}
@@ -107,7 +107,7 @@ def _wanted(after: list[_Part], before: list[_Part], refused: Sequence[str], *, 
 
 
 def _extended(before: list[_Part], after: list[_Part]) -> list[_Part]:
-    """A person's body with the rules and pitfalls of a session, and with steps for what it does not run yet."""
+    """Return a person's body with the rules and pitfalls of a session, and steps for programs it does not run yet."""
     new = {part.key: part for part in after}
     held = {part.key for part in before}
     if held & _STEPS and (further := _further(before, new.pop("steps", None))).items:
@@ -117,33 +117,35 @@ def _extended(before: list[_Part], after: list[_Part]) -> list[_Part]:
     steps = next((at for at, key in enumerate(keys) if key in _STEPS), 0)
     end = next((at for at, key in enumerate(keys) if at > steps and key in _END), len(keys))
     places = {"pitfalls": end, "further steps": steps + 1, "steps": end, "rules": steps or end}
-    for key, place in sorted(places.items(), key=lambda one: -one[1]):  # from the end: the places before stay
+    for key, place in sorted(
+        places.items(), key=lambda one: -one[1]
+    ):  # from the end, so that earlier indexes stay valid
         if key in new and key not in held:
             result.insert(place, new[key])
     return result
 
 
 def _further(before: list[_Part], steps: _Part | None) -> _Part:
-    """The steps that run programs which the body does not have."""
+    """Return the steps that run programs which are not in the body."""
     known = _commands(_text(before))
     items = [item for item in (steps.items if steps else ()) if (ran := _commands(item)) and not ran & known]
     return _Part("## Further steps", tuple(_NUMBER.sub("- ", item) for item in items[:_FURTHER_MOST]))
 
 
 def runs_the_same(old: str, new: str) -> bool:
-    """Do the steps of a newer body run nothing that the older ones do not, so that nothing changed but the case?"""
+    """Return whether the newer steps run only programs of the older ones, so that only the case differs."""
     before, after = (_commands(_text([one for one in _parts(body) if one.key == "steps"])) for body in (old, new))
     return bool(after) and after <= before
 
 
 def _commands(text: str) -> set[str]:
-    """The programs that blocks of code run."""
+    """Return the programs that code blocks run."""
     code = [block.text for block in blocks_of(text) if not block.language or is_shell(block.language)]
     return {ran.label for one in code for ran in programs(one) if ran.label and not ran.looks}
 
 
 def _fitting(result: list[_Part], late: list[_Part], bare: dict[str, _Part]) -> str:
-    """All of it, or without what is old, one piece after the other, until it fits."""
+    """Return the whole text, or drop old parts one by one until it fits."""
     while True:
         text = _text(sorted([*result, *late], key=_place))
         if len(text) <= CHARACTERS and text.count("\n") <= LINES and estimate(text) <= TOKENS:
@@ -161,12 +163,12 @@ def _fitting(result: list[_Part], late: list[_Part], bare: dict[str, _Part]) -> 
 
 
 def _place(part: _Part) -> int:
-    """Where a section stands in a draft; what drafts do not have comes before the checks at the end."""
+    """Return the position of a section in a draft; unknown sections come before the final checks."""
     return _ORDER.index(part.key if part.key in _ORDER else "check at the end") - (part.key not in _ORDER)
 
 
 def _joined(first: _Part, second: _Part) -> _Part:
-    """The first section with the items of the second that it does not have; no blank row between plain points."""
+    """Return the first section with the missing items of the second, without blank lines between plain points."""
     said = {_plain(item) for item in first.items}
     new = [item for item in second.items if _plain(item) and _plain(item) not in said]
     items = list(first.items)
@@ -178,19 +180,19 @@ def _joined(first: _Part, second: _Part) -> _Part:
 
 
 def _is_point(item: str) -> bool:
-    """Is it a point of a list, of one paragraph?"""
+    """Return whether an item is a list point of one paragraph."""
     return re.match(r"[-*+] ", item) is not None and not re.search(r"\n[ \t]*\n", item.strip())
 
 
 def _plain(item: str) -> str:
-    """What two items that say the same have in common: an input's name, a pitfall's failure; not a step's number."""
+    """Return a key that equivalent items share: an input's name, a pitfall's failure, a step without its number."""
     if named := _INPUT.match(item) or _PITFALL.match(item):
         return named[1]
     return _PLAIN.sub(" ", _NUMBER.sub("", item)).strip().lower()
 
 
 def _parts(body: str) -> list[_Part]:
-    """What stands under each heading of the second level."""
+    """Split a body at the headings of the second level."""
     rows = body.strip("\n").split("\n")
     starts = [one.start for one in sections(rows) if one.level == 2]
     ends = [*starts, len(rows)]
@@ -199,7 +201,7 @@ def _parts(body: str) -> list[_Part]:
 
 
 def _items(rows: Sequence[str]) -> tuple[str, ...]:
-    """The rows of a section as items."""
+    """Split the lines of a section into items."""
     items: list[str] = []
     fence, fresh = "", True
     for row in _EDGES.sub("", "\n".join(rows)).split("\n"):

@@ -1,6 +1,6 @@
-"""What a skill is called and how it is described: from the request where no model writes, and the test of both.
+"""Names and descriptions of skills: made from the request if no model writes, and validated.
 
-A name has the verb of the task and what it is about, nothing of a single case, and is no sentence.
+A name has the verb of the task and its object, nothing of a single case, and is not a sentence.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from whet.learning.evidence.session import Evidence
 
 _known = partial(words_of, WORDS)
-"""The words of a kind."""
+"""Returns the words of a kind."""
 DESCRIPTION = 1_024
 NAME = 48
-"""Characters of a name that is made here; the format allows a few more."""
+"""Longest generated name in characters; the format allows a few more."""
 TITLE = 120
 _SENTENCE = 400
 TRIGGERS = 14
-"""As many as there may be."""
+"""Largest number of triggers."""
 _PROPOSED = 6
-"""As many as are proposed."""
+"""Number of proposed triggers."""
 _WORDS = 5
-"""Words of a name."""
+"""Number of words in a name."""
 _ENOUGH = 3
-"""Words after which a name ends where a clause does."""
+"""Number of words after which a name ends with its clause."""
 _PHRASE = 4
-"""Words of a trigger."""
+"""Number of words in a trigger."""
 _SENTENCES = 40
 _BROKEN = "Fix this"
-"""Before what is told without a wish."""
+"""Put before a problem that is stated without a request."""
 _FAILS = re.compile(
     r"(?i)\b(?:fail(?:s|ed|ing)?|crash(?:es|ed|ing)?|error|broken|wrong|hangs?|stuck|flaky|throws|leaks|missing|not"
     r"|returns (?:an? )?(?:empty|nothing|null|\d{3}))\b|n['’]t\b"
@@ -49,34 +49,34 @@ _END = re.compile(
     r"|(?<=\w\w[.!?])\s+(?=(?:i|we|it|they|please)\b)|\n[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t]+|: *\n|\n(?![a-z])"
 )
 _OWNED = re.compile(r"(?i)\A(?:i|we) have (.{3,120}?),? (?:that|which) (?:i|we) (?:want|need)(?: you)? to (\w+)\b")
-"""`I have a library that I want to publish`: what to do, behind what it is about."""
+"""`I have a library that I want to publish`: the verb comes after its object."""
 _QUOTED = re.compile(r"(?<!\w)(?:'[^'\n]{30,300}'|\"[^\"\n]{30,300}\"|“[^”\n]{30,300}”)(?!\w)")
-"""A text of the case."""
+"""A quoted text of the case."""
 _HEADING = re.compile(r"\A(?:[^:.!?\n]|\.(?=\S)){3,160}: +")
-"""What it is about, before what to do: `Ticket 12: mend the export`."""
+"""A subject before the request: `Ticket 12: mend the export`."""
 _ASIDE = re.compile(r"(?i)\s*[,;(–—-]*\s*\b(?:by the way|btw|unrelated|as an aside|übrigens)\b.*")
 _POINTS = re.compile(r"(?i)\bthe following\b|\A\w+ (?:this|these|it|them)\b|\byour (?:ability|skills?|knowledge)\b")
-"""A sentence that points to what another one says, or tells what a task is good for."""
+"""A sentence that refers to another one, or says what a task is good for."""
 _POINTING = re.compile(
     r"(?i)(?:\b(?:help (?:me|us)|please|can you)|[.!?]) (\w+)(?: (?:on|with|for|all of))?"
     r" (?:this|these|it|them)[.!?]*\Z"
 )
 _SHOWN = re.compile(r"(?i)\A(?:here(?:['’]s| is| are)|this is|these are|(?:i|we) have) ")
-"""`Here is the report. Please shorten it.`: what to do with what is shown."""
+"""`Here is the report. Please shorten it.`: the verb refers to something shown."""
 _NUMBERED = re.compile(r"\d{4}|(?:\A|-)[a-z]?\d+(?:\Z|-)|\d[a-z_]+\d")
-"""A number, or what is called by one; `k8s` and `vista3d` are words."""
+"""A number, or a name with one; `k8s` and `vista3d` are words."""
 _MENTIONED = re.compile(r'(?:, or mentions| Also when the user mentions) (?P<words>"[^"<>]+"(?:, "[^"<>]+")*)\.\Z')
-"""The words that call for a skill, as descriptions list them."""
+"""The trigger words at the end of a description."""
 _PLACEHOLDER = re.compile(r"[{<]\w[\w .-]{0,40}[}>]")
 _SECRET = re.compile(r"[^\s,;]*\[(?:secret[^\]\n]{0,40}|binary)\]")
 _ODD_WORDS = frozenset(
     ("the", "a", "an", "is", "are", "was", "were", "be", "i", "you", "we", "it", "this", "that", "if", "then")
 )
-"""Words that stand in a sentence and not in a name."""
+"""Words that occur in a sentence but not in a name."""
 
 
 def sentence_of(request: str) -> str:
-    """The sentence of a request that says what to do, without politeness and without the values of the case."""
+    """Return the sentence of a request that says what to do, without politeness and values of the case."""
     sentences = list(_sentences(_SECRET.sub("", request)))[:_SENTENCES]
     wishes = [one for one, asked in sentences if asked or _is_wish(one)]
     telling = [one for one in wishes if len(key_terms(one)) > 2 and not _POINTS.search(one)]
@@ -92,7 +92,7 @@ def sentence_of(request: str) -> str:
 
 
 def title_of(sentence: str) -> str:
-    """The beginning of such a sentence: up to a colon, or cut between words."""
+    """Return the beginning of such a sentence: up to a colon, or cut between words."""
     head = sentence.partition(": ")[0]
     text = head if len(key_terms(head)) > 2 else sentence
     text = text if text.count("(") == text.count(")") else text.replace("(", "").replace(")", "")
@@ -100,7 +100,7 @@ def title_of(sentence: str) -> str:
 
 
 def _sentences(request: str) -> Iterator[tuple[str, bool]]:
-    """The sentences of a request without what politeness and a heading put before the verb, and whether they ask."""
+    """Yield the sentences of a request without polite openings and headings, and whether they are requests."""
     for piece in _END.split(re.sub(r"```.*?(?:```|\Z)", "", request, flags=re.DOTALL)):
         text, asks = _OWNED.sub(r"\2 \1", " ".join(piece.split()).strip("*#- ")), False
         for _ in range(4):
@@ -117,7 +117,7 @@ def _sentences(request: str) -> Iterator[tuple[str, bool]]:
 
 @cache
 def _opens(kind: str) -> re.Pattern[str]:
-    """What matches the beginning of a request."""
+    """Return the pattern for the beginning of a request."""
     table = load_table(WORDS)["requests"]
     pattern = "|".join(table[kind])
     for name in ("people", "inside"):
@@ -126,13 +126,13 @@ def _opens(kind: str) -> re.Pattern[str]:
 
 
 def _is_wish(sentence: str) -> bool:
-    """Does a sentence begin with what is to be done, and say more than `do it`?"""
+    """Return whether a sentence begins with the task and says more than `do it`."""
     first = re.match(r"[\w-]+(?! (?:not|n['’]t)\b)", sentence)
     return first is not None and first[0].lower() in _known("verbs") and len(key_terms(sentence)) > 1
 
 
 def name_of(title: str, commands: str = "") -> str:
-    """A name from the verb of a title and what it is about; names of things that `commands` hold are none of it."""
+    """Make a name from the verb of a title and its object, without proper names that `commands` contain."""
     kept: list[str] = []
     plain = re.sub(r"(?i)\b(set|clean|back|spin) up\b", r"\1-up", _QUOTED.sub("", title))
     for chunk in re.findall(r"(?<![\w-])[^\W\d_][\w'’-]*|[,.;:]", re.sub(r"(?<=\w)\.[a-z]{2,5}\b", "", plain)):
@@ -153,7 +153,7 @@ def name_of(title: str, commands: str = "") -> str:
 
 
 def triggers_of(evidence: Evidence, title: str) -> tuple[str, ...]:
-    """The words that tell this job from others: phrases of the title and programs, or else rare words of the title.
+    """Return the words that identify this task: phrases of the title and programs, or rare words of the title.
 
     The rest of a request is full of words of its case.
     """
@@ -173,7 +173,7 @@ def triggers_of(evidence: Evidence, title: str) -> tuple[str, ...]:
 
 
 def _phrases(title: str) -> Iterator[str]:
-    """Neighbouring words of a title, `parental leave request`; what it begins with may be a single word."""
+    """Yield neighbouring words of a title, `parental leave request`; the first phrase may be a single word."""
     run: list[str] = []
     first = True
     for word in (*re.findall(r"[\w'’-]+|[^\w\s]", title), "."):
@@ -186,14 +186,14 @@ def _phrases(title: str) -> Iterator[str]:
 
 
 def description_of(title: str, triggers: Sequence[str]) -> str:
-    """What was asked for, when to use it, and the words that call for it; never longer than the format allows."""
+    """Describe the request, when to use the skill, and its trigger words, within the limit of the format."""
     text = f"{title.rstrip('… .')}. Use when the user asks for this"
     text = _quoted(f"{text}, or mentions ", triggers) or text
     return re.sub(r"[<>]", "", _vague().sub("", text) + ".")[:DESCRIPTION]
 
 
 def mentioning(description: str, triggers: Sequence[str]) -> str:
-    """A description with the words that call for the skill and are not in it, as many as there is room for."""
+    """Add missing trigger words to a description, as many as fit."""
     said = description.casefold()
     missing = [word for word in triggers if word.casefold() not in said]
     head = f"{description} Also when the user mentions "
@@ -201,7 +201,7 @@ def mentioning(description: str, triggers: Sequence[str]) -> str:
 
 
 def with_triggers(description: str, triggers: Sequence[str]) -> str:
-    """A description whose list of words, where it has one, also has those of another session."""
+    """Add trigger words of another session to a description that lists such words."""
     found = _MENTIONED.search(description)
     if found is None:
         return description
@@ -210,7 +210,7 @@ def with_triggers(description: str, triggers: Sequence[str]) -> str:
 
 
 def _quoted(head: str, words: Sequence[str]) -> str:
-    """A text with words in quotation marks behind it, as many as a description has room for; empty without any."""
+    """Append quoted words to a text, as many as fit into a description; return "" if none do."""
     quoted = [f'"{word}"' for word in dict.fromkeys(words)][:TRIGGERS]
     while quoted and len(text := f"{head}{', '.join(quoted)}") >= DESCRIPTION:
         quoted.pop()
@@ -218,19 +218,19 @@ def _quoted(head: str, words: Sequence[str]) -> str:
 
 
 def is_generated(description: str) -> bool:
-    """Did Whet make it, or the end of it, from a request?"""
+    """Return whether Whet made the description, or its end, from a request."""
     return re.search(r"Use when the user asks for this[,.]", description) is not None
 
 
 def _vague() -> re.Pattern[str]:
-    """What fits any skill, or praises it; the linter objects to it, and rightly."""
+    """Return a pattern for phrases that fit or praise any skill, which the linter rejects."""
     from whet.skill.validate.quality import MARKETING, VAGUE
 
     return re.compile(rf"(?i)(?:{MARKETING.pattern.removeprefix('(?i)')}|{VAGUE.pattern.removeprefix('(?i)')})\s*")
 
 
 def name_problem(name: str, evidence: Evidence) -> str:
-    """Why something is no name for the task of a session; empty when it is one."""
+    """Return why a name does not fit the task of a session; "" if it does."""
     parts = name.split("-")
     if problems := spec_problems(name):
         return problems[0].message.rstrip(".")
@@ -248,7 +248,7 @@ def name_problem(name: str, evidence: Evidence) -> str:
 
 
 def description_problem(description: str, evidence: Evidence) -> str:
-    """Why a description is not taken; empty when it is."""
+    """Return why a description is not accepted; "" if it is."""
     from whet.skill.validate import ValidationInput, validate
 
     if len(description) > DESCRIPTION:
@@ -270,12 +270,12 @@ def description_problem(description: str, evidence: Evidence) -> str:
 
 
 def task_terms(evidence: Evidence) -> frozenset[str]:
-    """The words of what a session was about."""
+    """Return the words of the session's subject."""
     return frozenset(key_terms("\n".join((evidence.request, *(one.title for one in evidence.steps), *evidence.rules))))
 
 
 def values_in(text: str, evidence: Evidence) -> list[str]:
-    """The values of the case that a text has: those that the user gave, as whole words."""
+    """Return the values of the case in a text: those that the user gave, as whole words."""
     given = [one.text for one in evidence.inputs]
     given += [name for one in evidence.inputs if one.kind == "file" and "/" in one.text
               for name in [one.text.rpartition("/")[2]] if values_of(name)]  # fmt: skip
@@ -283,7 +283,7 @@ def values_in(text: str, evidence: Evidence) -> list[str]:
 
 
 def tells(chunk: str) -> bool:
-    """Is it a word of a job at all? It may stand in a phrase."""
+    """Return whether a word can be part of a phrase about a task."""
     plain = chunk.lower().replace("’", "'")
     key = (terms(chunk) or [""])[-1]
     if (
@@ -297,7 +297,7 @@ def tells(chunk: str) -> bool:
 
 
 def is_rare(chunk: str) -> bool:
-    """Does it tell a job from others by itself?"""
+    """Return whether a word alone distinguishes a task from others."""
     return tells(chunk) and not (set(terms(chunk)) or {""}) <= _generic()
 
 

@@ -1,8 +1,8 @@
-"""From a distillation to the operations that write it: a new skill, or a better version of the one that is there.
+"""From a distillation to the operations that write it: a new skill, or a better version of an existing one.
 
-A skill says in its metadata from how many sessions it was distilled. Where it does, the next session may replace its
-steps; where it does not, somebody wrote it, chose its steps or edited its text, and it only gains what it lacks. The
-frontmatter of a skill that is there stays, but for what is answered in the rounds.
+The metadata of a skill says from how many sessions it was distilled. If it does, the next session may replace its
+steps; otherwise somebody wrote it, chose its steps or edited its text, and it only gains missing parts. The frontmatter
+of an existing skill stays, except for the answers of the rounds.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 DISTILLED, LEARNED = "distilled from ", "Learned from "
-"""How the reasons of changes begin that come from sessions."""
+"""Prefixes of the reasons of changes that come from sessions."""
 _SECTIONS = {"goal": ABOUT, "steps": ("steps", "files"), "arguments": ("inputs",)}
-"""Sections of the body that answers decide, whatever was there before."""
+"""Sections of the body that answers always determine."""
 _KEYS = {
     "description": ("description", "goal", "triggers"),
     "when_to_use": ("when_to_use",),
@@ -52,42 +52,42 @@ _KEYS = {
 }
 """Keys of the frontmatter, and the answers that set each."""
 _LATEST = 20
-"""Distillations whose texts are looked at."""
+"""Number of distillations whose texts are compared."""
 
 
 class Writing(NamedTuple):
-    """What is to be written."""
+    """The planned changes."""
 
     made: Draft
     path: str
-    """The directory of the skill that is improved; empty for a new one."""
+    """The directory of the skill to improve; "" for a new one."""
     text: str
-    """Its SKILL.md, whole."""
+    """The whole SKILL.md."""
     version: str
-    """What it will have."""
+    """Its new version."""
     files: Mapping[str, str]
-    """The files beside it that are written, by their paths."""
+    """Other files that are written, by path."""
     operations: tuple[Mapping[str, Any], ...]
     before: Tree | None = None
-    """The skill as it is; None for a new one."""
+    """The current skill; None for a new one."""
     kept: tuple[str, ...] = ()
-    """What was kept though the session says otherwise, in sentences."""
+    """Sentences about content that was kept against the session."""
 
     @property
     def after(self) -> Tree:
-        """The skill as it will be, but for the number of its version."""
+        """The skill after the change, except for its version."""
         main = main_of(self.before).path if self.before else MAIN_FILE
         files = {path: Item(text.encode()) for path, text in self.files.items()}
         return {**(self.before or {}), main: Item(self.text.encode("utf-8", "surrogateescape")), **files}
 
 
 def reason_of(distillation: Distillation) -> str:
-    """Why, for the history."""
+    """Return the reason for the history."""
     return f"{DISTILLED}{session_label(distillation)}"
 
 
 def session_label(distillation: Distillation) -> str:
-    """How the history names a session; one without a name of its own is named by what is known of it."""
+    """Return the history's name for a session; a session without an id is named by a hash of its evidence."""
     client, session = distillation.source
     if not session:
         import json
@@ -107,10 +107,10 @@ def writing_of(
     gains: bool = False,
     refused: Sequence[str] = (),
 ) -> Writing:
-    """The operations that make the skill, or improve it: the one of its name, unless a `card` says which.
+    """Return the operations that create the skill, or improve the one of its name, or the one of `card`.
 
-    With `gains`, nothing of it is replaced, though it was distilled: so it is, too, where a model wrote the skill that
-    is there and the new draft is an outline. `refused` are bodies that nobody wanted.
+    With `gains`, nothing of it is replaced, even if it was distilled; the same holds if a model wrote the existing
+    skill and the new draft is an outline. `refused` are rejected bodies.
     """
     card = card or _known(workspace, distillation.draft().name)
     tree = read_tree(card.place) if card is not None and card.kind == "skill" else None
@@ -156,7 +156,7 @@ def writing_of(
 def _operations(
     main: Sequence[Mapping[str, Any]], name: str, files: Mapping[str, str]
 ) -> tuple[Mapping[str, Any], ...]:
-    """The operations that write the main file and then the others; only the first counts the version up."""
+    """Return the operations that write the main file and then the others; only the first raises the version."""
     others = [{"action": "write_file", "name": name, "file_path": path, "content": files[path]} for path in files]
     return tuple({**one, "version": KEEP} if at else one for at, one in enumerate([*main, *others]))
 
@@ -166,9 +166,9 @@ EDITED = "A person edited its text; Whet only adds to it."
 
 
 def _kept(distillation: Distillation, body: str, skill: Skill, *, own: bool) -> Draft:
-    """The draft with the frontmatter that the skill has, but for what was answered.
+    """Return the draft with the existing frontmatter, except for answers.
 
-    The words that a description mentions gain those of the session, and a model may reword what Whet generated.
+    Trigger words of the session are added to the description, and a model may reword a generated one.
     """
     made, edits = distillation.draft(), dict(distillation.edits)
     stays: dict[str, Value] = {
@@ -189,14 +189,14 @@ def _kept(distillation: Distillation, body: str, skill: Skill, *, own: bool) -> 
 
 
 def _counted(text: str, sessions: int) -> str:
-    """The text with the number of sessions it comes from; without it, where a person decided what its steps are."""
+    """Return the text with the number of its sessions; without it if a person decided about its steps."""
     return _set_or_removed(text, f"metadata.{COUNT}", str(sessions) if sessions else "")
 
 
 def _known(workspace: Workspace, name: str) -> Card | None:
     try:
         return workspace.find(name)[0]
-    except (NotFoundError, RefusedError):  # a repository nobody trusts takes no names
+    except (NotFoundError, RefusedError):  # an untrusted repository takes no names
         return None
 
 
@@ -207,20 +207,20 @@ def _set_or_removed(text: str, key: str, value: str | list[str]) -> str:
 
 
 class Past(NamedTuple):
-    """What sessions made of a skill, as far as nobody has taken it back."""
+    """The changes that sessions made to a skill and that nobody reversed."""
 
     reasons: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
-    """How each distillation left it, as digests."""
+    """The digests after each distillation."""
 
     def knows(self, session: str) -> bool:
-        """Was this session, as the history names it, learned from?"""
+        """Return whether this session was learned from."""
         named = re.compile(re.escape(session) + r"(?![\w-])")
         return any(named.search(reason) for reason in self.reasons)
 
 
 def past_of(journal: Journal, path: str, tree: Tree) -> Past:
-    """What sessions made of the skill as it is. What was undone or rolled back is as it was before."""
+    """Return the sessions' changes to the current skill. Undone changes do not count."""
     now, states = Past(), {"": Past()}
     for entry in journal.entries(path=path):
         before = states.get(entry.before, now)
@@ -234,10 +234,10 @@ def past_of(journal: Journal, path: str, tree: Tree) -> Past:
 def _content(journal: Journal, of: str) -> Tree | None:
     try:
         return journal.content(of)
-    except WhetError:  # not kept any more, or damaged: the doctor tells
+    except WhetError:  # no longer stored, or damaged, which the doctor reports
         return None
 
 
 def body_of(tree: Mapping[str, Item]) -> str:
-    """The instructions of a skill, without the frontmatter."""
+    """Return the instructions of a skill, without the frontmatter."""
     return main_of(tree).document.body

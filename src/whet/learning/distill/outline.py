@@ -1,7 +1,7 @@
 """The outline of a session, made without a model: its steps in order, as they were; marked as a draft.
 
 Nothing is reworded, and nothing inside code is replaced. The values of the case are listed as inputs; the commands are
-those of this session, and say so. Code that would not fit, or would not parse when cut, lies in a file beside it.
+those of this session, and say so. Code that would not fit, or would not parse when cut, is in a separate file.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from whet.learning.evidence.session import Evidence, File, Step
 
 TOKENS = 4_700
-"""What a body may cost; the format advises 5,000 for the whole file."""
+"""Tokens of the body; the format advises 5,000 for the whole file."""
 CHARACTERS = 18_800
 LINES = 480
 NOTE = (
     f"> **Draft.** {OUTLINE} The commands are those of the latest session, with its values. "
     "TODO: read it, make it general, and remove this note."
 )
-"""Makes the skill a draft, as what is left of a template does."""
+"""Marks the skill as a draft, like the markers of a template."""
 _REQUEST = 900
-"""Tokens of the request; the others likewise."""
+"""Tokens of the request; the next two are for other parts."""
 _SAID = 700
 _ACTION = 500
 _FILES = 8
-"""Files that may lie beside the text."""
+"""Number of separate files."""
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 _KINDS = {"id": "identifier"}
 
@@ -45,7 +45,7 @@ _KINDS = {"id": "identifier"}
 def outline(
     evidence: Evidence, title: str, arguments: Sequence[Input] = (), asked: Sequence[str] = ()
 ) -> tuple[str, dict[str, str]]:
-    """The body of a skill, and the files beside it. `asked` are grants that the client asks for."""
+    """Return the body of a skill, and its separate files. `asked` are grants that the client asks for."""
     files: dict[str, str] = {}
     head = [f"# {title}", "", NOTE, *_request(evidence), *_inputs(evidence, arguments), *rules(evidence.rules)]
     tail = [*pitfalls(evidence.recoveries), *_end(evidence), *needs(evidence, asked)]
@@ -58,7 +58,7 @@ def outline(
 
 
 def fenced(text: str, language: str, indent: str = "") -> list[str]:
-    """A text as a block of code, behind a fence that nothing in it closes."""
+    """Return a text as a code block, with a fence that the text does not close."""
     longest = max((len(found[1]) for found in _FENCE.finditer(text)), default=2)
     fence = "`" * max(3, longest + 1)
     rows = [f"{fence}{language}", *text.strip("\n").split("\n"), fence]
@@ -66,7 +66,7 @@ def fenced(text: str, language: str, indent: str = "") -> list[str]:
 
 
 def quoted(text: str, tokens: int) -> list[str]:
-    """Somebody's words as a quotation, cut at a line."""
+    """Return somebody's words as a quotation, cut at a line."""
     lines: list[str] = []
     for line in text.strip().split("\n"):
         if lines and estimate("\n".join((*lines, line))) > tokens:
@@ -77,13 +77,13 @@ def quoted(text: str, tokens: int) -> list[str]:
 
 
 def rules(said: Sequence[str]) -> list[str]:
-    """What the user laid down, word for word."""
+    """Return the user's rules verbatim, as a section."""
     items = [f'- "{" ".join(text.split())}"' for text in said]
     return ["", "## Rules", "", *items] if items else []
 
 
 def pitfalls(found: Sequence[Recovery]) -> list[str]:
-    """Errors, each with what resolved it. What failed several times before it worked is one item."""
+    """Return errors with their resolutions, as a section. Repeated failures are one item."""
     lines = []
     for tried in dict.fromkeys(one.tried for one in found):
         same = [one for one in found if one.tried == tried]
@@ -97,7 +97,7 @@ def pitfalls(found: Sequence[Recovery]) -> list[str]:
 
 
 def needs(evidence: Evidence, asked: Sequence[str] = ()) -> list[str]:
-    """The programs and tools that the steps use, what the client asks for, and the skills behind it."""
+    """Return a section on the programs and tools of the steps, the grants the client asks for, and used skills."""
     lines = []
     if programs := programs_of(evidence.steps):
         lines.append(f"- Commands: {', '.join(f'`{name}`' for name in programs)}.")
@@ -115,7 +115,7 @@ def needs(evidence: Evidence, asked: Sequence[str] = ()) -> list[str]:
 
 
 def span(text: str) -> str:
-    """A text as code within a line."""
+    """Return a text as inline code."""
     line = " ".join(text.split())
     return f"`` {line} ``" if "`" in line else f"`{line}`"
 
@@ -127,7 +127,7 @@ def _request(evidence: Evidence) -> list[str]:
 
 
 def _inputs(evidence: Evidence, arguments: Sequence[Input]) -> list[str]:
-    """The values of the case; those that are arguments have names, which a call of the skill replaces."""
+    """Return the values of the case; arguments have names, which a call of the skill replaces."""
     items = [
         f"- `{one.name}`: `${one.name}`{f'; in this case {span(one.example)}' if one.example else ''}"
         for one in arguments
@@ -151,7 +151,7 @@ def _inputs(evidence: Evidence, arguments: Sequence[Input]) -> list[str]:
 
 
 def _steps(evidence: Evidence, room: int, files: dict[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The steps, without failed attempts. The shortest commands are shown first; what does not fit is in files."""
+    """Return the steps without failed attempts. The shortest commands are shown first; the rest goes into files."""
     steps = evidence.steps
     if not steps:
         return [], files
@@ -191,7 +191,7 @@ def _step(number: str, step: Step, path: str) -> Iterator[str]:
 
 
 def _files(made: Sequence[File], room: int, files: dict[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The files that were made: in full where there is room, else beside the text; of changed ones the changes."""
+    """Return the created files: in full if there is room, else separately; for changed files, the changes."""
     lines: list[str] = []
     for file in made:
         text = file.content or "\n".join(_difference(file))
@@ -222,7 +222,7 @@ def _difference(file: File) -> Iterator[str]:
 
 
 def _beside(stem: str, end: str, text: str, files: dict[str, str]) -> str:
-    """The path of a file beside the text; empty where there are enough of them."""
+    """Return the path of a new separate file; "" if there are enough of them."""
     end = end if re.fullmatch(r"[a-z0-9]{1,6}", end) else "txt"
     path = f"templates/{slug(stem)[:40].strip('-') or 'file'}.{end}"
     if len(files) >= _FILES or path in files:

@@ -1,8 +1,8 @@
-"""The tools a distilled skill asks for: those its steps use, to the sub-command, and only what does no harm.
+"""The tools of a distilled skill: those that its steps use, by sub-command, if they are harmless.
 
-A grant holds for any arguments, so it is proposed only for what is harmless with all of them. What deletes, overwrites,
-publishes, changes a system that others use or shows secrets stays a step that the client asks for; whoever answers the
-rounds may allow it. What starts anything at all, or runs on another machine, is not even offered.
+A grant holds for any arguments, so it is proposed only for commands that are harmless with all of them. The client asks
+for commands that delete, overwrite, publish, change a shared system or show secrets; the user may allow them in the
+rounds. Commands that can start anything, or run on another machine, are not even offered.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
 
 MOST = 40
 _known = partial(words_of, WORDS, "grants")
-"""The words of a table."""
+"""Returns the words of a table."""
 _OURS = {"Search": ("Grep", "Glob"), "Web": ("WebFetch", "WebSearch"), "NotebookEdit": ("NotebookEdit",)}
 _KNOWN = frozenset(("Read", "Write", "Edit", "MultiEdit", "Task", *_OURS))
-"""Tools of the client itself, which has its own care for them."""
+"""Tools of the client itself, which checks them itself."""
 _LOOKS = frozenset(("head", "tail", "true", "false", "wait"))
 _ANYTHING = SHELLS | INTERPRETERS.keys() | _known("anything")
-"""Commands that start whatever stands behind them: without that they stand for anything."""
+"""Commands that start the command after them: without it they stand for anything."""
 _EVERYWHERE = (LOOKING - _known("installed")) | _known("everywhere")
 """Programs that every system has."""
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 class Grants(NamedTuple):
-    """The tools of some steps, as `allowed-tools` spells them, in the order of use."""
+    """The tools of some steps, in the form of `allowed-tools`, in the order of use."""
 
     proposed: tuple[str, ...]
     asked: tuple[str, ...]
-    """Those that could be allowed, and are better asked for each time."""
+    """Grants that are possible, but better asked for each time."""
     never: tuple[str, ...] = ()
     """Commands that stand for anything: the client asks for them, too."""
 
 
 def grants_of(evidence: Evidence, steps: Sequence[Step]) -> Grants:
-    """What to allow for the steps, and what the client is to ask for."""
+    """Return the grants for the steps, and those that the client should ask for."""
     used = {(one.tool, one.command) for one in evidence.tools}
     commands = {command for tool, command in used if tool == "Bash"}
     found: dict[str, bool] = {"Read": True} if any(tool == "Read" for tool, _ in used) else {}
@@ -68,7 +68,7 @@ def grants_of(evidence: Evidence, steps: Sequence[Step]) -> Grants:
 
 
 def is_harmless(command: str) -> bool:
-    """May a program with its sub-command be run with any arguments, and nothing is lost or seen by others?"""
+    """Return whether a program with its sub-command is harmless with any arguments."""
     program, *rest = command.split()
     if program in ("uv", "poetry", "pipenv", "pdm", "hatch") and len(rest) > 1 and rest[0] == "run":
         program, *rest = rest[1:]
@@ -89,19 +89,19 @@ def is_harmless(command: str) -> bool:
 
 
 def _only_asks(tool: str) -> bool:
-    """Does the name of a connected tool say that it looks something up?"""
+    """Return whether the name of a connected tool says that it only looks something up."""
     words = {part.lower() for part in _PARTS.findall(tool.rpartition("__")[2])}
     looks, changes = (_known(kind) for kind in ("looking", "changing"))
     return bool(words & looks) and not words & changes
 
 
 def _was_used(command: str, used: Collection[str]) -> bool:
-    """Did the session run it? What followed a program that has no sub-commands may have become an input since."""
+    """Return whether the session ran it. The argument of a program without sub-commands may have become an input."""
     return command in used or (command not in COMMANDED and any(one.startswith(f"{command} ") for one in used))
 
 
 def _tools(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
-    """The tools that steps need on this machine; what another one runs is behind `ssh`."""
+    """Yield the tools that steps need on this machine; commands on another one are covered by `ssh`."""
     for step in steps:
         if step.tool != "Bash":
             yield step.tool, ""
@@ -115,7 +115,7 @@ def _tools(steps: Sequence[Step]) -> Iterator[tuple[str, str]]:
 
 
 def _elsewhere(text: str) -> set[str] | None:
-    """What a command runs on other machines; None when it goes to none."""
+    """Return the commands that run on other machines; None if there is no `ssh`."""
     if "ssh" not in text:
         return None
     found: set[str] | None = None
@@ -126,7 +126,7 @@ def _elsewhere(text: str) -> set[str] | None:
 
 
 def programs_of(steps: Sequence[Step]) -> tuple[str, ...]:
-    """The programs that have to be installed for the steps, without those of every system and of the project."""
+    """Return the programs that must be installed for the steps, without those of the system and the project."""
     own = {ran.label for step in steps if step.tool == "Bash" for ran in programs(step.action) if ran.own}
     names = (label.partition(" ")[0] for tool, label in _tools(steps) if tool == "Bash" and label not in {"", *own})
     return tuple(name for name in dict.fromkeys(names) if name not in _EVERYWHERE)[:20]

@@ -1,7 +1,7 @@
-"""Which skill a draft belongs to: one that is there already and may be improved, or none yet.
+"""Finding the skill that a draft belongs to: an existing one that may be improved, or none.
 
-A skill may be improved when it is one's own: not one that ships with Whet, was put there by an administrator or a
-plugin, was installed from elsewhere, or is pinned. No body is read but those of the few skills that are likely.
+Only the user's own skills may be improved: not those that ship with Whet, come from an administrator or a plugin, were
+installed, or are pinned. Only the bodies of a few likely skills are read.
 """
 
 from __future__ import annotations
@@ -30,32 +30,33 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 COUNT = "distilled-sessions"
-"""In the metadata: from how many sessions a skill was distilled."""
+"""Metadata key: from how many sessions a skill was distilled."""
 SAME_JOB = 0.25
-"""The score from which on a distilled skill is for the same job as a new draft. Of outlines of 71 sessions, pairs for
-one task have 0.22 or more, and pairs for different ones 0.10 or less."""
+"""Score from which on a distilled skill is for the same job as a draft. Among outlines of 71 sessions, pairs for one
+task have 0.22 or more, others 0.10 or less.
+"""
 SAME_NAME = 0.15
-"""The score that is enough where the names say the same but for a word or two: short skills share few words."""
+"""Score that is enough if the names differ only in a word or two: short skills share few words."""
 _WORDS = 0.6
-"""The part of their words that such names share."""
+"""Share of common words of such names."""
 _BEARING = 3
-"""What a session must have to do with a skill to change it: a rare word and a common one, or two commands."""
+"""Evidence that a session needs to change a skill: a rare word and a common one, or two commands."""
 _THEIRS = frozenset(("org", "plugin"))
 """Scopes of skills that are not the user's own."""
 
 
 class Relative(NamedTuple):
-    """A skill that is there already, for a draft's job."""
+    """An existing skill for the job of a draft."""
 
     card: Card
     own: bool
     """Whether it may be improved."""
     used: bool = False
-    """Whether it is it only because the session used it: then it may be about something wider."""
+    """Whether it was found only because the session used it: its subject may be wider."""
 
 
 def relative_of(context: LearningContext, made: Draft) -> Relative | None:
-    """The skill that a draft belongs to: one of one's own that has its name; else the most alike."""
+    """Return the skill that a draft belongs to: one of the user's own with its name, else the most similar."""
     cards = context.workspace.snapshot().catalogue.cards
     for card in cards:
         if slug(card.name) == made.name and is_own(context, card):
@@ -69,10 +70,10 @@ def relative_of(context: LearningContext, made: Draft) -> Relative | None:
 
 
 def bearing_of(texts: Texts, evidence: Evidence, transcript: Transcript) -> int:
-    """How much of a session has to do with a skill; 0 where too little does.
+    """Return how much a session has to do with a skill; 0 if it is too little.
 
-    What tells: that the user called it by its name, that commands were run which it names, and that it is described in
-    the words of the request and of what the user put right. Words and programs of many jobs count for half.
+    Evidence: the user called it by name, commands that it names were run, and its description shares words with the
+    request and the user's corrections. Words and programs of many jobs count for half.
     """
     name = key(texts.name)
     called = any(short_name(load.skill) == name and load.asked for load in loads_of(transcript.events))
@@ -89,9 +90,9 @@ def bearing_of(texts: Texts, evidence: Evidence, transcript: Transcript) -> int:
 
 
 def concerning(evidence: Evidence, texts: Texts) -> Evidence:
-    """What of a session concerns a skill: rules, errors and steps that share a word or a program with its text.
+    """Return the parts of a session that concern a skill: rules, errors and steps that share a word or program.
 
-    An aside, such as how an unrelated mail is to be worded, must not change the skill that happened to be loaded.
+    An aside, such as the wording of an unrelated mail, must not change a skill that happened to be loaded.
     """
     known = key_terms(f"{texts.name.replace('-', ' ')} {texts.description} {texts.body}")
     ran = {one.label for step in evidence.steps if step.tool == "Bash" for one in programs(step.action)}
@@ -108,7 +109,7 @@ def concerning(evidence: Evidence, texts: Texts) -> Evidence:
 
 
 def least_score(one: str, other: str, *, distilled: bool) -> float:
-    """How alike two skills of these names must be, to be for the same job; skills that somebody wrote differ less."""
+    """Return the score that two skills need to be for the same job; handwritten skills need a higher one."""
     if not distilled:
         return THRESHOLD
     first, second = one.split("-"), other.split("-")
@@ -118,7 +119,7 @@ def least_score(one: str, other: str, *, distilled: bool) -> float:
 
 
 def is_own(context: LearningContext, card: Card) -> bool:
-    """May this skill be improved without anybody having named it?"""
+    """Return whether this skill may be improved without being named."""
     outside = card.scope == "external" and context.workspace.explicit is None
     if card.kind != "skill" or card.scope in _THEIRS or outside:
         return False
@@ -126,13 +127,13 @@ def is_own(context: LearningContext, card: Card) -> bool:
 
 
 def maker(journal: Journal, path: str) -> str:
-    """Who created the skill at a path, as the history calls them; empty where it was installed or put there."""
+    """Return who created the skill at a path, as in the history; "" if it was installed or copied there."""
     first = next(iter(journal.entries(path=path)), None)
     return first.actor if first is not None and first.action == "create" else ""
 
 
 def sessions_in(tree: Tree) -> int:
-    """From how many sessions a skill was distilled; 0 for one that somebody wrote."""
+    """Return from how many sessions a skill was distilled; 0 for a handwritten one."""
     count = said(main_of(tree).document, "metadata", COUNT)
     return int(count) if count.isascii() and count.isdecimal() and len(count) < 10 else 0
 
@@ -141,5 +142,5 @@ def _is_distilled(card: Card) -> bool:
     try:
         tree = read_tree(card.place) if card.kind == "skill" else None
         return tree is not None and sessions_in(tree) > 0
-    except WhetError:  # the doctor tells of it; here it is one that somebody wrote
+    except WhetError:  # the doctor reports it; here it counts as handwritten
         return False

@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 Value = str | bool | tuple[str, ...]
 Kind = Literal["text", "list", "lines", "yes-no"]
-"""Commas separate the entries of a list. Lines are sentences; their numbers tell them apart, and a new one has none."""
+"""Commas separate the entries of a list. Lines are sentences with numbers; a new line has none."""
 
 VERSION = 4
-"""Of the JSON; another one is refused, since the evidence in it is not that of today."""
+"""Version of the JSON; others are refused, because their evidence has another form."""
 MARK = "whet-distillation"
 GOAL = 400
 STEP = 200
 """Characters of a step's title."""
 ARGUMENTS = 9
-"""As many as there may be."""
+"""Largest number of arguments."""
 AGENT = "the connected agent"
-"""What the model is called that calls `skill_distill`."""
+"""The name of the model that calls `skill_distill`."""
 ROUNDS: tuple[tuple[str, str, Mapping[str, tuple[str, Kind]]], ...] = (
     (
         "what",
@@ -81,27 +81,26 @@ ROUNDS: tuple[tuple[str, str, Mapping[str, tuple[str, Kind]]], ...] = (
         },
     ),
 )
-"""Of each round its id, its title and its fields: the name, the label and the kind of each. The terminal, the forms of
-MCP and the web page ask these."""
+"""Id, title and fields of each round, with name, label and kind of each field, for all surfaces."""
 _FIELDS = {name: asked for _, _, fields in ROUNDS for name, asked in fields.items()}
 _EMPTY = ("tools", "arguments")
-"""Lists for which none at all is an answer."""
+"""Lists that may be empty."""
 
 
 class Field(NamedTuple):
-    """One thing to decide."""
+    """One decision."""
 
     name: str
     label: str
     kind: Kind
     value: Value
-    """The answer so far: the proposal, or what somebody said instead."""
+    """The current answer: the proposal, or the user's."""
     options: tuple[str, ...] = ()
-    """Of a list: what there is to choose from; other values are possible."""
+    """The choices of a list; other values are possible."""
 
 
 class Question(NamedTuple):
-    """What one round asks."""
+    """The question of one round."""
 
     round: int
     """From 1 to `of`."""
@@ -109,36 +108,36 @@ class Question(NamedTuple):
     id: str
     title: str
     text: str
-    """What is known, in a few lines."""
+    """The known facts, in a few lines."""
     fields: tuple[Field, ...]
 
 
 class Source(NamedTuple):
-    """The session that it is about."""
+    """The session of a distillation."""
 
     client: str = ""
     session: str = ""
 
 
 class Distillation(NamedTuple):
-    """A session on its way to a skill."""
+    """A session that becomes a skill."""
 
     evidence: Evidence
     source: Source = Source()
     at: int = 0
-    """How many rounds are answered."""
+    """Number of answered rounds."""
     edits: Mapping[str, Value] = {}
-    """Answers that are not as proposed."""
+    """Answers that differ from the proposals."""
     known: str = ""
-    """A skill that is for the same job already; its name is proposed, and it is improved."""
+    """An existing skill for the same job; its name is proposed, and it is improved."""
     written: Written | None = None
-    """What a model wrote, as far as that holds; None for an outline."""
+    """The valid parts of a model's text; None for an outline."""
     help: Help | None = None
     """The model that wrote it."""
     tries: int = 0
-    """How often the agent that calls has written it."""
+    """Number of attempts by the calling agent."""
     warnings: tuple[str, ...] = ()
-    """What whoever gets the skill should know."""
+    """Warnings for the user."""
 
     @property
     def done(self) -> bool:
@@ -146,7 +145,7 @@ class Distillation(NamedTuple):
         return self.at >= len(ROUNDS)
 
     def question(self) -> Question:
-        """What the current round asks. Raises UsageError `distillation-done` behind the last."""
+        """Return the question of the current round. Raises UsageError `distillation-done` after the last."""
         number = self._round()
         name, title, fields = ROUNDS[number]
         made = self.draft()
@@ -155,10 +154,9 @@ class Distillation(NamedTuple):
         return Question(number + 1, len(ROUNDS), name, title, self._text(name, made), asked)
 
     def answer(self, values: Mapping[str, Any] | None = None) -> Distillation:
-        """The current round answered; what is not given is as proposed.
+        """Answer the current round; missing answers are the proposed ones.
 
-        An empty text and an empty list of triggers are the proposal. Raises UsageError `bad-answer` for what cannot be
-        an answer.
+        An empty text and an empty list of triggers mean the proposal. Raises UsageError `bad-answer`.
         """
         fields = ROUNDS[self._round()][2]
         made = self.draft()
@@ -172,7 +170,7 @@ class Distillation(NamedTuple):
             if name == "steps":
                 _check_numbers(cast("tuple[str, ...]", read), len((self.written or self.evidence).steps))
             if read == getattr(made, name) and not (name == "name" and "goal" in edits):
-                continue  # a name that is confirmed stays, though it was proposed from a goal that is another one now
+                continue  # a confirmed name stays, even though it was proposed from an earlier goal
             if _is_proposal(name, read):
                 edits.pop(name, None)
             else:
@@ -180,7 +178,7 @@ class Distillation(NamedTuple):
         return self._replace(at=self.at + 1, edits=edits)
 
     def answer_all(self, values: Mapping[str, Any]) -> Distillation:
-        """Every round that is left answered: with these values, and as proposed. Raises UsageError `bad-answer`."""
+        """Answer every open round: with these values, otherwise as proposed. Raises UsageError `bad-answer`."""
         for name in sorted(values.keys() - _FIELDS.keys()):
             checked(name, None)
         state = self
@@ -189,18 +187,18 @@ class Distillation(NamedTuple):
         return state
 
     def back(self) -> Distillation:
-        """The round before, with the answers as they are; the first has none before it."""
+        """Return the previous round with the same answers, or the first."""
         return self._replace(at=max(0, self.at - 1))
 
     def draft(self) -> Draft:
-        """The skill as the answers so far make it."""
+        """Return the skill as of the answers so far."""
         given = {**({"name": self.known} if self.known else {}), **self.edits}
         return drafting.draft(self.evidence, given, self.written)
 
     def write(self, answer: Mapping[str, Any]) -> tuple[Distillation, tuple[str, ...]]:
-        """The distillation with the skill that the calling agent wrote, and what it is to mend, a sentence each.
+        """Return the distillation with the calling agent's skill, and sentences about its problems.
 
-        While there is something to mend, nothing is taken; after two tries, what holds is, and `refused` has the rest.
+        With problems, nothing is accepted; after two attempts the valid parts are, and `refused` has the rest.
         """
         written, problems = check(read_written(answer), self.evidence)
         tried = self._replace(tries=self.tries + 1)
@@ -209,12 +207,12 @@ class Distillation(NamedTuple):
         return tried._replace(written=written, help=Help(AGENT, refused=problems)), ()
 
     def to_json(self) -> Json:
-        """All of it, for `from_json`."""
+        """Return the distillation as JSON, for `from_json`."""
         return {MARK: VERSION, **fields_json(self)}
 
     @classmethod
     def from_json(cls, value: Any) -> Distillation:
-        """What `to_json` gave. Raises UsageError `bad-distillation` for anything else."""
+        """Read the result of `to_json`. Raises UsageError `bad-distillation` for anything else."""
         hint = "Start again with `whet distill SESSION`."
         if not isinstance(value, dict) or MARK not in value:
             raise UsageError("bad-distillation", "This is not a distillation.", hint=hint)
@@ -272,7 +270,7 @@ class Distillation(NamedTuple):
 
 
 def session_of(source: Any) -> Transcript:
-    """A session from the path of a file, from messages, or as it is. Raises InvalidError, NotFoundError, UsageError."""
+    """Return a session from a file, from messages, or unchanged. Raises InvalidError, NotFoundError, UsageError."""
     import os
 
     from whet.learning.transcripts.collector import taken_over
@@ -293,7 +291,7 @@ def session_of(source: Any) -> Transcript:
 
 
 def begin(transcript: Transcript) -> Distillation:
-    """The first round for a session. Raises InvalidError `nothing-to-distill` where nothing was done in it."""
+    """Begin the distillation of a session. Raises InvalidError `nothing-to-distill` if it has no successful steps."""
     from whet.learning.evidence.session import evidence_of
 
     found = evidence_of(transcript)
@@ -305,7 +303,7 @@ def begin(transcript: Transcript) -> Distillation:
 
 
 def written_by(distillation: Distillation, model: Model, existing: str = "") -> Distillation:
-    """The distillation with the skill that a model wrote; as it was, with a warning, where the model is no help."""
+    """Return the distillation with the skill that a model wrote; unchanged, with a warning, if the model fails."""
     from whet.learning.distill.writer import TOKENS, write
     from whet.learning.models.model import Budget, Budgeted, ModelError
 
@@ -324,7 +322,7 @@ def written_by(distillation: Distillation, model: Model, existing: str = "") -> 
 
 
 def without_taken_name(distillation: Distillation, taken: Collection[str]) -> Distillation:
-    """The distillation without a name from a model that some other skill has: a new skill must not change that one."""
+    """Return the distillation without a model's name that another skill has: a new skill must not change that one."""
     written, helped = distillation.written, distillation.help
     if written is None or helped is None or written.name not in taken:
         return distillation
@@ -334,7 +332,7 @@ def without_taken_name(distillation: Distillation, taken: Collection[str]) -> Di
 
 
 def checked(name: str, value: Any) -> Value:
-    """A value as the field `name` takes it. Raises UsageError `bad-answer`."""
+    """Convert a value for the field `name`. Raises UsageError `bad-answer`."""
     if name not in _FIELDS:
         raise _bad(f"{name!r} is not an answer.", f"Known answers: {', '.join(_FIELDS)}.")
     label, kind = _FIELDS[name]
@@ -403,7 +401,7 @@ def _steps(titles: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_numbers(entries: tuple[str, ...], count: int) -> None:
-    """Raise UsageError `bad-answer` for the bare number of a step that there is not; it is no text of a new one."""
+    """Raise UsageError `bad-answer` for the bare number of a step that does not exist."""
     for number in (entry.rstrip(".") for entry in entries):
         if number.isdecimal() and not 1 <= int(number) <= count:
             raise _bad(f"There is no step {number}.", f"Give a number from 1 to {count}, or the text of a new step.")
@@ -432,7 +430,7 @@ def _grants(grants: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_proposal(name: str, value: Value) -> bool:
-    """Does an empty answer stand for what is proposed?"""
+    """Return whether an empty answer means the proposal."""
     return value in ("", ()) and name not in _EMPTY
 
 
@@ -442,23 +440,23 @@ def _bad(message: str, hint: str) -> UsageError:
 
 MOST = 50
 KEPT = 14 * 24 * 3600 * 1_000_000_000
-"""Nanoseconds after which one that nobody went on with is forgotten."""
+"""Nanoseconds after which an abandoned distillation is deleted."""
 _PATIENCE = 30.0
-"""Seconds to wait for whoever is changing one."""
+"""Seconds to wait for another process that changes one."""
 
 
 class Kept:
-    """The distillations of one state directory, whoever began them. Reading never creates it."""
+    """The distillations of one state directory. Reading never creates it."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self._state, self._clock = state, clock
 
     def alone(self) -> FileLock:
-        """Nobody else changes any while the block runs, so that no answer is lost between reading and keeping."""
+        """Return a lock for changes, so that no answer is lost between reading and keeping."""
         return FileLock(lock_path(self._state.directory, "distillations", ""), timeout=_PATIENCE)
 
     def keep(self, distillation: Distillation, id: str = "") -> str:  # noqa: A002  what it is called everywhere else
-        """Write a distillation down, anew or in the place of what has this id; its id."""
+        """Store a distillation, new or in place of the one with this id; return its id."""
         import json
 
         name, content, now = id or os.urandom(6).hex(), json.dumps(distillation.to_json()), self._clock()
@@ -474,7 +472,7 @@ class Kept:
         return name
 
     def read(self, id: str) -> Distillation:  # noqa: A002  as above
-        """The distillation of this id. Raises NotFoundError `no-such-distillation`, UsageError `bad-distillation`."""
+        """Return the distillation of this id. Raises NotFoundError `no-such-distillation` or UsageError."""
         import json
 
         rows = self._state.read("SELECT content FROM distillations WHERE id = ?", (id,))
@@ -488,12 +486,12 @@ class Kept:
             raise UsageError("bad-distillation", message, hint="Start again with the session.") from error
 
     def newest(self) -> str:
-        """The id of the one that was changed last; empty where there is none."""
+        """Return the id of the one that was changed last; "" if there is none."""
         query = "SELECT id FROM distillations ORDER BY number DESC LIMIT 1"
         return next((str(id_) for (id_,) in self._state.read(query)), "")
 
     def forget(self, id: str) -> None:  # noqa: A002  as above
-        """Remove one, if it is there."""
+        """Delete one, if it exists."""
         if self._state.existing() is not None:
             with self._state.write() as connection:
                 connection.execute("DELETE FROM distillations WHERE id = ?", (id,))

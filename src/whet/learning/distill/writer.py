@@ -4,11 +4,11 @@
     written         # what holds, or None
     help.refused    # what was still wrong at the end, a sentence each
 
-What a model gives is taken part by part. Every command, option, path and address must occur in the session, unless the
-step says that it is new; code must parse in its language; values of the case, secrets and placeholders that nobody
-fills are refused; the guard must not object. What does not hold goes back to the model with the reasons, twice at most.
-The same evidence and the same checks serve the agent that calls `skill_distill`, which is a model with the conversation
-in its context.
+A model's answer is accepted part by part. Every command, option, path and address must occur in the session, unless the
+step says that it is new; code must parse in its language; values of the case, secrets and unfilled placeholders are
+refused; the guard must not object. Invalid parts go back to the model with the reasons, twice at most. The same
+evidence and the same checks serve the agent that calls `skill_distill`, which is a model with the conversation in its
+context.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ if TYPE_CHECKING:
     from whet.learning.models.model import Model
 
 RETRIES = 2
-"""How often what does not hold goes back."""
+"""Number of times that invalid parts go back."""
 TOKENS = 100_000
-"""What one skill may cost, all tries together."""
+"""Tokens for one skill, all attempts together."""
 INPUT = 12_000
-"""Tokens of the evidence that a model is shown."""
+"""Tokens of evidence that a model sees."""
 ANSWER = 8_000
-"""Tokens of its answer, its thinking included."""
+"""Tokens of its answer, including its reasoning."""
 _SIZES = (4_000, 1_500, 600, 200)
-"""Characters of a text that are shown, from the most to the least."""
+"""Characters of each text, from the most to the least."""
 _UNTOLD = frozenset(("names", "tools", "signals", "resolved", "calls", "evidence"))
-"""What only the checks need."""
+"""Fields that only the checks need."""
 
 INSTRUCTIONS = (
     "A session of an agent becomes a skill: a procedure that somebody else follows the next time, with other values. "
@@ -79,9 +79,9 @@ TRIGGER = 60
 _SENTENCE = 600
 _CODE = 6_000
 _MOST = 30
-"""Steps, and pitfalls."""
+"""Number of steps, and of pitfalls."""
 _QUOTED = 60
-"""Characters of a model's words that a problem quotes."""
+"""Characters of a model's text that a problem quotes."""
 _OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 _SPAN = re.compile(r"`([^`\n]{1,300})`")
 _BRACES = re.compile(r"(?<![$\w{])\{[A-Za-z_][\w. -]{0,40}\}(?!\})")
@@ -92,36 +92,36 @@ _ALWAYS = frozenset(("HOME", "PATH", "PWD", "USER", "TMPDIR", "SHELL", "HOSTNAME
 
 
 class Input(NamedTuple):
-    """A value that is another one the next time."""
+    """A value that differs next time."""
 
     name: str
-    """As code spells it: capital letters, digits and underscores."""
+    """The name in code: capital letters, digits and underscores."""
     about: str
     example: str = ""
 
 
 class WrittenStep(NamedTuple):
-    """One thing to do."""
+    """One step."""
 
     title: str
     text: str = ""
     code: str = ""
     language: str = ""
     check: str = ""
-    """How one sees that it worked."""
+    """How to see that it worked."""
     new: bool = False
-    """It was not part of the session."""
+    """Whether it was not part of the session."""
 
 
 class Pitfall(NamedTuple):
-    """What goes wrong, and what to do about it."""
+    """A problem, and its solution."""
 
     problem: str
     fix: str
 
 
 class Written(NamedTuple):
-    """A skill as a model wrote it. The user's rules are no part of it: they stay word for word."""
+    """A skill as a model wrote it, without the user's rules, which stay verbatim."""
 
     name: str
     title: str
@@ -134,7 +134,7 @@ class Written(NamedTuple):
 
 
 def read_written(answer: Mapping[str, Any]) -> Written:
-    """What a model answered, as far as it has the right kinds."""
+    """Return a model's answer, with the fields that have the right types."""
     rows = {name: [row for row in _list(answer.get(name)) if isinstance(row, dict)] for name in answer}
     name, title, description = (_line(answer.get(name)) for name in ("name", "title", "description"))
     return Written(
@@ -168,7 +168,7 @@ def _step(row: Mapping[str, Any]) -> WrittenStep:
 
 
 class Ground:
-    """A session as texts are held against it."""
+    """A session that texts are checked against."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -179,7 +179,7 @@ class Ground:
         self._done = key_terms("\n".join(told)[:200_000])
 
     def prose_problem(self, text: str, *, new: bool = False, most: int = _SENTENCE) -> str:
-        """Why a sentence is not taken; empty when it is."""
+        """Return why a sentence is not accepted; "" if it is."""
         if len(text) > most:
             return f"it has more than {most} characters"
         if problem := self._any_problem(text):
@@ -197,7 +197,7 @@ class Ground:
         return ""
 
     def code_problem(self, code: str, language: str, inputs: Mapping[str, Input], *, new: bool) -> str:
-        """Why a piece of code is not taken; empty when it is."""
+        """Return why a piece of code is not accepted; "" if it is."""
         if len(code) > _CODE:
             return f"it has more than {_CODE} characters"
         if problem := self._any_problem(code, language):
@@ -233,7 +233,7 @@ class Ground:
         return ""
 
     def _strange(self, text: str, *, commands: bool) -> str:
-        """What a text names and the session does not have; empty where there is nothing."""
+        """Return a name in a text that the session does not have; "" if there is none."""
         if commands:
             for ran in programs(text):
                 if ran.label and ran.label not in self._names and not self._has_program(ran.label):
@@ -247,7 +247,7 @@ class Ground:
         return ""
 
     def _has_program(self, label: str) -> bool:
-        """Was the program run, with something in the place of its last word that may be an input?"""
+        """Return whether the program was run with another last word, which may be an input."""
         program, _, rest = label.partition(" ")
         return not rest and any(name.partition(" ")[0] == program for name in self._names)
 
@@ -256,7 +256,7 @@ class Ground:
 
 
 def check(written: Written, evidence: Evidence) -> tuple[Written, tuple[str, ...]]:
-    """What holds of a written skill, and what does not, a sentence for each part."""
+    """Return the valid parts of a written skill, and a sentence for each invalid one."""
     ground = Ground(evidence)
     problems: list[str] = []
 
@@ -322,19 +322,19 @@ def _trigger_problem(trigger: str, ground: Ground) -> str:
 
 
 def quote(text: str) -> str:
-    """The beginning of what a model wrote, fit to be told."""
+    """Return the beginning of a model's text, safe to print."""
     line = "".join(" " if hidden(sign) else sign for sign in hide_secrets(text)[0])
     return repr(line if len(line) <= _QUOTED else f"{line[:_QUOTED]}…")
 
 
 @lru_cache(maxsize=1)
 def _powers() -> frozenset[str]:
-    """What nobody may be told to do, use or touch unless the session was about it."""
+    """Return words for powers that a skill may mention only if the session was about them."""
     return frozenset(term for word in words_of(WORDS, "powers") for term in terms(word))
 
 
 def _objection(text: str) -> str:
-    """The first rule of the guard that a text breaks; what is only told, such as that a network is used, is none."""
+    """Return the first rule of the guard that a text breaks, except informational ones."""
     from whet.guard import rules
     from whet.guard.prose.checker import check as check_prose
 
@@ -352,19 +352,19 @@ def _list(value: Any) -> list[Any]:
 
 
 class Help(NamedTuple):
-    """What is told of the model that wrote a skill."""
+    """The model that wrote a skill, and the result."""
 
     name: str
     tokens: int = 0
-    """What it cost."""
+    """Tokens that it used."""
     refused: tuple[str, ...] = ()
-    """What of it did not hold, a sentence each."""
+    """Sentences about its invalid parts."""
 
 
 def write(evidence: Evidence, model: Model, existing: str = "") -> tuple[Written | None, Help]:
-    """The skill that a model writes of a session, as far as it holds; None where no step does.
+    """Let a model write the skill of a session, and return its valid parts; None if no step is valid.
 
-    `existing` is the text that it is to improve. Raises ModelError.
+    `existing` is the text to improve. Raises ModelError.
     """
     from hashlib import sha256
 
@@ -396,12 +396,12 @@ def write(evidence: Evidence, model: Model, existing: str = "") -> tuple[Written
 
 
 def mend(problems: tuple[str, ...]) -> str:
-    """What a model is told whose skill does not hold."""
+    """Return the message to a model about the problems of its skill."""
     return "\n".join((*problems[:40], "Send the whole skill again, with these parts fixed or left out."))
 
 
 def view(evidence: Evidence, most: int = INPUT) -> str:
-    """The evidence as a model sees it: JSON, secrets hidden once more, never more than so many tokens."""
+    """Return the evidence for a model: JSON, with secrets hidden again, at most `most` tokens."""
     told = {name: value for name, value in as_json(evidence).items() if name not in _UNTOLD}
     for size in _SIZES:
         text = json.dumps(_cut(told, size), ensure_ascii=False, indent=1)
@@ -411,7 +411,7 @@ def view(evidence: Evidence, most: int = INPUT) -> str:
 
 
 def _cut(value: Any, size: int) -> Any:
-    """A value of JSON with every text cut to a size, without what is empty."""
+    """Return a JSON value with every text cut to a size, without empty fields."""
     if isinstance(value, str):
         safe = hide_secrets(value)[0]
         return safe if len(safe) <= size else f"{safe[:size]} …"

@@ -1,6 +1,6 @@
-"""Does a skill help? Its tests in a sandbox, its evals with and without it over a model, and what follows from that.
+"""Measuring skills: tests in a sandbox, evals with and without the skill, and decisions based on them.
 
-`formats` reads evals, `evaluation` has a model do them, `checks` and `grading` judge what came of it, `results` makes
-numbers of it, `results_directory` keeps it. `skill_tests` runs a skill's tests. `descriptions` improves a description,
-`gate` decides whether a change of a skill may stay, `publication` whether a skill may be given to others.
+`formats` reads evals, `evaluation` lets a model do them, `checks` and `grading` judge the results, `results` summarizes
+them, `results_directory` stores them. `skill_tests` runs a skill's tests. `descriptions` improves a description, `gate`
+decides whether a change of a skill may stay, `publication` whether a skill may be published.
 """

@@ -1,4 +1,4 @@
-"""Judging by code: what needs no opinion is not left to a model.
+"""Judging by code: expectations that need no opinion are not left to a model.
 
     {"type": "contains", "value": "Signed-off-by"}            also not_contains; ignore_case
     {"type": "regex", "value": "^v\\d+"}                      also not_regex; lines count for ^ and $
@@ -8,7 +8,7 @@
     {"type": "exit_code", "command": "python3 $WHET_SKILL_DIR/scripts/check.py report.md"}
 
 With a `file`, the text is that of a file the model wrote in place of its answer. Patterns come from strangers and can
-take for ever, so they are tried in a process that can be ended; commands run in the sandbox, without a network.
+take forever, so they run in a process that can be killed; commands run in the sandbox, without a network.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.formats import Expectation
 
     Runner = Callable[[Sequence[str], Output], Ran]
-    """Runs a command where the outputs and the skill are; raises RefusedError where there is no sandbox."""
+    """Runs a command where the outputs and the skill are; raises RefusedError if there is no sandbox."""
 
 KINDS = (
     *("contains", "not_contains", "regex", "not_regex", "equals"),
@@ -37,7 +37,7 @@ KINDS = (
 )
 MAX_PATTERN = 1_000
 MAX_MATCHED = 200_000
-"""Characters that a pattern is tried on."""
+"""Characters that a pattern is matched against."""
 _SECONDS = 5
 _SHOWN = 200
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
@@ -50,20 +50,20 @@ _MATCHER = (
 
 
 class Check(NamedTuple):
-    """How an expectation is judged by code. What a kind needs is there; `read_check` makes sure of it."""
+    """An expectation that code judges. `read_check` makes sure that it has the required fields."""
 
     type: str
     """One of `KINDS`."""
     value: Any = None
-    """The text, the schema or the exit code that is wanted."""
+    """The expected text, schema or exit code."""
     file: str = ""
-    """The file it is about; "" for the answer."""
+    """The file to check; "" for the answer."""
     fold: bool = False
-    """Whether capitals are the same as small letters."""
+    """Whether case is ignored."""
     command: tuple[str, ...] = ()
 
     def describe(self) -> str:
-        """The check as a sentence, where its author gave none."""
+        """Return the check as a sentence, if its author gave none."""
         files = self.type.startswith("file_")
         where = f" in {self.file}" if self.file and not files else ""
         value = "" if self.value is None or isinstance(self.value, dict) else str(self.value)
@@ -72,7 +72,7 @@ class Check(NamedTuple):
 
 
 def read_check(kind: str, plain: Mapping[str, Any]) -> Check:
-    """A check from the fields of a mapping with plain keys. Raises UsageError `bad-check`."""
+    """Read a check from a mapping with plain keys. Raises UsageError `bad-check`."""
     kinds = {one.replace("_", ""): one for one in KINDS}
     if kind not in kinds:
         folded = f"Use {kinds[kind[1:]]} with `ignore_case: true`. " if kind[:1] == "i" and kind[1:] in kinds else ""
@@ -107,7 +107,7 @@ def read_check(kind: str, plain: Mapping[str, Any]) -> Check:
 
 
 def judge(wanted: Expectation, output: Output, runner: Runner) -> Result:
-    """Whether an expectation with a check is met, and what shows it."""
+    """Return whether an expectation with a check is met, with the evidence."""
     check = wanted.check
     if check is None:
         raise ValueError(wanted.text)
@@ -145,13 +145,13 @@ def _judge_text(check: Check, text: str) -> tuple[bool, str]:
 
 
 def _find(check: Check, text: str) -> tuple[int, int] | None:
-    """Where the text of a check stands."""
+    """Return the span of a check's text."""
     found = re.search(re.escape(check.value), text, re.IGNORECASE if check.fold else 0)
     return found.span() if found else None
 
 
 def _json_of(text: str) -> tuple[Any, str]:
-    """The JSON value of a text, alone or in a fence; or why there is none."""
+    """Return the JSON value of a text, alone or in a fence; or why there is none."""
     for candidate in (text, *reversed(_FENCED.findall(text[:MAX_MATCHED]))):
         try:
             return json.loads(candidate), ""
@@ -161,7 +161,7 @@ def _json_of(text: str) -> tuple[Any, str]:
 
 
 def _searched(pattern: str, text: str, *, fold: bool) -> tuple[int, int] | None:
-    """Where a pattern is found, tried in a process of its own. Raises TimeoutError."""
+    """Return the span of a pattern, matched in a separate process. Raises TimeoutError."""
     import subprocess
 
     given = json.dumps({"pattern": pattern, "text": text, "fold": fold}).encode()
@@ -175,7 +175,7 @@ def _searched(pattern: str, text: str, *, fold: bool) -> tuple[int, int] | None:
 
 
 def _around(text: str, start: int, end: int) -> str:
-    """What was found, with a little of what is around it."""
+    """Return the match with some context."""
     return " ".join(text[max(0, start - 40) : min(len(text), end + 40, start + _SHOWN)].split())
 
 

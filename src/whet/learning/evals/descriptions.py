@@ -1,4 +1,4 @@
-"""A better description: tried on the router itself, kept only where messages it was not made from prove it better.
+"""Better descriptions: tried on the router itself, accepted only if other messages prove them better.
 
 The trigger evals of a skill are split into messages to learn from and messages held out. Candidates are made from what
 goes wrong among the former, by a model or from words that `whet learn eval triggers --suggest` finds. Each is tried in
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from whet.skill.model import Skill
 
     Describe = Callable[[str], Judge]
-    """The judge as it would be with another description of the skill."""
+    """Returns the judge with another description of the skill."""
     Propose = Callable[[Sequence[Judged], Sequence["Tried"]], Iterator[str]]
-    """Candidates, from the cases to learn from as they were judged, and from what was tried so far."""
+    """Yields candidates, from the judged cases to learn from and the earlier attempts."""
 
 LONGEST = 1_024
-"""Characters of a description."""
+"""Longest description in characters."""
 ROUNDS = 5
 LEAST = 4
-"""Cases of a skill below which nothing can be held out and still be learnt from."""
+"""Number of cases below which nothing can be held out."""
 _SCHEMA = {
     "type": "object",
     "properties": {"description": {"type": "string", "minLength": 20}},
@@ -54,14 +54,14 @@ _RULES = (
 
 
 class Score(NamedTuple):
-    """How a description does, from 0 to 1: on what it was made from, and on what was held out."""
+    """The scores of a description, from 0 to 1: on the cases it was made from, and on the held-out ones."""
 
     learned: float
     held_out: float
 
 
 class Tried(NamedTuple):
-    """One candidate and how it did."""
+    """One candidate and its scores."""
 
     description: str
     score: Score | None
@@ -72,29 +72,29 @@ class Tried(NamedTuple):
 
 
 class Description(NamedTuple):
-    """The best description that was found for a skill, and what became of it."""
+    """The best description that was found for a skill, and its outcome."""
 
     old: str
     description: str
-    """The old one where nothing was better."""
+    """The old one if nothing was better."""
     before: Score
     after: Score
     tried: tuple[Tried, ...]
     learned_from: int
-    """Messages."""
+    """Number of messages."""
     held_out: int
     name: str = ""
     path: str = ""
     applied: bool = False
     version: str | None = None
-    """Of the skill, where the description was written or proposed."""
+    """Version of the skill, if the description was written or proposed."""
 
     @property
     def improved(self) -> bool:
         return any(item.verdict == "kept" for item in self.tried)
 
     def to_json(self) -> Json:
-        """The value as JSON."""
+        """Return the value as JSON."""
         answer = {"success": True, **fields_json(self), "improved": self.improved}
         return {name: value for name, value in answer.items() if value is not None}
 
@@ -102,7 +102,7 @@ class Description(NamedTuple):
 def optimise(
     key: str, description: str, cases: Sequence[Case], judge: Judge, describe: Describe, propose: Propose
 ) -> Description:
-    """The best description there is for the skill of this key; `cases` are those of all skills."""
+    """Return the best description for the skill of this key; `cases` are those of all skills."""
     own = [case for case in cases if case.skill == key]
     others = [case for case in cases if case.skill != key]
     learn, held = split(own)
@@ -137,7 +137,7 @@ def optimise(
 
 
 def ask_model(model: Model, skill: Skill, learned: Sequence[Judged], tried: Sequence[Tried]) -> Iterator[str]:
-    """Candidates of a model, one a round; it is told how the last ones did on the messages it sees."""
+    """Yield candidates of a model, one per round; it sees the scores of the last ones on its messages."""
     wrong = [item for item in learned if item.worth < 1.0]
     for _ in range(ROUNDS):
         if tried and tried[-1].verdict == "better" and tried[-1].score and tried[-1].score.learned >= 1.0:
@@ -158,7 +158,7 @@ def ask_model(model: Model, skill: Skill, learned: Sequence[Judged], tried: Sequ
 
 
 def add_phrases(description: str, phrases: Sequence[Suggestion]) -> Iterator[str]:
-    """Candidates without a model: the description with the phrase that would help most, then with more of them."""
+    """Yield candidates without a model: the description with the most helpful phrase, then with more of them."""
     text = description.rstrip()
     text = text if text.endswith((".", "!", "?", "。")) else f"{text}."
     for count in range(1, len(phrases) + 1):
@@ -181,13 +181,13 @@ def _by_skill(results: Sequence[Judged]) -> dict[str, float]:
 
 
 NEAR = 20
-"""Skills that count as neighbours."""
+"""Number of neighbouring skills."""
 
 
 def neighbour_cases(
     judge: IndexJudge, snapshot: Snapshot, key: str, description: str, known: Sequence[Case]
 ) -> list[Case]:
-    """What stands for the evals of near skills that have none: each should come up for its own description."""
+    """Return cases for near skills without evals: each should come up for its own description."""
     cards = {str(card.id): card for card in snapshot.catalogue.cards}
     measured = {case.skill for case in known if case.fits}
     near = [found.key for found in judge.find(description, NEAR) if found.key != key and found.key not in measured]
@@ -201,9 +201,9 @@ def neighbour_cases(
 def optimise_description(
     workspace: Workspace, index_manager: IndexManager, name: str, model: Model | None = None
 ) -> Description:
-    """A better description of a skill, proved on held-out trigger evals; the skill is left as it is.
+    """Return a better description of a skill, proved on held-out trigger evals; the skill is not changed.
 
-    With a model, that proposes; without one, words from the evals do. Raises NotFoundError `too-few-trigger-evals`.
+    Candidates come from a model or, without one, from words of the evals. Raises NotFoundError `too-few-trigger-evals`.
     """
     card, _ = workspace.find(name)
     subject, snapshot, key = subject_at(workspace, name), workspace.snapshot(), str(card.id)

@@ -1,8 +1,8 @@
-"""`whet learn eval NAME`: what a skill is worth. A model does its tasks, once with the skill and once without it.
+"""`whet learn eval NAME`: measure a skill. A model does its tasks, once with the skill and once without it.
 
-Every try is one run of its own, with nothing of the others in it: the agent, the tools and the sandbox of `whet run`,
-on the files of the task (`runtime.trials`). The skill is given as if the user had asked for it; whether it comes up by
-itself is for the trigger evals. Nothing here changes a skill. `scorer` is what the gate measures versions of it with.
+Every attempt is a separate run: the agent, the tools and the sandbox of `whet run`, on the files of the task
+(`runtime.trials`). The skill is given as if the user had asked for it; whether it comes up automatically is for the
+trigger evals. Nothing here changes a skill. `scorer` returns the function with which the gate measures versions.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
     from whet.skill.tree import Item
 
 TOKENS = 1_000_000
-"""What one call may spend on a model, where the caller does not say."""
+"""Tokens that one call may spend on a model, by default."""
 AGAINST: Mapping[str, Side] = {"none": "without_skill", "old": "old_skill"}
-"""What a skill is compared with: having no skill, or the version before."""
+"""Comparisons: no skill, or the previous version."""
 
 
 class Task(NamedTuple):
-    """What a try is about."""
+    """The task of an attempt."""
 
     prompt: str
     files: Mapping[str, bytes]
     subject: Subject | None
-    """The skill that the model gets; None without one."""
+    """The skill that the model gets; None for no skill."""
     tools: Skill
     """The skill whose tools it may use."""
 
 
 if TYPE_CHECKING:
     Try = Callable[[Task, Model], Output]
-    """Has a model do a task. Raises ModelError."""
+    """Lets a model do a task. Raises ModelError."""
 
 
 def eval_skill(
@@ -68,12 +68,12 @@ def eval_skill(
     tokens: int = TOKENS,
     progress: Callable[[int, int], None] = silent,
 ) -> Evaluation:
-    """Have a model do a skill's evals with the skill and without it, or with its previous version, and compare.
+    """Let a model do a skill's evals with the skill and without it, or with its previous version, and compare.
 
-    `attempt` has the model do a task. Sentences are judged by `grader`, else by the model itself. With `out`,
-    everything is kept there. Its `problem` is that runs are missing (`eval-incomplete`), that the skill does worse than
-    what it is compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises
-    NotFoundError `no-output-evals`, RefusedError `no-sandbox`, ModelError where not a single run came to anything.
+    `attempt` lets the model do a task. `grader` judges sentences, by default the model itself. With `out`, all results
+    are stored there. Its `problem` is that runs are missing (`eval-incomplete`), that the skill does worse than what it
+    is compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError
+    `no-output-evals`, RefusedError `no-sandbox`, ModelError if no run produced a result.
     """
     if against not in AGAINST:
         raise UsageError("bad-against", f"Whet cannot compare with {against!r}.", hint="Use none or old.")
@@ -112,10 +112,10 @@ def measure(
     runs: int = 1,
     progress: Callable[[int, int], None] = silent,
 ) -> tuple[Run, ...]:
-    """Every eval of a skill on every side, so many times; the files of `subject` are what checks and tasks use.
+    """Run every eval of a skill on every side, `runs` times; checks and tasks use the files of `subject`.
 
-    A try that fails is kept, with why; once the budget is used up the others are not made, which their errors say.
-    Raises ModelError only where not a single try came to anything.
+    A failed attempt is kept with its error; once the budget is used up, the others are skipped, as their errors say.
+    Raises ModelError only if no attempt produced a result.
     """
     if runs < 1:
         message = f"The number of runs must be above zero, not {runs}."
@@ -123,7 +123,7 @@ def measure(
     evals = subject.evals().evals
     if any(one.check and one.check.type == "exit_code" for item in evals for one in item.expectations):
         check_sandbox()  # before anything is paid for
-    files = {item.id: subject.files_for(item) for item in evals}  # one that is missing must cost nothing
+    files = {item.id: subject.files_for(item) for item in evals}  # a missing file must cost nothing
     own, run_check = subject.skill(), runner_for(subject, place)
     wanted = [(item, side, number) for item in evals for number in range(1, runs + 1) for side in sides]
     done: list[Run] = []
@@ -152,7 +152,7 @@ def measure(
 def scorer(
     workspace: Workspace, name: str, model: Model, attempt: Try
 ) -> Callable[[Mapping[str, Item]], dict[str, float | None]]:
-    """What a `Gate` measures versions of a skill with: the evals as they are on disk now, for whatever files."""
+    """Return the function with which a `Gate` measures versions of a skill: the current evals, for any files."""
     now = subject_at(workspace, name)
 
     def score(tree: Mapping[str, Item]) -> dict[str, float | None]:
@@ -165,7 +165,7 @@ def scorer(
 
 
 def earlier(journal: Journal, subject: Subject) -> Subject:
-    """The skill as it was before what a model sees of it now. Raises NotFoundError `no-such-version`."""
+    """Return the skill before its last visible change. Raises NotFoundError `no-such-version`."""
     from whet.authoring.history import versions
 
     now = subject.shown()
@@ -178,7 +178,7 @@ def earlier(journal: Journal, subject: Subject) -> Subject:
 
 
 def _problem(answer: Evaluation, least: float | None) -> Note | None:
-    """What makes an evaluation a no; `least` is the pass rate that is asked for."""
+    """Return the problem of an evaluation; `least` is the required pass rate."""
     if not answer.complete:
         message = f"Some results are missing: {answer.errors[0] if answer.errors else 'some runs have no score.'}"
         hint = "Run it again with a larger `--budget` or fewer `--runs`."

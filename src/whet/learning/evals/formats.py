@@ -1,10 +1,10 @@
-"""The output evals of a skill: what it is asked to do, and what is expected of the result.
+"""The output evals of a skill: tasks, and expectations of the results.
 
     {"skill_name": "pdf", "evals": [{"id": 1, "prompt": "...", "expected_output": "...", "files": ["evals/a.csv"],
                                      "expectations": ["The total is 42"]}]}
 
 A list of evals alone is read as well, and `assertions` as another name for `expectations`. An expectation is a
-sentence, which a model judges, or a mapping with a `type`, which `checks` judges. What cannot be used is left out and
+sentence, which a model judges, or a mapping with a `type`, which `checks` judges. Invalid entries are left out and
 reported.
 """
 
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MAX_EVALS = 200
-"""Evals of one skill."""
+"""Number of evals of one skill."""
 MAX_EXPECTATIONS = 50
-"""Expectations of one eval."""
+"""Number of expectations of one eval."""
 MAX_TEXT = 50_000
 """Characters of a prompt."""
 MAX_SENTENCE = 2_000
 """Characters of an expectation, or of an expected output."""
 FORM = '{"evals": [{"id": 1, "prompt": "...", "expectations": ["..."]}]}'
 FOLDERS = ("evals", "eval", "tests", "test")
-"""What is for judging a skill, and is kept from the model that is judged."""
+"""Directories for judging a skill, which the judged model does not see."""
 _FILES = ("evals/evals.json", "evals/evals.yaml", "evals/evals.yml", "evals.json")
 
 
 class Expectation(NamedTuple):
-    """One thing that is expected of what comes out."""
+    """One expectation of the result."""
 
     text: str
     check: Check | None = None
-    """How it is judged by code; None where a model judges."""
+    """The check by code; None if a model judges."""
     derived: bool = False
-    """It is the expected output, in place of expectations."""
+    """Whether it is the expected output, in place of expectations."""
 
 
 class Eval(NamedTuple):
-    """One task and what is expected of the result."""
+    """One task and the expectations of its result."""
 
     id: str
     prompt: str
@@ -57,7 +57,7 @@ class Eval(NamedTuple):
 
 
 class Evals(NamedTuple):
-    """What a file holds, and what of it was left out."""
+    """The contents of a file, with notes on omissions."""
 
     skill: str
     evals: tuple[Eval, ...]
@@ -65,13 +65,13 @@ class Evals(NamedTuple):
 
 
 def find_file(names: Iterable[str]) -> str:
-    """The file of a package, by its relative path, that holds its output evals; "" for none."""
+    """Return the file of a package that holds its output evals, by its relative path; "" if there is none."""
     known = {name.casefold(): name for name in names}
     return next((known[name] for name in _FILES if name in known), "")
 
 
 def read_evals(data: Any, where: str = "") -> Evals:
-    """The evals of a file, given as bytes, text or parsed values. Raises InvalidError for what is no such file."""
+    """Read the evals of a file, given as bytes, text or parsed values. Raises InvalidError for any other file."""
     if isinstance(data, bytes | str):
         try:
             data = parsed(data, where)
@@ -99,7 +99,7 @@ def _none(message: str, report: Iterable[Note] = ()) -> InvalidError:
 
 
 class _Reader:
-    """Takes in the rows of one file."""
+    """Collects the rows of one file."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -154,7 +154,7 @@ class _Reader:
         return tuple(files)
 
     def _id(self, value: Any, number: int) -> str:
-        """The name of an eval in its file: its own, or its place; of two with one name, the second is numbered."""
+        """Return the name of an eval in its file: its own, or its position; a repeated name is numbered."""
         name = _text(str(value) if isinstance(value, int) else value)[:80] or str(number + 1)
         known = {item.id for item in self.evals}
         while name in known:
@@ -171,7 +171,7 @@ def _text(value: Any) -> str:
 
 
 def _expectation(item: Any) -> Expectation | None:
-    """An expectation as it is written: a sentence, or a mapping. Raises UsageError for a check that makes no sense."""
+    """Read an expectation: a sentence, or a mapping. Raises UsageError for an invalid check."""
     plain = keyed(item) if isinstance(item, dict) else {"text": item}
     text = _text(plain.get("text"))[:MAX_SENTENCE]
     if not isinstance(plain.get("type"), str):

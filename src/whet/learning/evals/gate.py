@@ -1,9 +1,9 @@
-"""May a change of a skill stay that nobody looked at? Only if it is sound, no larger than it must be, and no worse.
+"""The gate: whether a change of a skill may stay without review. It must be valid, small and no worse.
 
-What can be told without a model comes first and is enough to say no: the package is valid, it grew by little, the guard
+The checks without a model come first and are enough to reject: the package is valid, it grew by little, the guard
 thinks no worse of it, its links lead somewhere, it asks for no further tools, and it left the evals it is measured by
 alone. Then the scores decide: every eval that was measured before is measured again, none is worse, and all together
-are no worse. A score that is missing is a no; nobody is let through for want of a measurement.
+are no worse. A missing score is a rejection.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ if TYPE_CHECKING:
     from whet.skill.tree import Item
 
     Scores = Mapping[str, float | None]
-    """A share from 0 to 1 for each eval by its name; None where there is no score."""
+    """A share from 0 to 1 for each eval by its name; None if there is no score."""
 
 GROWTH = 0.20
 """The share by which the instructions may grow."""
 ROOM = 1_500
-"""Characters by which they may grow, however short they are."""
+"""Characters by which they may always grow."""
 LINES = 500
-"""Lines of the main file that a change must not grow beyond."""
+"""Lines of the main file that a change must not exceed."""
 _WORSE = {"safe": 0, "caution": 1, "dangerous": 2}
 _EQUAL = 1e-9
 INVALID, DANGEROUS = "gate-invalid", "gate-dangerous"
-"""Reasons for which nobody should even be asked."""
+"""Reasons that rule out even a proposal."""
 
 
 class Reason(NamedTuple):
-    """One thing the gate looked at and does not like."""
+    """One reason against a change."""
 
     code: str
     message: str
 
 
 class Verdict(NamedTuple):
-    """What the gate says; without reasons against it, a change is accepted."""
+    """The decision of the gate; without reasons, a change is accepted."""
 
     reasons: tuple[Reason, ...]
     before: float | None = None
-    """The mean score before; None where none was asked for, or one is missing."""
+    """The mean score before; None if none was requested, or one is missing."""
     after: float | None = None
 
     @property
@@ -59,18 +59,18 @@ class Verdict(NamedTuple):
         return not self.reasons
 
     def to_json(self) -> Json:
-        """As reports hold it."""
+        """Return the verdict in the form of reports."""
         return {"accepted": self.accepted, **fields_json(self)}
 
 
 def examine(before: Mapping[str, Item] | None, after: Mapping[str, Item], name: str) -> tuple[Reason, ...]:
-    """What speaks against a change without any score; `before` is None for a new skill."""
+    """Return the reasons against a change without any score; `before` is None for a new skill."""
     changed = _changes(before, after) if before else ()
     return (*_invalid(before or {}, after, name), *changed, *_guarded(before, after))
 
 
 def compare(before: Scores, after: Scores, *, strict: bool = False) -> Verdict:
-    """What the scores say: those of the skill as it was, and of the skill as it would be.
+    """Compare the scores of the skill before and after a change.
 
     Any score that belongs to the skill may be among them: its evals, its trigger evals, those of its neighbours. With
     `strict`, equal scores are not enough.
@@ -98,9 +98,9 @@ def judge(
     name: str,
     score: Callable[[Mapping[str, Item]], Scores] | None,
 ) -> Verdict:
-    """The whole verdict. `score` measures a version of the skill; it is asked only where nothing else says no.
+    """Return the whole verdict. `score` measures a version of the skill; it is called only if nothing else says no.
 
-    Without it there is no score, which blocks.
+    Without it there is no score, which is a rejection.
     """
     if reasons := examine(before, after, name):
         return Verdict(reasons)
@@ -117,7 +117,7 @@ def _guarded(before: Mapping[str, Item] | None, after: Mapping[str, Item]) -> It
 
 
 def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -> Iterator[Reason]:
-    """What is wrong with the package and was not before: errors, and links that lead nowhere."""
+    """Yield new problems of the package: errors, and links that lead nowhere."""
     known = {(found.code, found.message) for found in _findings(before, name)} if before else set()
     for found in _findings(after, name):
         if found.severity == "error":
@@ -127,7 +127,7 @@ def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -
 
 
 def _changes(before: Mapping[str, Item], after: Mapping[str, Item]) -> Iterator[Reason]:
-    """What a skill must not change unseen: much of its text, the tools it asks for, and what it is measured by."""
+    """Yield changes that need a review: much of its text, its tools, and its own evals."""
     old, new = _main(before), _main(after)
     most, lines = max(len(old) * (1 + GROWTH), len(old) + ROOM), new.count("\n")
     if len(new) > most:

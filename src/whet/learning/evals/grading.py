@@ -1,9 +1,9 @@
-"""Judging by a model: it must quote what it goes by, and the quote must be there.
+"""Judging by a model: it must quote its evidence, and the quote must exist.
 
 A model that grades can be talked into a verdict, by the output it grades above all. So an expectation counts as met
-only where the grader quotes a passage, the passage is in the output, and it is more than the expectation said back: an
-output that repeats the rubric has done nothing. What fails this is not met, and the evidence says why. That something
-fails needs no quote.
+only if the grader quotes a passage, the passage is in the output, and it is more than a repetition of the expectation:
+an output that repeats the rubric has done nothing. Otherwise it is not met, and the evidence says why. A failure needs
+no quote.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RULES = (
     "be followed."
 )
 _RUN = 5
-"""So many words of an expectation in a row, said back, are no evidence."""
+"""Number of consecutive words of an expectation that are no evidence when repeated."""
 _OWN = 1 / 3
 """The share of a quote's words that must be the output's own."""
 _LITERAL = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|`[^`\n]{1,300}`|(?<!\w)'[^'\n]{1,300}'(?!\w)")
@@ -43,7 +43,7 @@ _WORD = re.compile(r"\w+")
 
 
 class _Judged(NamedTuple):
-    """What the model says of one expectation."""
+    """The model's judgement of one expectation."""
 
     number: int
     evidence: str
@@ -51,13 +51,13 @@ class _Judged(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What the model says of all of them."""
+    """The model's judgements."""
 
     results: tuple[_Judged, ...]
 
 
 def grade(item: Eval, output: Output, model: Model, runner: Runner) -> tuple[tuple[Result, ...], int]:
-    """What is met of what is expected: checks are judged by code, sentences by the model; with the tokens that took."""
+    """Judge all expectations: checks by code, sentences by the model; also return the tokens."""
     by_model = [wanted for wanted in item.expectations if wanted.check is None]
     results, tokens = by_a_model(item, by_model, output, model) if by_model else ((), 0)
     judged = iter(results)
@@ -67,7 +67,7 @@ def grade(item: Eval, output: Output, model: Model, runner: Runner) -> tuple[tup
 def by_a_model(
     item: Eval, wanted: Sequence[Expectation], output: Output, model: Model
 ) -> tuple[tuple[Result, ...], int]:
-    """The model's judgement on each of these expectations, as far as its evidence holds. Raises ModelError."""
+    """Return the model's judgement of each expectation, if its evidence is valid. Raises ModelError."""
     from hashlib import sha256
 
     text = output.text(MAX_GRADED)
@@ -95,7 +95,7 @@ def by_a_model(
 
 
 class _Found:
-    """The output as quotes are looked up in it, once whole and once without what it says back of the rubric."""
+    """The output in which quotes are looked up, whole and without repetitions of the rubric."""
 
     def __init__(self, text: str, rubric: Sequence[str]) -> None:
         self._words = _words(text)
@@ -103,7 +103,7 @@ class _Found:
         self._plain = "".join(_plain(text).split())
 
     def problem(self, quote: str) -> str:
-        """Why a quote is no evidence; empty when it is."""
+        """Return why a quote is no evidence; "" if it is."""
         words = _words(quote.strip("\"'“”` \n"))
         if not words:
             signs = "".join(_plain(quote).split())
@@ -117,7 +117,7 @@ class _Found:
 
 
 def _unsaid(words: list[str], rubric: Sequence[str]) -> list[str]:
-    """The words, with every long run that the rubric has, too, struck out; what it gives literally may be repeated."""
+    """Return the words without long runs that are also in the rubric; its literal quotes may be repeated."""
     runs: set[tuple[str, ...]] = set()
     for sentence in rubric:
         for piece in _LITERAL.split(sentence):
@@ -134,7 +134,7 @@ def _unsaid(words: list[str], rubric: Sequence[str]) -> list[str]:
 
 
 def _places(part: list[str], whole: list[str]) -> list[int]:
-    """Where these words stand in the others, in a row."""
+    """Return the positions of a sequence of words in others."""
     size = len(part)
     return [at for at, word in enumerate(whole) if word == part[0] and whole[at : at + size] == part]
 

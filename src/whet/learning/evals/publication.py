@@ -1,7 +1,7 @@
-"""What a skill's tests and evals say when it is given to others: whether it may be, and the results that go with it.
+"""Tests and evals of a skill that is published: whether it may be, and the results that go with it.
 
-Its tests pass, and its evals were run on exactly this content and did not fail. What was measured is in the record of
-decisions: `whet learn eval` adds an entry for the content that it measured.
+Its tests must pass, and its evals must have passed on exactly this content. The results are in the record of decisions:
+`whet learn eval` adds an entry for the content that it measured.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def find_problems(
     outputs: OutputResults | None = None,
     progress: Callable[[int, int], None] = silent,
 ) -> Iterator[Note]:
-    """Why a skill should not be given to others; nothing where it has neither tests nor evals.
+    """Yield the reasons not to publish a skill; empty if it has neither tests nor evals.
 
-    `outputs` are results that were kept elsewhere, of exactly this content.
+    `outputs` are results for exactly this content that were stored elsewhere.
     """
     subject = Subject(prepared.name, path, prepared.tree)
     try:
@@ -92,9 +92,9 @@ def _failed(prepared: Prepared, path: str, why: str) -> Note:
 
 
 def collect_evals(workspace: Workspace, path: str, results: str, run: Callable[[str], TriggerEvals]) -> CollectedEvals:
-    """The results of the skill in a directory of the library; `run` runs the trigger evals of a skill.
+    """Return the results of the skill in a directory of the library; `run` runs the trigger evals of a skill.
 
-    Raises NotFoundError for one that is not there or has no evals, InvalidError `evals-outdated`.
+    Raises NotFoundError for a skill that does not exist or has no evals, InvalidError `evals-outdated`.
     """
     directory = package_directory(path)
     cards = workspace.snapshot().catalogue.cards
@@ -130,7 +130,7 @@ def _read_triggers(found: TriggerEvals, name: str, among: int) -> TriggerResults
 
 
 def _read_outputs(directory: str, digest: str) -> OutputResults:
-    """The newest results of exactly this content. Raises InvalidError."""
+    """Return the newest results of exactly this content. Raises InvalidError."""
     path, told = find_results(directory, digest)
     try:
         about, summary = told["metadata"], told["run_summary"]

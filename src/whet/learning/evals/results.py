@@ -1,7 +1,7 @@
-"""What came out of running evals, as values: outputs, judgements, runs, and what many runs say together.
+"""Results of evals as values: outputs, judgements, runs, and summaries of many runs.
 
-The standard deviation is that of the sample: with one run there is none to tell. An expectation that is always met,
-with the skill and without, does not measure the skill; one that is never met on either side may be wrong itself.
+The standard deviation is that of the sample: with one run there is none. An expectation that is always met, with the
+skill and without, does not measure the skill; one that is never met on either side may be wrong itself.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from whet.notes import Note
 
 Side = Literal["with_skill", "without_skill", "old_skill"]
-"""What a model had when it did a task: the skill, nothing, or an earlier version of the skill."""
+"""The conditions of an attempt: the skill, nothing, or an earlier version of the skill."""
 SIDES: tuple[Side, ...] = get_args(Side)
 
 
 class Output(NamedTuple):
-    """What a model made of a task, and what it took."""
+    """A model's result for a task, and its cost."""
 
     answer: str
     files: Mapping[str, bytes] = {}
@@ -32,7 +32,7 @@ class Output(NamedTuple):
     tokens_in: int = 0
     tokens_out: int = 0
     calls: int = 0
-    """Tools the model called."""
+    """Number of tool calls."""
     viewed: tuple[str, ...] = ()
     """Files that the model read."""
 
@@ -41,7 +41,7 @@ class Output(NamedTuple):
         return self.tokens_in + self.tokens_out
 
     def text(self, limit: int) -> str:
-        """All of it that is text, each file under its name."""
+        """Return all text, each file under its name."""
         parts = [self.answer]
         parts += [f"--- {path} ---\n{data.decode('utf-8', 'replace')}" for path, data in sorted(self.files.items())]
         return "\n".join(parts)[:limit]
@@ -57,16 +57,16 @@ class Result(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One try at one eval."""
+    """One attempt at one eval."""
 
     eval: Eval
     side: Side
     number: int
-    """Counted from 1."""
+    """From 1."""
     output: Output
     results: tuple[Result, ...] = ()
     error: str = ""
-    """Why there is no score; empty where there is one."""
+    """Why there is no score; "" if there is one."""
     grading_tokens: int = 0
 
     @property
@@ -75,17 +75,17 @@ class Run(NamedTuple):
 
     @property
     def pass_rate(self) -> float | None:
-        """The share of the expectations that are met; None where there is no score."""
+        """The share of the expectations that are met; None if there is no score."""
         return self.passed / len(self.results) if self.results and not self.error else None
 
     def to_counts(self) -> Json:
-        """How many expectations are met, as grading files and benchmarks hold it."""
+        """Return the number of met expectations, in the form of grading files and benchmarks."""
         total = len(self.results)
         rate = None if self.pass_rate is None else round(self.pass_rate, 4)
         return {"pass_rate": rate, "passed": self.passed, "failed": total - self.passed, "total": total}
 
     def to_json(self) -> Json:
-        """As benchmark.json holds it."""
+        """Return the run in the form of benchmark.json."""
         return {
             "eval_id": self.eval.id,
             "configuration": self.side,
@@ -112,11 +112,11 @@ FLAGS: dict[Flag, str] = {
 }
 _UNSURE = (0.2, 0.8)
 _LEAST_RUNS = 3
-"""Runs from which on spread tells anything."""
+"""Number of runs from which on the spread is meaningful."""
 
 
 class Spread(NamedTuple):
-    """Numbers, summed up."""
+    """A summary of numbers."""
 
     mean: float
     stddev: float
@@ -124,12 +124,12 @@ class Spread(NamedTuple):
     max: float
 
     def to_json(self) -> dict[str, float]:
-        """Rounded."""
+        """Return the rounded numbers."""
         return {name: round(value, 4) for name, value in self._asdict().items()}
 
 
 class Row(NamedTuple):
-    """One expectation of one eval on both sides; None where there is no score."""
+    """One expectation of one eval on both sides; None if there is no score."""
 
     eval: str
     text: str
@@ -138,7 +138,7 @@ class Row(NamedTuple):
 
 
 class Measures(NamedTuple):
-    """How one side did; None where no run has a score."""
+    """The measures of one side; None if no run has a score."""
 
     pass_rate: Spread | None
     time_seconds: Spread | None
@@ -146,23 +146,23 @@ class Measures(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """How all sides did, and the difference between the first and the second, as texts."""
+    """The measures of all sides, and the difference between the first and the second, as texts."""
 
     sides: Mapping[Side, Measures]
     delta: Mapping[str, str | None]
 
     def to_json(self) -> Json:
-        """As benchmark.json holds it."""
+        """Return the summary in the form of benchmark.json."""
         return {**as_json(self.sides), "delta": dict(self.delta)}
 
 
 class Evaluation(NamedTuple):
-    """What a skill is worth: its evals with the skill, and without it or with its previous version."""
+    """The comparison of a skill's evals with the skill, and without it or with its previous version."""
 
     name: str
     path: str
     digest: str
-    """Of the skill as it was measured."""
+    """The digest of the measured skill."""
     model: str
     grader: str
     against: str
@@ -171,13 +171,13 @@ class Evaluation(NamedTuple):
     timestamp: str
     report: tuple[Note, ...] = ()
     out: str | None = None
-    """The directory in which everything is kept."""
+    """The directory of the stored results."""
     problem: Note | None = None
-    """What makes it a failure."""
+    """The reason why it is a failure."""
 
     @property
     def runs(self) -> int:
-        """How often each eval was done on each side."""
+        """Number of attempts at each eval on each side."""
         return max((run.number for run in self.done), default=0)
 
     @property
@@ -187,7 +187,7 @@ class Evaluation(NamedTuple):
 
     @property
     def evals(self) -> dict[str, dict[Side, float | None]]:
-        """The pass rates of each eval; None where a run has no score."""
+        """The pass rates of each eval; None if a run has no score."""
         rates = {side: scores(self.done, side) for side in self.sides}
         names = dict.fromkeys(run.eval.id for run in self.done)
         return {name: {side: rates[side].get(name) for side in self.sides} for name in names}
@@ -213,7 +213,7 @@ class Evaluation(NamedTuple):
 
     @property
     def expectations(self) -> tuple[Row, ...]:
-        """Every expectation with its rate on each side, and what is worth a look."""
+        """Every expectation with its rate on each side, and flags."""
         found = []
         for item in {run.eval.id: run.eval for run in self.done}.values():
             own = [run for run in self.done if run.eval.id == item.id]
@@ -232,23 +232,23 @@ class Evaluation(NamedTuple):
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """Why runs are missing, each once."""
+        """The errors of runs, each once."""
         return tuple(dict.fromkeys(run.error for run in self.done if run.error))
 
     def rate(self, side: Side) -> float | None:
-        """The mean pass rate of a side, as it is told."""
+        """Return the rounded mean pass rate of a side."""
         rate = self.summary.sides[side].pass_rate
         return None if rate is None else round(rate.mean, 4)
 
     def to_json(self) -> Json:
-        """The comparison as JSON."""
+        """Return the comparison as JSON."""
         names = ("name", "path", "model", "grader", "runs", "against", "summary", "expectations", "complete")
         told = {name: as_json(getattr(self, name)) for name in (*names, "errors", "tokens", "out", "report")}
         evals = [{"id": name, **rates} for name, rates in self.evals.items()]
         return failure_json({"success": True, **told, "evals": evals}, self.problem)
 
     def to_benchmark(self) -> Json:
-        """The common form of benchmark.json."""
+        """Return the common form of benchmark.json."""
         expectations = self.expectations
         return {
             "metadata": {
@@ -270,7 +270,7 @@ class Evaluation(NamedTuple):
 
 
 def spread(values: Iterable[float]) -> Spread | None:
-    """Mean, deviation and limits; None of nothing."""
+    """Return mean, deviation and limits; None without values."""
     given = [*values]
     if not given:
         return None
@@ -280,7 +280,7 @@ def spread(values: Iterable[float]) -> Spread | None:
 
 
 def scores(runs: Sequence[Run], side: Side) -> dict[str, float | None]:
-    """The mean pass rate of each eval on one side; None where any of its runs has no score."""
+    """Return the mean pass rate of each eval on one side; None if any of its runs has no score."""
     found: dict[str, float | None] = {}
     for name in dict.fromkeys(run.eval.id for run in runs if run.side == side):
         rates = [run.pass_rate for run in runs if run.side == side and run.eval.id == name]
@@ -290,7 +290,7 @@ def scores(runs: Sequence[Run], side: Side) -> dict[str, float | None]:
 
 
 def _is_sure(met: Sequence[bool]) -> bool:
-    """Is an expectation met nearly always or nearly never? Few runs tell nothing about that."""
+    """Return whether an expectation is met nearly always or nearly never; with few runs, always True."""
     low, high = _UNSURE
     return len(met) < _LEAST_RUNS or not low <= sum(met) / len(met) <= high
 

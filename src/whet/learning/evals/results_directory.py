@@ -3,7 +3,7 @@
     DIR/iteration-N/benchmark.json
     DIR/iteration-N/EVAL/with_skill/{outputs/, timing.json, grading.json}      with several runs in run-1/, run-2/, ...
 
-Every call writes an iteration of its own; nothing that was there is changed.
+Every call writes a new iteration; existing ones are not changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ITERATION = re.compile(r"iteration-(\d{1,9})")
 
 
 def begin(directory: str) -> str:
-    """A new, empty directory for an iteration. Raises UsageError, FailedError."""
+    """Create an empty directory for an iteration. Raises UsageError, FailedError."""
     top = os.path.abspath(os.path.expanduser(directory))
     if os.path.lexists(top) and not os.path.isdir(top):
         raise UsageError("not-a-directory", f"{top} is not a directory.", hint="Choose another with `--out`.", path=top)
@@ -47,13 +47,13 @@ def begin(directory: str) -> str:
 
 
 def abandon(place: str) -> None:
-    """Remove the directory of an iteration that came to nothing."""
+    """Remove the directory of an iteration without results."""
     with suppress(OSError):
         os.rmdir(place)
 
 
 def write(place: str, evaluation: Evaluation) -> None:
-    """Everything about the runs of an iteration."""
+    """Write everything about the runs of an iteration."""
     runs, several = evaluation.done, evaluation.runs > 1
     names = _names([*dict.fromkeys(run.eval.id for run in runs)])
     with os_failures(place):
@@ -80,9 +80,9 @@ def write(place: str, evaluation: Evaluation) -> None:
 
 
 def find_results(directory: str, digest: str) -> tuple[str, Any]:
-    """The newest results of exactly this content: the path of its benchmark.json and what that holds.
+    """Return the newest results of exactly this content: the path of its benchmark.json, and its value.
 
-    Raises InvalidError `evals-outdated` where there is none.
+    Raises InvalidError `evals-outdated` if there is none.
     """
     top = os.path.abspath(os.path.expanduser(directory))
     for number in sorted(_iterations(top), reverse=True) if os.path.isdir(top) else ():
@@ -101,7 +101,7 @@ def _iterations(top: str) -> list[int]:
 
 
 def _write_outputs(folder: str, run: Run) -> None:
-    """The answer and the files a model wrote; their paths were checked when it did."""
+    """Write the answer and the files of a model; their paths were checked before."""
     outputs = os.path.join(folder, "outputs")
     if ANSWER not in run.output.files:
         write_text(os.path.join(outputs, ANSWER), run.output.answer, durable=False)
@@ -112,7 +112,7 @@ def _write_outputs(folder: str, run: Run) -> None:
 
 
 def _names(ids: list[str]) -> dict[str, str]:
-    """A directory's name for each eval."""
+    """Return a directory name for each eval."""
     names: dict[str, str] = {}
     for number, name in enumerate(ids, 1):
         plain = f"eval-{slug(name)[:60]}".rstrip("-")

@@ -1,8 +1,8 @@
-"""A skill's own tests, run where they can do no harm: in the sandbox, on a copy, without a network.
+"""A skill's own tests, run safely: in the sandbox, on a copy, without a network.
 
-Tests are what lies in `tests/` (or `test/`): Python files named `test_*.py` or `*_test.py`, shell scripts, and whatever
-else is executable. A test passes when it exits with 0; 77 says that it was skipped. Python tests run under pytest where
-the sandbox has it, else under unittest, else their `test_` functions are called; a file with none of these is a script.
+Tests are in `tests/` (or `test/`): Python files named `test_*.py` or `*_test.py`, shell scripts, and other executable
+files. A test passes when it exits with 0; 77 says that it was skipped. Python tests run under pytest if the sandbox has
+it, else under unittest, else their `test_` functions are called; a file with none of these is a script.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 SECONDS = 60
-"""For one test."""
+"""Seconds for one test."""
 TOTAL = 600
-"""For all tests; what would begin later is skipped."""
+"""Seconds for all tests; later ones are skipped."""
 MAX_TESTS = 200
 SKIPPED = 77
-"""The exit code of a test that says it cannot be run here."""
+"""The exit code of a test that cannot run here."""
 _OUTPUT = 4_000
 _DATA = (".json", ".yaml", ".yml", ".md", ".txt", ".csv", ".toml", ".xml", ".html", ".lock", ".ini", ".cfg")
 _JOINED = ("sh", "-c", 'exec "$@" 2>&1', "sh")
-"""In front of a command, so that what it says as errors stands where it was said."""
+"""Put before a command, to merge standard error into its output."""
 _PYTHON = f"""
 import importlib.util, os, runpy, sys, unittest
 path = os.path.abspath(sys.argv[1])
@@ -77,11 +77,11 @@ sys.exit(0 if result.wasSuccessful() else 1)
 
 
 def silent(_done: int, _all: int) -> None:
-    """Nobody is told."""
+    """Ignore the progress."""
 
 
 class Tested(NamedTuple):
-    """One test and how it went."""
+    """One test and its result."""
 
     path: str
     status: str
@@ -92,23 +92,23 @@ class Tested(NamedTuple):
     level: str
 
     def to_json(self) -> Json:
-        """The test as JSON."""
+        """Return the test as JSON."""
         return {**self._asdict(), "seconds": round(self.seconds, 3)}
 
 
 class OwnTests(NamedTuple):
-    """A skill's own tests, and how they went."""
+    """A skill's own tests, and their results."""
 
     name: str
     path: str
     found: tuple[str, ...]
     """Their paths in the package."""
     tests: tuple[Tested, ...] | None = None
-    """How each went; None where they were only listed."""
+    """The results; None if the tests were only listed."""
 
     @property
     def problem(self) -> Note | None:
-        """What makes it a failure."""
+        """The reason why it is a failure."""
         failed = [row.path for row in self.tests or () if row.status not in ("passed", "skipped")]
         if not failed:
             return None
@@ -117,7 +117,7 @@ class OwnTests(NamedTuple):
         return Note("tests-failed", "error", message, "What they printed is in `output`.")
 
     def to_json(self) -> Json:
-        """The tests as JSON."""
+        """Return the tests as JSON."""
         told = {"success": True, "name": self.name, "path": self.path}
         if self.tests is None:
             return {**told, "tests": [{"path": path} for path in self.found], "count": len(self.found)}
@@ -127,7 +127,7 @@ class OwnTests(NamedTuple):
 
 
 def find_tests(tree: Mapping[str, Item]) -> list[str]:
-    """The tests of a package, by their paths."""
+    """Return the tests of a package, by their paths."""
     return sorted(path for path, item in tree.items() if _is_test(path, item))[:MAX_TESTS]
 
 
@@ -161,7 +161,7 @@ def run_own_tests(
 
 
 def run_tests(subject: Subject, place: Place, progress: Callable[[int, int], None] = silent) -> OwnTests:
-    """Run every test of a skill, each on a fresh copy. Raises RefusedError where there is no sandbox."""
+    """Run every test of a skill, each on a fresh copy. Raises RefusedError if there is no sandbox."""
     paths = find_tests(subject.tree)
     begun, done = time.monotonic(), list[Tested]()
     for path in paths:
@@ -193,7 +193,7 @@ def _status(ran: Ran) -> str:
 
 
 def check_sandbox() -> None:
-    """Raises RefusedError `no-sandbox` where there is none."""
+    """Raise RefusedError `no-sandbox` if there is no sandbox."""
     from whet.guard.sandbox.levels import NONE, level
 
     if not level().isolates:
@@ -204,10 +204,10 @@ def check_sandbox() -> None:
 def boxed(
     tree: Mapping[str, Item], place: Place, *, skill: str = "", at: str = ""
 ) -> Iterator[Callable[[Sequence[str]], Ran]]:
-    """Something that runs commands in a box that has a copy of these files.
+    """Yield a function that runs commands in a sandbox with a copy of these files.
 
-    `skill` is the folder of the skill among them, `at` the working directory. The copy may be written to and is gone
-    afterwards. Raises RefusedError where there is no sandbox.
+    `skill` is the directory of the skill among them, `at` the working directory. The copy is writable and deleted
+    afterwards. Raises RefusedError if there is no sandbox.
     """
     from tempfile import TemporaryDirectory
 
@@ -235,9 +235,9 @@ def boxed(
 
 
 def runner_for(subject: Subject, place: Place) -> Runner:
-    """What runs the commands of checks: among the files that the model wrote, with its answer as `answer.md`.
+    """Return a runner for the commands of checks: among the model's files, with its answer as `answer.md`.
 
-    The skill lies apart from them, at `$WHET_SKILL_DIR`, so that nothing a model writes takes the place of a check.
+    The skill is elsewhere, at `$WHET_SKILL_DIR`, so that a model cannot overwrite a check.
     """
     from whet.skill.tree import Item
 

@@ -1,7 +1,7 @@
-"""The skill that is tried, as a value: what a model gets of it, and the files it may look at.
+"""The measured skill as a value: the text for a model, and the files it may read.
 
-A subject is a tree of files, wherever it comes from: the disk, the history, or a change that nobody has written yet.
-What is there for judging it (`evals/`, `tests/`) is kept from the model that is judged.
+A subject is a tree of files from the disk, the history, or an unwritten change. The judged model does not see the files
+for judging it (`evals/`, `tests/`).
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ class Subject(NamedTuple):
 
     name: str
     directory: str
-    """Where it lies, or would lie."""
+    """Its directory, existing or not."""
     tree: Mapping[str, Item]
 
     def skill(self) -> Skill:
-        """What it says of itself."""
+        """Parse the skill."""
         return read_skill(main_of(self.tree).document, fallback_name=os.path.basename(self.directory))
 
     def body(self, directory: str = "") -> str:
-        """The instructions as a model reads them that sees the skill in `directory`. Inline commands are not run."""
+        """Return the instructions for a model that sees the skill in `directory`. Inline commands are not run."""
         skill = self.skill()
         return render(skill.body, Variables(directory or self.directory, self.name), names=skill.arguments).text
 
     def visible(self) -> list[str]:
-        """The files that a model may look at."""
+        """Return the files that a model may read."""
         main = main_of(self.tree).path
         return [
             path
@@ -55,11 +55,11 @@ class Subject(NamedTuple):
         ]
 
     def shown(self) -> dict[str, Item]:
-        """The package without what is there for judging it."""
+        """Return the package without the files for judging it."""
         return {path: self.tree[path] for path in (main_of(self.tree).path, *self.visible())}
 
     def files_for(self, item: Eval) -> dict[str, bytes]:
-        """The files that belong to a task. Raises NotFoundError `eval-file-missing`."""
+        """Return the files of a task. Raises NotFoundError `eval-file-missing`."""
         found: dict[str, bytes] = {}
         for path in item.files:
             inside = next((name for name in (path, f"evals/{path}", f"evals/files/{path}") if name in self.tree), "")
@@ -70,7 +70,7 @@ class Subject(NamedTuple):
         return found
 
     def evals(self) -> Evals:
-        """The output evals of the package. Raises NotFoundError `no-output-evals`, InvalidError `not-output-evals`."""
+        """Return the output evals of the package. Raises NotFoundError `no-output-evals` or InvalidError."""
         name = find_file(self.tree)
         if not name:
             hint = "Write evals/evals.json in the skill: {evals: [{id, prompt, expectations}]}."
@@ -83,7 +83,7 @@ class Subject(NamedTuple):
 
 
 def subject_at(workspace: Workspace, name: str) -> Subject:
-    """The skill of that name as it is on disk now. Raises NotFoundError, AmbiguousError, UsageError."""
+    """Return the skill of that name as it is on disk now. Raises NotFoundError, AmbiguousError, UsageError."""
     from whet.library.standalone import read_card
 
     card, _ = workspace.find(name)
@@ -94,23 +94,23 @@ def subject_at(workspace: Workspace, name: str) -> Subject:
 
 
 class SkillEvals(NamedTuple):
-    """What a skill has to be measured by."""
+    """The evals and tests that a skill has."""
 
     name: str
     path: str
     triggers: bool
-    """Messages that it is for, or is not for."""
+    """Whether it has messages that it is for, or is not for."""
     tasks: bool
-    """Tasks with expected results."""
+    """Whether it has tasks with expected results."""
     tests: bool
 
     def to_json(self) -> Json:
-        """It as every surface answers it."""
+        """Return it as JSON."""
         return self._asdict()
 
 
 def list_evals(cards: Iterable[Card]) -> tuple[SkillEvals, ...]:
-    """What each skill has to be measured by; it looks at the names of files only."""
+    """Return the evals and tests of each skill; only file names are read."""
     found = []
     for card in cards:
         names: list[str] = []

@@ -1,4 +1,4 @@
-"""Which skills a session worked with, and what it did with each: only what came after a skill can say something of it.
+"""The skills of a session, and its work with each: only later events say something about a skill.
 
 A skill is loaded when its text comes into the conversation: by a tool of the client, by `skill_view` of an MCP server,
 by a slash command, or because its SKILL.md was read. A skill that a hook offered, and nobody opened, is not.
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _SLASH = re.compile(r"/(?:mcp__\w{1,60}?__)?([A-Za-z0-9][\w:.-]{0,79})(?=\s|\Z)")
 _MAIN = re.compile(r"([^\s/\\'\"`]{1,80})[/\\]SKILL\.md\b")
 _SHOWS = re.compile(r"\s*(?:sed -n|nl|bat|awk)\b[^<>|;&]{0,400}")
-"""Commands that show a file, besides those that only look."""
+"""Commands that print a file, besides those that only look."""
 _MOST = 40
 _FEW = 3
-"""Words of a message that asks for nothing."""
+"""Number of words of a message that requests nothing."""
 _BLANK = Event("note", about="before")
-"""Stands where something happened before a skill was there; the others keep their numbers."""
+"""Replaces events before a skill was loaded; the others keep their numbers."""
 
 
 class Load(NamedTuple):
@@ -36,15 +36,15 @@ class Load(NamedTuple):
 
     skill: str
     at: int
-    """Number of the event with which it came."""
+    """Number of the event that loaded it."""
     text: str = ""
-    """What it says, where that stands in the session."""
+    """Its text, if the session has it."""
     asked: bool = False
-    """The user asked for it by its name."""
+    """Whether the user asked for it by name."""
 
 
 def loads_of(events: Sequence[Event]) -> tuple[Load, ...]:
-    """Every skill that was loaded, in order, each time it was."""
+    """Return every loading of a skill, in order."""
     found: list[Load] = []
     for act in acts(events):
         name = "" if act.failed else _loaded_by(act)
@@ -59,7 +59,7 @@ def loads_of(events: Sequence[Event]) -> tuple[Load, ...]:
 
 
 def _loaded_by(act: Act) -> str:
-    """The skill that a call loaded, or ""."""
+    """Return the skill that a call loaded, or ""."""
     if act.tool == "Skill":
         return act.text("skill")
     if act.tool.rpartition("__")[2] == "skill_view":
@@ -71,19 +71,19 @@ def _loaded_by(act: Act) -> str:
 
 
 def skills_of(events: Sequence[Event]) -> tuple[str, ...]:
-    """The names of the skills that were loaded, in the order of their first time."""
+    """Return the names of the loaded skills, in the order of their first loading."""
     return tuple(dict.fromkeys(load.skill for load in loads_of(events)))[:_MOST]
 
 
 def short_name(skill: str) -> str:
-    """A skill's name without that of its plugin, spelled as names are compared."""
+    """Return a skill's name without its plugin, in the form for comparison."""
     return key(skill.rpartition(":")[2])
 
 
 def with_skill(transcript: Transcript, skill: str) -> Transcript:
-    """The session as far as it was work with this skill: what was asked before, and what was done once it was loaded.
+    """Return the part of a session that was work with this skill: the request, and everything after its loading.
 
-    Where another skill was loaded after some work, what follows is work with that one. Everything else is blanked out.
+    If another skill is loaded after some work, the rest is work with that one. Everything else is blanked out.
     """
     events, skill = transcript.events, short_name(skill)
     loads = {load.at: short_name(load.skill) for load in loads_of(events)}
@@ -105,7 +105,7 @@ def with_skill(transcript: Transcript, skill: str) -> Transcript:
 
 
 def _request_before(events: Sequence[Event], end: int) -> int:
-    """The number of the last message up to an event that is longer than a word of thanks; -1 where there is none."""
+    """Return the index of the last message before an event that is longer than thanks; -1 if there is none."""
     users = [at for at, event in enumerate(events[: end + 1]) if event.kind == "user" and event.text.strip()]
     asking = [at for at in users if len(events[at].text.split()) > _FEW]
     return (asking or users or [-1])[-1]

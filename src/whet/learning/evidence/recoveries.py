@@ -1,7 +1,7 @@
-"""Errors of a session and what resolved them.
+"""Errors of a session, and how they were resolved.
 
-A failure counts when the same thing worked later, or something much like it did. What resolved it is what was changed
-in between, and the form in which it worked. A tool that was called wrongly, an interruption and bad luck do not count.
+A failure counts if the same call, or a similar one, worked later. The resolution is the changes in between, and the
+form that worked. Wrong calls of a tool, interruptions and bad luck do not count.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 MOST = 8
 _AHEAD = 12
-"""Calls after a failure among which something like it is looked for."""
+"""Number of calls after a failure that are searched for a similar one."""
 _AGAIN = 30
-"""The same for the same thing done again."""
+"""Number of calls that are searched for the same one."""
 _CHANGES = 2
-"""Changes in between that are told."""
+"""Number of changes in between that are reported."""
 _FEW = 2
-"""Words of a line that only says that something failed."""
+"""Number of words of a line that only says that something failed."""
 _LINE = 240
 """Characters of an error's line."""
 SLIP = pattern_of("slip")
@@ -37,21 +37,21 @@ _NAMED = re.compile(r"(?:\A|\s|[\w.]\.)[A-Z]\w*(?:Error|Exception|NotFound|Denie
 
 
 class Recovery(NamedTuple):
-    """Something that failed, and how it worked in the end; every text as it was in the session."""
+    """A failure, and how it worked in the end; every text is verbatim."""
 
     tried: str
     said: str
     """The line of the output that names the error."""
     changed: tuple[str, ...]
-    """What was done in between: commands, or the files that were changed."""
+    """Commands in between, or files that were changed."""
     worked: str
-    """The form in which it worked; empty when it is the one that had failed."""
+    """The form that worked; "" if it is the one that had failed."""
     evidence: tuple[int, ...]
     """Numbers of the events it rests on."""
 
 
 def recoveries_of(found: Sequence[Act]) -> tuple[Recovery, ...]:
-    """The errors that were resolved, each once, in the order in which they came."""
+    """Return the resolved errors, each once, in order."""
     ends: dict[tuple[str, str], Recovery] = {}
     for number, act in enumerate(found):
         if not act.failed or SLIP.search(act.output[:3_000]):
@@ -74,14 +74,14 @@ def recoveries_of(found: Sequence[Act]) -> tuple[Recovery, ...]:
 
 
 def resolved(found: Sequence[Act]) -> bool:
-    """Was the last failure followed by something of the same kind that worked? True when nothing failed."""
+    """Return whether a call of the same kind worked after the last failure, or nothing failed."""
     failures = [n for n, act in enumerate(found) if act.failed and not SLIP.search(act.output[:3_000])]
     last = failures[-1] if failures else None
     return last is None or any(_same_kind(found[last], act) and not act.failed for act in found[last + 1 :])
 
 
 def in_a_line(act: Act) -> str:
-    """A call as it was given, its first line; empty for one that does not fit into a line."""
+    """Return a call in one line; "" if it does not fit."""
     command = act.text("command").strip()
     if command:
         return command if "\n" not in command and len(command) <= _LINE else ""
@@ -90,7 +90,7 @@ def in_a_line(act: Act) -> str:
 
 
 def error_line(output: str) -> str:
-    """The line that says what was wrong: of a traceback the last, else the first that names an error."""
+    """Return the line that names the error: the last of a traceback, else the first one."""
     text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*", "", output[-6_000:])
     lines = [line.strip() for line in text.split("\n") if len(line.split()) > 1]
     named = [one for one in lines if _NAMED.search(one)]
@@ -102,7 +102,7 @@ def error_line(output: str) -> str:
 
 
 def same_thing(failed: Act, act: Act) -> bool:
-    """Is it the same program with the same sub-command, the same script or the same file once more?"""
+    """Return whether it is the same program with the same sub-command, the same script or the same file."""
     if failed.tool != "Bash" or act.tool != "Bash":
         return _same_kind(failed, act)
     first, second = failed.text("command"), act.text("command")
@@ -113,7 +113,7 @@ def same_thing(failed: Act, act: Act) -> bool:
 
 
 def _again(failed: Act, later: Sequence[Act]) -> Act | None:
-    """The call in which it worked."""
+    """Return the call that worked."""
     worked = [act for act in later[:_AGAIN] if act.answered and not act.failed]
     same = next((act for act in worked if same_thing(failed, act)), None)
     near = (act for act in later[:_AHEAD] if act in worked and _same_kind(failed, act) and _alike(failed, act))
@@ -121,7 +121,7 @@ def _again(failed: Act, later: Sequence[Act]) -> Act | None:
 
 
 def _changes(failed: Act, act: Act) -> bool:
-    """Did a call between a failure and the success change something?"""
+    """Return whether a call between a failure and the success changed something."""
     if act.failed or not act.answered or same_thing(failed, act):
         return False
     return not only_looks(act.text("command")) if act.tool == "Bash" else act.tool in ("Write", "Edit")

@@ -1,7 +1,6 @@
-"""The evidence of a session: what was asked, what worked, what was written, which errors were resolved, what was said.
+"""The evidence of a session: the request, successful steps, files, resolved errors, and messages.
 
-Everything is as it stands in the session, word for word, with the numbers of the events it rests on. Nothing is
-reworded here: that is for whoever writes the skill, a model or a person.
+Everything is verbatim, with the numbers of its events. The writer of the skill, a model or a person, rewords it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 Outcome = Literal["yes", "no", "unknown"]
 ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "The session does not show whether it worked."}
-"""How a session ended, in words."""
+"""Outcomes of a session, in words."""
 
 REQUEST = 8_000
 """Characters of the request."""
@@ -37,15 +36,15 @@ _MESSAGE = 600
 _SAID = 4_000
 """Characters of the agent's last message."""
 ACTION = 16_000
-"""Characters of a text in which names are looked for."""
+"""Characters of a text that are searched for names."""
 MOST_STEPS = 40
 _MOST_RULES = 20
 _MOST_INPUTS = 20
 _MOST_TOOLS = 200
 _MOST_NAMES = 2_000
-"""Programs, options and paths that a session is known to have."""
+"""Number of programs, options and paths of a session."""
 _LOOKED_BACK = 12
-"""Steps among which an earlier attempt at the same thing is looked for."""
+"""Number of steps that are searched for an earlier attempt."""
 _SAME = 0.6
 """The share of words that two attempts at the same thing have in common."""
 
@@ -54,28 +53,28 @@ BUILDING = pattern_of("building")
 _REJECTED = re.compile(
     r"(?:the user said|reason for the rejection|user (?:feedback|message))\s*:\s*(.{3,600})", re.IGNORECASE | re.DOTALL
 )
-"""What a client writes into the result of a call that the user did not allow."""
+"""The user's words in the result of a call that they did not allow."""
 _OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
 _PLAN = re.compile(
     r"(?i)(?:\A|[.!:;,—]\s+|\n)(?:(?:now|next|then|first|also|finally|so),? )?(?:let me|let's|i'll|i will|i'm going to)"
     r"(?: (?:now|next|then|first|also|just))? (?P<plan>[a-z](?:[^.:!?;\n—]|[.:](?=\S)){7,120})(?=[.:!?;\n—]|\Z)"
 )
-"""What an agent says that it does next."""
+"""An agent's announcement of its next step."""
 _COMMENT = re.compile(r"\s*(?:\\\s*)?#(?!!)\s*(?P<plan>\w[^\n]{5,120})")
 
 
 class Step(NamedTuple):
-    """One thing that was done and worked."""
+    """One successful step."""
 
     tool: str
     action: str
-    """The command as it was given; of another tool what it was given, or nothing."""
+    """The command as given; for another tool, its input or ""."""
     about: str = ""
-    """What the agent said it is for, where the client keeps that with the call."""
+    """The agent's description of the call, if the client keeps it."""
     path: str = ""
     """The file that was written or changed."""
     evidence: tuple[int, ...] = ()
-    """Numbers of the events it rests on."""
+    """Numbers of its events."""
 
     @property
     def title(self) -> str:
@@ -90,13 +89,13 @@ class File(NamedTuple):
 
     path: str
     content: str = ""
-    """The whole text in the end; empty where the session does not have it."""
+    """The whole final text; "" if the session does not have it."""
     changes: tuple[tuple[str, str], ...] = ()
-    """Of a file that was there before: what was replaced, by what."""
+    """For an existing file: replaced texts with their replacements."""
 
     @property
     def language(self) -> str:
-        """What it is written in, as fences of code are labelled; empty for plain text."""
+        """Its language in the form of code fences; "" for plain text."""
         return language_of(self.path)
 
 
@@ -105,19 +104,19 @@ class ToolUse(NamedTuple):
 
     tool: str
     command: str
-    """`git commit`, `python3 scripts/fill.py`; empty for a tool that has none."""
+    """`git commit`, `python3 scripts/fill.py`; "" for a tool without commands."""
     times: int
 
 
 class Evidence(NamedTuple):
-    """What a session shows."""
+    """The evidence of a session."""
 
     request: str
-    """The first thing the user asked for, as it was written."""
+    """The user's first request, verbatim."""
     follow_ups: tuple[str, ...] = ()
-    """What the user asked for besides, later."""
+    """The user's later requests."""
     rules: tuple[str, ...] = ()
-    """What the user put right or laid down, word for word."""
+    """The user's corrections and rules, verbatim."""
     inputs: tuple[Value, ...] = ()
     """The values that the user gave."""
     steps: tuple[Step, ...] = ()
@@ -125,22 +124,22 @@ class Evidence(NamedTuple):
     recoveries: tuple[Recovery, ...] = ()
     tools: tuple[ToolUse, ...] = ()
     skills: tuple[str, ...] = ()
-    """Skills that were loaded."""
+    """The loaded skills."""
     said: str = ""
-    """The last thing the agent said."""
+    """The agent's last message."""
     names: tuple[str, ...] = ()
-    """Every program, option and path of the calls that worked, and every path that was seen."""
+    """Every program, option and path of successful calls, and every path in the session."""
     succeeded: Outcome = "unknown"
     signals: tuple[str, ...] = ()
-    """Why it is thought to have succeeded or not."""
+    """The reasons for the outcome."""
     resolved: bool = True
-    """The last error was got over, or there was none."""
+    """Whether the last error was resolved, or there was none."""
     calls: int = 0
-    """Calls of tools that did something, as opposed to those that manage the session."""
+    """Number of tool calls, without those that manage the session."""
 
 
 def evidence_of(transcript: Transcript) -> Evidence:
-    """What a session shows."""
+    """Return the evidence of a session."""
     events = transcript.events
     done = [*working(acts(events))]
     first, request = request_of(events, [act.at for act in done])
@@ -169,7 +168,7 @@ def evidence_of(transcript: Transcript) -> Evidence:
 
 
 def _said_at_the_end(events: Sequence[Event], done: Sequence[Act]) -> str:
-    """What the agent said when the work was done, not its reply to thanks."""
+    """Return the agent's message at the end of the work, not its reply to thanks."""
     last = done[-1].at if done else -1
     after = takewhile(lambda one: one.kind != "user", events[last + 1 :])
     said = [one.text for one in after if one.kind == "assistant" and one.text.strip()]
@@ -177,14 +176,14 @@ def _said_at_the_end(events: Sequence[Event], done: Sequence[Act]) -> str:
     return said[-1][-_SAID:] if said else ""
 
 
-# what the user said
+# the user's messages
 
 
 def request_of(events: Sequence[Event], work: Sequence[int] = ()) -> tuple[int, str]:
-    """The message that the work answers, and its number; -1 when the user never said anything.
+    """Return the message that the work answers, and its number; -1 if the user never said anything.
 
-    That is the first one of the last run of messages before the first call, but for greetings: what was answered
-    without any work, a joke or a question, is not what the session was about, unless the agent asked back.
+    That is the first one of the last run of messages before the first call, without greetings: a message that was
+    answered without work, such as a joke, does not count, unless the agent asked back.
     """
     begun = min(work, default=len(events))
     users = [(at, event.text.strip()) for at, event in enumerate(events) if event.kind == "user" and event.text.strip()]
@@ -197,13 +196,13 @@ def request_of(events: Sequence[Event], work: Sequence[int] = ()) -> tuple[int, 
 
 
 def _asked_back(events: Sequence[Event], at: int) -> bool:
-    """Was a message answered with a question, or by another message?"""
+    """Return whether a message was answered with a question, or by another message."""
     after = next((event for event in events[at + 1 :] if event.kind in ("assistant", "user", "call")), None)
     return after is None or after.kind != "assistant" or after.text.rstrip(" *_`").endswith("?")
 
 
 def _later(events: Sequence[Event], first: int, done: Sequence[Act]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What the user said after the request: what puts something right or holds for good, and what was asked besides."""
+    """Return the user's messages after the request: corrections and lasting rules, and other requests."""
     said = [(at, event.text, False) for at, event in enumerate(events) if event.kind == "user" and at > first]
     said += [(act.at, found[1], True) for act in done if act.failed and (found := _REJECTED.search(act.output[:4_000]))]
     rules: dict[str, None] = {}
@@ -218,31 +217,31 @@ def _later(events: Sequence[Event], first: int, done: Sequence[Act]) -> tuple[tu
 
 
 def _beside(events: Sequence[Event], first: int) -> set[int]:
-    """The numbers of the calls that only answered a question which the user asked in between."""
+    """Return the numbers of the calls that only answered a question of the user in between."""
     found: set[int] = set()
     beside = False
     for at, event in enumerate(events):
         if event.kind == "user":
             beside = at > first and event.text.rstrip().endswith("?") and not corrects(event.text)
         elif event.kind == "assistant":
-            beside = False  # what comes after the answer is the work again
+            beside = False  # after the answer, the work continues
         elif event.kind == "call" and beside:
             found.add(at)
     return found
 
 
-# what was done
+# steps and files
 
 
 def steps_of(found: Sequence[Act]) -> tuple[Step, ...]:
-    """What worked, in the order in which it finally did, without looking around and earlier attempts."""
+    """Return the successful steps in their final order, without looking around and earlier attempts."""
     worked = [act for act in found if not act.failed and act.answered]
     doing = [act for act in worked if not _looks(act)] or [act for act in worked if act.tool == "Bash"]
     kept: list[Act] = []
     for act in doing:
         recent = kept[-_LOOKED_BACK:]
         if act.tool == "Edit" and any(_is_again(one, act) for one in kept):
-            continue  # the file has its text in the end already, where it was first touched
+            continue  # its first entry already has the final text
         kept = [one for one in kept if one not in recent or not _is_again(one, act)]
         kept.append(act)
     return tuple(_step(act) for act in kept[-MOST_STEPS:])
@@ -255,7 +254,7 @@ def _looks(act: Act) -> bool:
 
 
 def _is_again(one: Act, other: Act) -> bool:
-    """Is the second call the same thing once more, so that the first one was only an attempt?"""
+    """Return whether the second call repeats the first, which was then only an attempt."""
     if one.tool != "Bash" or other.tool != "Bash":
         both = {one.tool, other.tool} <= {"Write", "Edit"}
         return both and one.text("path") == other.text("path")
@@ -281,7 +280,7 @@ def _step(act: Act) -> Step:
 
 
 def files_of(found: Sequence[Act]) -> tuple[File, ...]:
-    """The files that were made or changed, as they are in the end, in the order in which they were first touched."""
+    """Return the created and changed files in their final state, in the order of their first change."""
     files: dict[str, File] = {}
     for act in found:
         path = act.text("path")
@@ -299,7 +298,7 @@ def files_of(found: Sequence[Act]) -> tuple[File, ...]:
 
 
 def _taken_back(done: Sequence[Act]) -> set[int]:
-    """The numbers of the calls that a later command undid, and of those commands."""
+    """Return the numbers of the calls that a later command undid, and of those commands."""
     gone: set[int] = set()
     for number, act in enumerate(done):
         if act.tool != "Bash" or act.failed:
@@ -311,7 +310,7 @@ def _taken_back(done: Sequence[Act]) -> set[int]:
 
 
 def _tools(done: Sequence[Act]) -> tuple[ToolUse, ...]:
-    """Every tool that was used and did not fail, to the sub-command, in the order of first use."""
+    """Return every successful tool by sub-command, in the order of first use."""
     counts: Counter[tuple[str, str]] = Counter()
     for act in done:
         if act.failed:
@@ -322,7 +321,7 @@ def _tools(done: Sequence[Act]) -> tuple[ToolUse, ...]:
 
 
 def _names(events: Sequence[Event], done: Sequence[Act]) -> tuple[str, ...]:
-    """What a skill may name without it being new: programs and options of calls that worked, and all paths."""
+    """Return the names that a skill may use: programs and options of successful calls, and all paths."""
     found: dict[str, None] = {}
     for act in done:
         if not act.failed:
@@ -340,11 +339,11 @@ def _seen(events: Sequence[Event]) -> Iterator[str]:
                 yield value.text
 
 
-# how it ended
+# outcome
 
 
 def outcome_of(events: Sequence[Event], found: Sequence[Act], first: int) -> tuple[Outcome, tuple[str, ...]]:
-    """Yes, no or unknown, with the reasons."""
+    """Return the outcome, with the reasons."""
     good: list[str] = []
     bad: list[str] = []
     done = ((act, act.text("command")) for act in found if act.answered)

@@ -1,7 +1,7 @@
-"""What a shell command was about: the programs and sub-commands it ran, whether it only looked.
+"""Shell commands: the programs and sub-commands they ran, and whether they only looked.
 
-The reader is the guard's: wrappers (`sudo`, `env`, `timeout`), lists, loops and scripts inside scripts are seen
-through. Nothing here is ever run.
+The guard's parser sees through wrappers (`sudo`, `env`, `timeout`), lists, loops and nested scripts. Nothing here is
+ever run.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ LOOKING = _known("looking")
 
 
 def _deep(name: str) -> list[str]:
-    """The sub-commands of a program that say little without the word behind them."""
+    """Return the sub-commands of a program that mean little without the next word."""
     ours, guards = load_table(PROGRAMS)["deep"].get(name, ""), program_tables().runners.get(name)
     return (ours or (guards.deep if guards else "")).split()
 
 
 def _valued(name: str) -> str:
-    """The options of a program before its sub-command that are followed by a value."""
+    """Return the options of a program before its sub-command that take a value."""
     rows = load_table(PROGRAMS)["valued"].items()
     return next((options for programs, options in rows if name in programs.split()), "")
 
@@ -43,16 +43,16 @@ _FLAG = re.compile(
     r"-[AyqvdgsV]+|--(?:yes|quiet|silent|verbose|debug|global|user|json|offline|frozen|locked|isolated|no-[a-z-]+"
     r"|version|help|all|force|dry-run|color|plain|system)|[^=\s]+=.*|\+\S+"
 )
-"""Options that stand for themselves."""
+"""Options without a value."""
 _WORD = re.compile(r"[a-z][a-z0-9]{0,23}(?:[-_:][a-z0-9]{1,20}){0,3}")
 _PLAIN_WORD = re.compile(r"[a-z]{2,20}(?:[-:][a-z]{1,20}){0,3}")
 _SCRIPT = re.compile(r"(?:\./)?[\w-]{1,40}(?:/[\w.-]{1,40}){0,4}\.(?:py|sh|js|mjs|ts|rb|pl|php|R|jl)")
 _GROUP = 3
-"""Words within which a group comes to what is done."""
+"""Number of words in which a group reaches its action."""
 
 
 def label(name: str, words: Sequence[str]) -> str:
-    """A program with its sub-command: `git commit`, `npm run build`, `python3 scripts/fill.py`."""
+    """Return a program with its sub-command: `git commit`, `npm run build`, `python3 scripts/fill.py`."""
     if name in INTERPRETERS:
         return _interpreted(name, words)
     if name in _known("operands") or not words:
@@ -61,7 +61,7 @@ def label(name: str, words: Sequence[str]) -> str:
 
 
 def _interpreted(name: str, words: Sequence[str]) -> str:
-    """An interpreter with the script or module that it runs, unless that lies somewhere else."""
+    """Return an interpreter with its script or module, unless that is elsewhere."""
     if words[:1] == ["-m"] and len(words) > 1:
         return f"{name} -m {words[1]}"
     script = words[0] if words else ""
@@ -69,7 +69,7 @@ def _interpreted(name: str, words: Sequence[str]) -> str:
 
 
 def _after_options(name: str, words: Sequence[str]) -> Sequence[str]:
-    """The words behind the options of the program itself; of a program that is not known, none."""
+    """Return the words after the program's own options; empty for an unknown program."""
     if name not in COMMANDED:
         return words if not words[0].startswith("-") else ()
     valued = _valued(name).split()
@@ -85,7 +85,7 @@ def _after_options(name: str, words: Sequence[str]) -> Sequence[str]:
 
 
 def _sub_command(name: str, words: Sequence[str]) -> Sequence[str]:
-    """The first words as far as they are the sub-command."""
+    """Return the first words that form the sub-command."""
     known, deep = name in COMMANDED, words[:1] and words[0] in _deep(name)
     given = [word for word in words if not word.startswith("-")] if deep else words
     plain = [*takewhile((_WORD if known else _PLAIN_WORD).fullmatch, given[:_GROUP])]
@@ -103,11 +103,11 @@ def _is_action(word: str) -> bool:
 
 
 LONGEST = 20_000
-"""Characters of a command that are read."""
+"""Characters of a command that are parsed."""
 _DEPTH = 3
 
 _MANUAL = frozenset(("--help", "-h", "help", "--version", "-V", "-version", "-v", "version", "-VV"))
-"""Words at the end of a command that ask for the manual or the version."""
+"""Final words that ask for the manual or the version."""
 
 
 class Ran(NamedTuple):
@@ -116,14 +116,14 @@ class Ran(NamedTuple):
     label: str
     """The program with its sub-command: `git commit`, `npm run build`, `python3 scripts/fill.py`; "" for a builtin."""
     looks: bool
-    """It only shows something, if only its manual or version."""
+    """Whether it only shows something, such as its manual or version."""
     own: bool = False
     """Whether it was run by a relative path: a file of the project, not an installed program."""
 
 
 @lru_cache(maxsize=8192)
 def programs(command: str) -> tuple[Ran, ...]:
-    """The programs a command runs, in order."""
+    """Return the programs that a command runs, in order."""
     return tuple(_programs(command[:LONGEST], 0))
 
 
@@ -159,7 +159,7 @@ def _ran(name: str, argv: Sequence[Word], command: Command) -> Ran:
 
 
 def main_program(command: str) -> str:
-    """What a command is about: the first program that neither looks nor only makes room, as people would call it."""
+    """Return the main program of a command: the first that neither looks nor prepares, by its common name."""
     ran = [one for one in programs(command) if one.label]
     ranked = sorted(ran, key=lambda one: (one.looks, one.label.partition(" ")[0] in _known("housekeeping")))
     words = ranked[0].label.split() if ranked else []
@@ -167,11 +167,11 @@ def main_program(command: str) -> str:
 
 
 def only_looks(command: str) -> bool:
-    """Does a command only show something? One that runs nothing at all (`cd`, `export`) does, too."""
+    """Return whether a command only shows something. One that runs nothing (`cd`, `export`) does, too."""
     return all(ran.looks for ran in programs(command))
 
 
 def shape(command: str) -> tuple[str, ...]:
-    """What two attempts at the same thing have in common: the programs that do not just look."""
+    """Return the programs that two attempts at the same thing share: those that do not just look."""
     ran = [one for one in programs(command) if one.label]
     return tuple(dict.fromkeys(one.label for one in [one for one in ran if not one.looks] or ran))

@@ -1,4 +1,4 @@
-"""Calls and their results put together, with what was said right before: the units everything else looks at."""
+"""Calls with their results, and the message right before: the units of all evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMINDER = re.compile(r"\n*<system-reminder>.{0,20000}?</system-reminder>\s*", 
 
 
 class Act(NamedTuple):
-    """One call with what came back."""
+    """One call with its result."""
 
     at: int
     """Number of the event of the call."""
@@ -29,25 +29,25 @@ class Act(NamedTuple):
     output: str
     failed: bool
     answered: bool
-    """A result was recorded; without one nobody knows how it went."""
+    """Whether there is a result; otherwise the outcome is unknown."""
     said: str
-    """What the assistant said before it, unless another call that worked came between."""
+    """The assistant's message before it, unless another successful call came between."""
 
     def text(self, key: str) -> str:
-        """An argument as text; empty when it is missing or something else."""
+        """Return an argument as text; "" if it is missing or not text."""
         value = self.given.get(key)
         return value if isinstance(value, str) else ""
 
     @property
     def words(self) -> str:
-        """Everything the tool was given."""
+        """All input of the tool."""
         named = [self.text(key) for key in _TEXTS]
         others = [value for key, value in self.given.items() if key not in _TEXTS and isinstance(value, str)]
         return "\n".join(part for part in (*named, *others) if part)
 
 
 def acts(events: Sequence[Event]) -> list[Act]:
-    """Every call of the session in order, with the result of its id."""
+    """Return every call of the session in order, with its result."""
     results = {event.id: event for event in reversed(events) if event.kind == "result"}
     found: list[Act] = []
     said = ""
@@ -67,13 +67,13 @@ def acts(events: Sequence[Event]) -> list[Act]:
 
 
 def plain(text: str) -> str:
-    """A result without what clients add: numbers before lines, reminders, other line ends."""
+    """Return a result without additions of clients: line numbers, reminders, other line ends."""
     text = _REMINDER.sub("", text.replace("\r\n", "\n"))
     return _NUMBERED.sub("", text) if len(_NUMBERED.findall(text)) * 2 > text.count("\n") else text
 
 
 def _masked(call: Event, output: str) -> bool:
-    """Does the output of a command end with an error although the code was 0, as behind a pipe?"""
+    """Return whether a command's output ends with an error although its code was 0, as after a pipe."""
     command = call.given.get("command")
     if (
         call.tool != "Bash"
@@ -85,7 +85,7 @@ def _masked(call: Event, output: str) -> bool:
 
 
 def working(found: Sequence[Act]) -> Iterator[Act]:
-    """The calls that are work."""
+    """Yield the calls that are work."""
     return (act for act in found if not is_plumbing(act.tool))
 
 
@@ -95,7 +95,7 @@ _ALL = re.compile(r"\A\s*git (?:-C \S+ )?(?:(?:checkout|restore)(?: --)? \.|rese
 
 
 def parts(command: str) -> list[str]:
-    """The commands of a list that are joined by `&&` or `;`; the whole where that cannot be told for sure."""
+    """Split a command at `&&` or `;`; return it whole if that is not safe."""
     if "\n" in command or "<<" in command or "$(" in command:
         return [command]
     found = re.split(r"\s*(?:&&|;)\s*", command)
@@ -104,7 +104,7 @@ def parts(command: str) -> list[str]:
 
 
 def reversed_by(command: str, earlier: Sequence[Act]) -> set[int]:
-    """The numbers of the earlier calls that a command of git undoes; none when it undoes nothing of this session."""
+    """Return the numbers of earlier calls that a git command undoes; empty if there are none in this session."""
     if _ALL.match(command):
         edits: set[int] = set()
         for act in earlier:
@@ -126,7 +126,7 @@ def reversed_by(command: str, earlier: Sequence[Act]) -> set[int]:
 
 
 def _touches(act: Act, file: str) -> bool:
-    """Did a call change a file?"""
+    """Return whether a call changed a file."""
     if act.tool in _FILES:
         return f"/{act.text('path')}".replace("\\", "/").endswith(f"/{file}")
     return re.search(rf"(?<![\w.-]){re.escape(file)}(?![\w-])", act.text("command")) is not None

@@ -1,6 +1,6 @@
 """The values in a text that belong to one case: paths, file names, addresses, dates, versions, numbers that identify.
 
-They are known by their shape alone. A request's values are the inputs of a task: the next time they are others.
+They are recognized by their shape alone. A request's values are the inputs of a task, which differ next time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ USUAL = frozenset(
     poetry.lock chart.yaml values.yaml .env .gitignore tox.ini manifest.json
     """.split()  # noqa: SIM905  a paragraph of names reads better than a list of fifty strings
 )
-"""File names that are the same in every project, so they are no inputs."""
+"""File names that are the same in every project and therefore not inputs."""
 _SYSTEM = ("/etc/", "/usr/", "/bin/", "/sbin/", "/lib/", "/dev/", "/proc/", "/sys/", "/boot/")
 _EXTENSIONS = (
     "pdf|docx?|xlsx?|pptx?|csv|tsv|jsonl?|ya?ml|toml|xml|html?|md|rst|txt|tex|log|sql|db|sqlite|parquet|png|jpe?g|gif"
@@ -66,7 +66,7 @@ class Value(NamedTuple):
 
 
 def values_of(text: str) -> tuple[Value, ...]:
-    """The values in a text, each once, in the order in which they come; a path that is part of another is not told."""
+    """Return the values in a text, each once, in order; a path that is part of another is left out."""
     found: dict[tuple[int, int], Value] = {}
     for start, end, value in _found(text):
         if not any(first <= start and end <= last for first, last in found):
@@ -98,7 +98,7 @@ def _found(text: str) -> Iterator[tuple[int, int, Value]]:
 
 
 def without_values(text: str) -> str:
-    """A sentence without the values of its case, and without the word before a value that led to it."""
+    """Return a sentence without the values of its case, and without words that lead to them."""
     for value in sorted(values_of(text), key=lambda one: -len(one.text)):
         text = re.sub(rf"(?:\s*\b{_LEADS}(?:\s+{_KINDS})?)?\s*[`'\"“(]*{re.escape(value.text)}[`'\"”)]*", " ", text)
     return re.sub(rf"(?:,|\s|\b{_LEADS})*\s*([,.;:]|\Z)", r"\1", " ".join(text.split())).strip(" ,;:-")
@@ -106,4 +106,4 @@ def without_values(text: str) -> str:
 
 _LEADS = r"(?:at|in|on|from|to|into|under|as|of|for|with|by|called|named|titled|located|stored|saved|and|or)\b"
 _KINDS = r"(?:the\s+)?(?:version|release|ticket|issue|pull request|date|day|file|folder|directory|branch|number|id)\b"
-"""What a value is called before it stands."""
+"""Nouns before a value."""

@@ -1,4 +1,4 @@
-"""One door to language models of any provider. Everything in Whet works without one; a model only makes it better.
+"""The only access to language models of any provider. Everything in Whet works without one; a model only improves it.
 
 `model` has the values, the one method that callers know, and budgets; `providers` opens a model by its name, with its
 key. `client` asks it through pydantic-ai: agents, output types, retries. `recorded` plays answers back where there is

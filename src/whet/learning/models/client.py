@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[TheirModel]]
 
 TIMEOUT = 120.0
-"""Seconds until the answer to a request must be there, whole."""
+"""Seconds until the whole answer to a request must arrive."""
 RETRIES = 3
-"""How often a request is repeated; the waits are one second, two and four, unless the provider asks for others."""
+"""Number of repetitions; the waits are one second, two and four, unless the provider asks for others."""
 LONGEST_WAIT = 60.0
-"""Seconds that are waited at most; a provider that asks for more is not asked again."""
+"""Longest wait in seconds; a provider that asks for more is not asked again."""
 ANSWER = "answer"
 """The name of the answer, and of the tool whose call is the answer."""
 _TRIPPED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What libraries raise when they trip over JSON that is not what they expect."""
+"""Exceptions of libraries for unexpected JSON."""
 
 
 class Client(Model):
-    """A model of a provider. The key is in what opens it and is kept out of everything that is shown."""
+    """A model of a provider. Its opener has the key, which is never shown."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class Client(Model):
         self._open, self._packages = opener, packages
         self._secrets, self._timeout = secrets, timeout
         self._first = 0
-        """The first way to ask for an answer by a schema that the model has not rejected."""
+        """The first way to ask for a schema that the model has not rejected."""
 
     def ask(self, request: Request) -> Completion:
-        """The answer, with what all requests for it cost."""
+        """Return the answer, with the cost of all requests."""
         if request.schema is not None:
             check_schema(request.schema)
         try:
@@ -91,7 +91,7 @@ class Client(Model):
         )
 
     async def _answer(self, request: Request, how: dict[str, Any]) -> Completion:
-        """The answer, asked for with this usage, settings and limits."""
+        """Return the answer to a request with this usage, these settings and limits."""
         how["message_history"] = _theirs(request.messages, self._secrets)
         async with self._open() as model:
             if request.schema is not None:
@@ -99,7 +99,7 @@ class Client(Model):
             return await self._take_turn(model, request.tools, how)
 
     async def _take_turn(self, model: TheirModel, offered: Sequence[Tool], how: dict[str, Any]) -> Completion:
-        """The next turn of a conversation, with the calls the model wants to be made. None is made here."""
+        """Return the next turn of a conversation, with the model's calls. No call is made here."""
         from pydantic_ai import Agent, DeferredToolRequests, ExternalToolset
         from pydantic_ai.tools import ToolDefinition
 
@@ -129,7 +129,7 @@ class Client(Model):
         return Completion(response.text or "", None, tuple(calls), 0, 0, answered, response.finish_reason == "length")
 
     async def _fill_schema(self, model: TheirModel, schema: Mapping[str, Any], how: dict[str, Any]) -> Completion:
-        """The answer by a schema, asked for in the best way that the model accepts.
+        """Return an answer that fits a schema, requested in the best way that the model accepts.
 
         Some providers hold a model to a schema themselves, some only know tools, and a small server at home may know
         neither. A way that is rejected is not tried again.
@@ -160,7 +160,7 @@ class Client(Model):
         raise AssertionError  # the last way returns or raises
 
     def _hooks(self, *, whole: bool = False) -> Hooks:
-        """What is done about each response and each failure: a refusal is raised, what may pass is tried again.
+        """Return the hooks for responses and failures: a refusal is raised, a temporary failure is retried.
 
         With `whole`, an answer that was cut off is raised, too.
         """
@@ -205,19 +205,19 @@ class Client(Model):
 
 
 def _paid(error: ModelError, usage: RunUsage) -> ModelError:
-    """The error with what was paid for although nothing came of it."""
+    """Return the error with the cost of the failed requests."""
     error.tokens_in, error.tokens_out = usage.input_tokens, usage.output_tokens
     error.cost = None if usage.cost is None else float(usage.cost)
     return error
 
 
 def missing(name: str, packages: Sequence[str]) -> UsageError:
-    """The library that speaks to this model is not installed."""
+    """Return the error for a missing provider library."""
     return missing_extra(f"{name} needs the extra `models`.", "models", *packages)
 
 
 def run(make: Callable[[], Coroutine[Any, Any, Completion]]) -> Completion:
-    """The result of a coroutine, whether or not a loop is running in this thread."""
+    """Run a coroutine, whether or not a loop is running in this thread."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -230,7 +230,7 @@ def run(make: Callable[[], Coroutine[Any, Any, Completion]]) -> Completion:
 
 
 def _theirs(messages: tuple[Message, ...], secrets: tuple[str, ...]) -> list[ModelMessage]:
-    """The conversation in the library's words: what is said to the model between two of its turns is one request."""
+    """Convert the conversation for the library: messages between two turns of the model are one request."""
     from pydantic_ai import messages as theirs
 
     history: list[ModelMessage] = []
@@ -254,6 +254,6 @@ def _theirs(messages: tuple[Message, ...], secrets: tuple[str, ...]) -> list[Mod
 
 
 def _copy(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy: the library rewrites schemas for each provider."""
+    """Return a copy: the library rewrites schemas for each provider."""
     copied: dict[str, Any] = json.loads(json.dumps(dict(schema)))
     return copied

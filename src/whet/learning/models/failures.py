@@ -1,7 +1,7 @@
-"""What goes wrong between here and a model, said as `ModelError`.
+"""Failures of requests to a model, as `ModelError`.
 
-What a provider writes about a failure is quoted in part, because it names what it dislikes; keys in it are struck out,
-and what it says about keys is not quoted at all. The library's own exception is not chained: it holds the request.
+The provider's message is quoted in part, because it names the problem; keys in it are hidden, and messages about keys
+are not quoted at all. The library's exception is not chained: it contains the request.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 QUOTED = 200
-"""Characters of a provider's own words."""
+"""Characters of the provider's message."""
 
 _CHECK_ADDRESS = "Check that the address points to a model API."
 _LATER = "Try again later."
@@ -39,11 +39,11 @@ _KINDS: tuple[tuple[type[Exception], str, str, str], ...] = (
     ),
     (theirs.UserError, "model-rejected", "does not support this request", _READ),
 )
-"""Theirs, ours, what the model did, what to do. The first that fits counts."""
+"""Their exception, our code, the model's behaviour, the hint. The first match counts."""
 
 
 def failure(error: Exception, name: str, secrets: Collection[str], timeout: float) -> ModelError:
-    """The failure of a question to the model of this name."""
+    """Return the failure of a request to the model of this name."""
     phase = getattr(error, "phase", None)
     if isinstance(error, theirs.ModelRequestTimeout | theirs.ModelTimeoutError) and phase not in ("connect", "pool"):
         hint = "Ask for less, or allow more time."
@@ -63,13 +63,13 @@ def failure(error: Exception, name: str, secrets: Collection[str], timeout: floa
         wrong: Any = error.__cause__.tool_retry.content
         said = quoted("; ".join(one["msg"] for one in wrong) if isinstance(wrong, list) else str(wrong), secrets)
         return ModelError("model-bad-answer", f"{name} twice gave an answer that does not match: {said}", hint=hint)
-    # What is left answered, but not with what an API answers: a page of HTML, JSON that is none, an odd status.
+    # The rest answered, but not like an API: with HTML, invalid JSON, or an odd status.
     said = f": {quoted(_words(error), secrets)}" if isinstance(error, theirs.ModelAPIError) else "."
     return ModelError("model-bad-answer", f"{name} sent no valid answer{said}", hint=_CHECK_ADDRESS)
 
 
 def passes(error: Exception) -> bool:
-    """Whether the same request may well succeed a little later."""
+    """Return whether the same request may succeed a little later."""
     if isinstance(error, theirs.ModelTimeoutError):
         return error.phase in ("connect", "pool")
     later = (
@@ -82,14 +82,14 @@ def passes(error: Exception) -> bool:
 
 
 def quoted(text: str, secrets: Collection[str]) -> str:
-    """The beginning of a text on one line, with secrets struck out and a full stop at its end."""
+    """Return the beginning of a text on one line, with secrets hidden and a full stop at the end."""
     line = " ".join(clean(text, secrets).split())
     short = line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
     return short if not short or short.endswith((".", "…")) else f"{short}."
 
 
 def _words(error: Exception) -> str:
-    """What the provider says in its own words, or else what the library makes of it."""
+    """Return the provider's own message, or else that of the library."""
     body: Any = getattr(error, "body", None)
     for key in ("error", "message"):
         if isinstance(body, dict) and key in body:

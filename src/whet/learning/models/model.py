@@ -1,12 +1,12 @@
-"""What a caller knows of a model: messages go in, a completion comes out, or a `ModelError`.
+"""The interface of models: messages in, a completion or a `ModelError` out.
 
-What may be spent is a `Budget`: tokens, calls, seconds. It belongs to a piece of work, not to a model; several models
-and threads may share one. A call that cannot be paid for is not made. The length of an answer is lowered to what is
-left, and then an answer that does not fit is not asked for again: a budget is overrun by little more than the error of
-the estimate of what goes in, and by calls that other threads have under way.
+The limits are a `Budget`: tokens, calls, seconds. It belongs to a piece of work, not to a model; several models and
+threads may share one. A call beyond the budget is not made. The length of an answer is limited to the rest of the
+budget, and then an answer that does not fit is not requested again: a budget is exceeded by little more than the error
+of the estimated input, and by running calls of other threads.
 
-`clean` is the last door for secrets: the keys of the environment are struck out as they are, and everything that looks
-like a secret is hidden as it is in transcripts. Whoever asks a model hides secrets before that.
+`clean` is the last filter for secrets: the keys of the environment are removed, and everything that looks like a secret
+is hidden as in transcripts. Callers hide secrets before that.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 Role = Literal["system", "user", "assistant", "tool"]
 
 MAX_TOKENS = 2000
-"""Tokens of an answer, the model's thinking included, where the caller does not say."""
+"""Tokens of an answer, including the model's reasoning, by default."""
 
 
 class ModelError(FailedError):
-    """A model gave no answer that can be used. The work it was asked for can always be done without it."""
+    """A model gave no usable answer. The work can always be done without it."""
 
     def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
         super().__init__(code, message, hint=hint, **details)
         self.tokens_in = 0
         self.tokens_out = 0
         self.cost: float | None = None
-        """What was paid for although nothing came of it."""
+        """Tokens and cost of the failed requests."""
 
 
 class Call(NamedTuple):
-    """A tool that the model wants to be called."""
+    """A tool call that the model requests."""
 
     id: str
     name: str
@@ -53,27 +53,27 @@ class Message(NamedTuple):
     role: Role
     text: str = ""
     calls: tuple[Call, ...] = ()
-    """Of the assistant: the tools it called."""
+    """The assistant's tool calls."""
     call: str = ""
-    """Of a tool: the id of the call that this answers."""
+    """For a tool's message: the id of the call that it answers."""
 
 
 class Completion(NamedTuple):
-    """What a model answered, and what it cost."""
+    """The answer of a model, and its cost."""
 
     text: str
     value: Any = None
-    """The answer by the schema, checked; None where no schema was given."""
+    """The validated answer for the schema; None without a schema."""
     calls: tuple[Call, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
-    """Of all requests this took; estimated where the provider does not say."""
+    """Tokens of all requests; estimated if the provider does not report them."""
     model: str = ""
-    """The model that answered, as the provider calls it."""
+    """The provider's name of the model that answered."""
     cut: bool = False
-    """The answer ended because it reached `max_tokens`."""
+    """Whether the answer reached `max_tokens`."""
     cost: float | None = None
-    """In dollars; None where the price of the model is not known."""
+    """Dollars; None if the price of the model is unknown."""
 
 
 class Tool(NamedTuple):
@@ -85,25 +85,25 @@ class Tool(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One question to a model, complete."""
+    """One complete request to a model."""
 
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()
     schema: Mapping[str, Any] | None = None
     max_tokens: int = MAX_TOKENS
     tries: int = 2
-    """How often an answer by a schema may be asked for, until it fits."""
+    """Number of attempts at an answer that fits the schema."""
 
 
 class Model:
-    """A language model. Safe to be used by several threads, with or without an event loop running.
+    """A language model. Thread-safe, with or without a running event loop.
 
-    What answers a request is `ask`; a model may be made of another one.
+    Subclasses implement `ask`; a model may wrap another one.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        """How it was named; it never holds a secret."""
+        """The name it was opened with, which never contains a secret."""
 
     def complete(
         self,
@@ -113,7 +113,7 @@ class Model:
         tools: Sequence[Tool] = (),
         max_tokens: int = MAX_TOKENS,
     ) -> Completion:
-        """The next turn; raises `ModelError`. With a schema, `value` fits it, and no tools are offered."""
+        """Return the next turn. Raises `ModelError`. With a schema, `value` fits it, and no tools are offered."""
         if max_tokens < 1:
             raise UsageError(
                 "bad-budget", f"The token limit must be at least 1, not {max_tokens}.", hint="Allow at least 1 token."
@@ -121,7 +121,7 @@ class Model:
         return self.ask(Request(tuple(messages), tuple(tools), schema, max_tokens))
 
     def ask(self, request: Request) -> Completion:
-        """What comes of a request that is sound."""
+        """Answer a valid request."""
         raise NotImplementedError
 
 
@@ -130,21 +130,21 @@ _PER_MESSAGE = 4
 
 
 class Spent(NamedTuple):
-    """What has been used up."""
+    """Used resources."""
 
     tokens: int = 0
     calls: int = 0
     seconds: float = 0.0
     cost: float = 0.0
-    """In dollars, as far as it is known."""
+    """Dollars, as far as known."""
     steps: int = 0
-    """Tools that were called."""
+    """Number of tool calls."""
 
 
 class Budget:
-    """Limits, and what is left of them. None is no limit; seconds run from the moment it is made.
+    """Limits, and the rest of them. None is no limit; seconds count from its creation.
 
-    `cost` is in dollars, `steps` counts the tools that are called. `spent` is what was used up before.
+    `cost` is in dollars, `steps` counts tool calls. `spent` is earlier use.
     """
 
     __slots__ = ("_begun", "_clock", "_lock", "_spent", "calls", "cost", "seconds", "steps", "tokens")
@@ -171,12 +171,12 @@ class Budget:
         self._lock = threading.Lock()
 
     def spent(self) -> Spent:
-        """What has been used up so far."""
+        """Return the use so far."""
         with self._lock:
             return self._spent._replace(seconds=self._clock() - self._begun)
 
     def begin(self, tokens_in: int, max_tokens: int) -> int:
-        """Take one call of about `tokens_in` tokens; how long its answer may be. Raises `model-budget`."""
+        """Begin a call of about `tokens_in` tokens; return the limit of its answer. Raises `model-budget`."""
         with self._lock:
             if self.calls is not None and self._spent.calls >= self.calls:
                 raise _over("calls", self.calls)
@@ -190,13 +190,13 @@ class Budget:
             return max_tokens
 
     def end(self, tokens: int, cost: float | None = None) -> None:
-        """What the call really took."""
+        """Record the real cost of the call."""
         with self._lock:
             spent = self._spent
             self._spent = spent._replace(tokens=spent.tokens + tokens, cost=spent.cost + (cost or 0.0))
 
     def step(self) -> None:
-        """Take one call of a tool. Raises `model-budget`."""
+        """Begin a tool call. Raises `model-budget`."""
         with self._lock:
             self._check()
             if self.steps is not None and self._spent.steps >= self.steps:
@@ -228,7 +228,7 @@ class Budgeted(Model):
         self._model, self._budget = model, budget
 
     def ask(self, request: Request) -> Completion:
-        """As the model does it; raises `model-budget` instead where it would cost more than there is."""
+        """Ask the model; raise `model-budget` if that would exceed the budget."""
         cost = estimated(request.messages, request.schema, request.tools)
         allowed = self._budget.begin(cost, request.max_tokens)
         tries = request.tries if allowed == request.max_tokens else 1
@@ -242,7 +242,7 @@ class Budgeted(Model):
 
 
 def estimated(messages: Sequence[Message], schema: Mapping[str, Any] | None = None, tools: Sequence[Tool] = ()) -> int:
-    """About how many tokens a request costs."""
+    """Return the estimated tokens of a request."""
     from whet.prompt.tokens import estimate
 
     total = 0
@@ -258,14 +258,14 @@ HIDDEN = "[secret]"
 
 
 def clean(text: str, secrets: Collection[str] = ()) -> str:
-    """The text without these secrets and without what looks like one."""
+    """Return the text without these secrets and without anything that looks like a secret."""
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return hide_secrets(text)[0]
 
 
 def clean_value(value: Any, secrets: Collection[str] = ()) -> Any:
-    """A value of JSON, every text in it cleaned; tuples become lists."""
+    """Return a JSON value with every text cleaned; tuples become lists."""
     if isinstance(value, str):
         return clean(value, secrets)
     if isinstance(value, list | tuple):

@@ -1,8 +1,7 @@
 """Several models as one: each answers, and where they answer by a schema, they vote on every part of it.
 
-A text is the one that most of them gave, or else the one that shares the most words with the others. What only a
-minority lists, wants dropped or names, is left out. A question without a schema, or with tools, goes to the first
-model. A model that fails has no vote.
+A text is the most frequent one, or else the one that shares the most words with the others. Entries of a minority are
+left out. A question without a schema, or with tools, goes to the first model. A model that fails has no vote.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from whet.learning.models.model import Request
 
 _NAMES = ("number", "value", "name", "id")
-"""What rows are told apart by, where they have it."""
+"""Fields that identify rows, if present."""
 
 
 class Panel(Model):
@@ -32,7 +31,7 @@ class Panel(Model):
         self._models = tuple(models)
 
     def ask(self, request: Request) -> Completion:
-        """What most of them say; raises the error of the first where none answers."""
+        """Return the majority's answer; raise the error of the first model if none answers."""
         if request.schema is None or request.tools:
             return self._models[0].ask(request)
         with ThreadPoolExecutor(len(self._models)) as pool:
@@ -59,7 +58,7 @@ def _try(model: Model, request: Request) -> Completion | ModelError:
 
 
 def vote(ballots: Sequence[Any]) -> Any:
-    """What most ballots say, part by part; with two of them, what both list, else the first."""
+    """Return the majority of the ballots, part by part; with two of them, the common items, else the first."""
     if all(isinstance(ballot, dict) for ballot in ballots):
         return _vote_fields(ballots)
     if all(isinstance(ballot, list) for ballot in ballots):
@@ -77,7 +76,7 @@ def vote(ballots: Sequence[Any]) -> Any:
 
 
 def _vote_fields(ballots: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Every field that most ballots have, in the order in which they come."""
+    """Return every field that most ballots have, in order."""
     fields = dict.fromkeys(field for ballot in ballots for field in ballot)
     chosen = {}
     for field in fields:
@@ -88,7 +87,7 @@ def _vote_fields(ballots: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _vote_items(ballots: Sequence[list[Any]]) -> list[Any]:
-    """Every item that most ballots list, in the order in which they come; each ballot lists an item once."""
+    """Return every item that most ballots list, in order; each ballot counts an item once."""
     listed: dict[str, list[Any]] = {}
     for ballot in ballots:
         for key, item in {_key(item): item for item in reversed(ballot)}.items():
@@ -98,7 +97,7 @@ def _vote_items(ballots: Sequence[list[Any]]) -> list[Any]:
 
 
 def _key(item: Any) -> str:
-    """What makes two items the same: of a row what names it, of a text its words."""
+    """Return the identity of an item: the name of a row, or the words of a text."""
     if isinstance(item, dict):
         name = next((item[field] for field in _NAMES if field in item), None)
         return json.dumps(item if name is None else name, sort_keys=True)

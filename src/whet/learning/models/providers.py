@@ -1,9 +1,7 @@
-"""Models by their names: `openai:gpt-5`, `anthropic:NAME`, `google:NAME`, any server that speaks as OpenAI does, or
-recordings.
+"""Models by their names: `openai:gpt-5`, `anthropic:NAME`, `google:NAME`, any OpenAI-compatible server, or recordings.
 
-Keys come from the environment that is given and from nowhere else, each only for its own provider: the key of OpenAI
-is never sent to a server that merely speaks the same way, nor is anything else that its library finds in the
-environment.
+Keys come only from the given environment, each for its own provider: the key of OpenAI is never sent to a compatible
+server, nor is anything else that its library finds in the environment.
 """
 
 from __future__ import annotations
@@ -25,30 +23,30 @@ if TYPE_CHECKING:
     from whet.learning.models.model import Model
 
 OWN_KEY = "WHET_MODEL_KEY"
-"""The key for `openai-compatible:`, where the server wants one."""
+"""The key for `openai-compatible:`, if the server needs one."""
 _SHORT = 8
-"""Keys of servers at home may be words such as `none`; what is shorter than this is not struck out of texts."""
+"""Keys of servers at home may be words such as `none`; shorter keys are not hidden in texts."""
 
 
 class Provider(NamedTuple):
-    """How models of a provider are reached."""
+    """Access to the models of a provider."""
 
     kind: str
     """The provider as pydantic-ai names it."""
     keys: tuple[str, ...]
-    """Variables that may hold the key, the first being the one to set."""
+    """Variables that may hold the key; the first is the one to set."""
     library: str
     packages: tuple[str, ...] = ()
-    """What it needs besides the extra `models`."""
+    """Packages it needs besides the extra `models`."""
     address: tuple[str, str] | None = None
-    """The variable that names another server, and the server if it is not set."""
+    """The variable for another server, and the default server."""
 
 
 _SEVERAL = re.compile(r"\s*,\s*(?=[a-z-]+:)")
 
 
 def open_model(spec: str, env: Mapping[str, str], *, timeout: float = TIMEOUT) -> Model:
-    """The model of this name, or with several names between commas, a panel of them that votes.
+    """Return the model of this name or, with several names between commas, a panel of them that votes.
 
     Nothing is sent and no library of a provider is imported before it is asked.
     """
@@ -114,14 +112,14 @@ def _open_compatible(rest: str, key: str) -> Opener:
             provider = OpenAICompatibleProvider(
                 "openai-compatible", base_url=address, api_key=key or "none", http_client=client
             )
-            # A server that knows no schemas may not know the wish for JSON either: then it is asked in words alone.
+            # A server without schemas may not support JSON mode either: then it is asked in words alone.
             yield OpenAIChatModel(name, provider=provider, profile={"supports_json_object_output": False})
 
     return opened
 
 
 def _plain_headers(key: str) -> Callable[[Any], Any]:
-    """A hook that leaves only the headers a request needs: OpenAI's library adds what it finds in the environment."""
+    """Return a hook that keeps only the necessary headers: OpenAI's library adds others from the environment."""
     needed = {"host", "accept", "accept-encoding", "connection", "content-type", "content-length", "user-agent"}
 
     async def hook(request: Any) -> None:
@@ -152,7 +150,7 @@ PROVIDERS = {
 
 
 def keys_of(env: Mapping[str, str]) -> tuple[str, ...]:
-    """Every key in the environment, so that none of them is ever shown, recorded or sent as text."""
+    """Return every key in the environment, so that none is ever shown, recorded or sent as text."""
     named = {variable for provider in PROVIDERS.values() for variable in provider.keys}
     return tuple(sorted({env[name] for name in named if len(env.get(name, "")) >= _SHORT}))
 
@@ -167,6 +165,6 @@ def _installed(library: str) -> bool:
 
 
 def _unspoken(spec: str) -> str:
-    """The name as far as it can be shown: somebody may have put a key where a name belongs."""
+    """Return the name without its second part, which may be a key by mistake."""
     kind, colon, rest = spec.strip().partition(":")
     return f"{kind[:40]}{colon}{'…' if rest else ''}"

@@ -1,12 +1,12 @@
-"""Answers from a file: what tests and CI use instead of a model.
+"""Answers from a file, for tests and CI.
 
-With a real model behind it, a `Recorded` asks that for what is not in the file and writes the answer down. The same
-question asked several times has several answers, which are played back in their order; the last one is repeated.
+With a real model, a `Recorded` asks it for missing answers and records them. The same question asked several times has
+several answers, which are played back in their order; the last one is repeated.
 
-A recording is one JSON object in a line. A question is known by the digest of what it says: messages, schema and tools,
-with line ends and trailing blanks evened out. How long the answer may be is left out, since a limit is no part of the
-question. Every line is sealed with a digest of all of it, so that what was changed afterwards, question or answer, is
-noticed. Secrets are struck out before anything else.
+A recording is one JSON object in a line. A question is identified by the digest of its content: messages, schema and
+tools, with line ends and trailing blanks evened out. The limit of the answer is left out, because it is not part of the
+question. Every line has a digest of all of it, so that later changes are noticed. Secrets are removed before anything
+else.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Recorded(Model):
-    """A model that plays back, and records where it has a real one."""
+    """A model that replays answers, and records them if it has a real one."""
 
     def __init__(self, path: str, model: Model | None = None, *, secrets: Collection[str] = ()) -> None:
         super().__init__(f"recorded:{path}" if model is None else f"recording:{path}#{model.name}")
@@ -47,7 +47,7 @@ class Recorded(Model):
                 self._answers.setdefault(digest, []).append(answer)
 
     def ask(self, request: Request) -> Completion:
-        """The recorded answer; raises `model-not-recorded` where there is none and no model to ask."""
+        """Return the recorded answer. Raises `model-not-recorded` if there is none and no model to ask."""
         asked = normal(request, self._secrets)
         digest = digest_of(asked)
         with self._lock:
@@ -79,7 +79,7 @@ _HINT = "Record it again; do not edit a cassette by hand."
 
 
 def normal(request: Request, secrets: Collection[str]) -> dict[str, Any]:
-    """What a request says, evened out and without secrets, as JSON."""
+    """Return the content of a request as JSON, normalised and without secrets."""
     said: list[dict[str, Any]] = []
     for message in request.messages:
         lines = clean(message.text, secrets).replace("\r\n", "\n").split("\n")
@@ -94,12 +94,12 @@ def normal(request: Request, secrets: Collection[str]) -> dict[str, Any]:
 
 
 def digest_of(value: Any) -> str:
-    """The digest of a JSON value, however it is written."""
+    """Return the digest of a JSON value, independent of its formatting."""
     return hashlib.sha256(_written(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def line(request: Mapping[str, Any], answer: Completion, secrets: Collection[str]) -> str:
-    """A recording as it stands in the file."""
+    """Return a recording as a line of the file."""
     told = {**answer._asdict(), "calls": [call._asdict() for call in answer.calls]}
     if answer.cost is None:
         del told["cost"]
@@ -108,7 +108,7 @@ def line(request: Mapping[str, Any], answer: Completion, secrets: Collection[str
 
 
 def load(path: str) -> list[tuple[str, Completion]]:
-    """The questions of a file by their digests, each with its answer, checked.
+    """Read the questions of a file by their digests, each with its answer, verified.
 
     Raises `cassette-not-found` or `cassette-broken`.
     """

@@ -1,4 +1,4 @@
-"""A function as a model: for tests, and for trying out what would be asked."""
+"""A function as a model: for tests, and for trying out requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Scripted(Model):
-    """A model that answers what a function says: a text, or a `Completion`. Schemas are checked as with any other.
+    """A model that answers with a function's text or `Completion`. Schemas are validated as usual.
 
     It is pydantic-ai's `FunctionModel`, asked as every other model is.
     """
@@ -26,11 +26,11 @@ class Scripted(Model):
     def __init__(self, answer: Callable[[Request], str | Completion], name: str = "scripted") -> None:
         super().__init__(name)
         self.requests: list[Request] = []
-        """Everything it was asked."""
+        """All requests."""
         self.answer = answer
 
     def ask(self, request: Request) -> Completion:
-        """The answer."""
+        """Return the answer."""
 
         async def respond(*_: Any) -> ModelResponse:
             return self._respond(request)
@@ -44,7 +44,7 @@ class Scripted(Model):
         return Client(self.name, opened).ask(request)
 
     def _respond(self, request: Request) -> ModelResponse:
-        """What the function says; tokens are estimated where it does not say."""
+        """Return the function's answer; tokens are estimated if it does not say."""
         from decimal import Decimal
 
         from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart

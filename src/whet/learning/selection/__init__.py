@@ -1,1 +1,1 @@
-"""Learning from finished sessions: which are worth a skill, how many of them a day, and what becomes of them."""
+"""Learning from finished sessions: which are worth a skill, how many per day, and what they become."""

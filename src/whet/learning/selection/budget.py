@@ -1,8 +1,8 @@
-"""How much is learned a day, and when to stop: an allowance, and a breaker for when nothing good comes of it.
+"""Limits of learning: a daily allowance, and a breaker for repeated failures.
 
 The counts are of one day, UTC. The breaker stops after so many failures, or so many rejected proposals, in a row: for
-an hour first, then twice as long each time, until something works or is approved. Beside it are the news: what was
-learned by itself, until somebody was told. What cannot be read counts as nothing, and is told of.
+an hour first, then twice as long each time, until something works or is approved. Unreported results of automatic
+learning are kept as news. Unreadable values count as empty and are reported.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 _READ = "SELECT key, value FROM learning"
 _SECOND = 1_000_000_000
 _NEWS = 50
-"""Pieces of news that are kept."""
+"""Number of news items that are kept."""
 LIMIT = 3
-"""Failures, or rejections, in a row that stop learning."""
+"""Number of consecutive failures, or rejections, that stop learning."""
 FIRST = 3600 * _SECOND
-"""Nanoseconds for which it stops first; twice as long each further time."""
+"""Nanoseconds of the first stop; each further stop is twice as long."""
 LONGEST = 7 * 24 * 3600 * _SECOND
 
 
 class Allowance(NamedTuple):
-    """What may be used in one day."""
+    """The daily limits."""
 
     sessions: int = 40
-    """Sessions that are read."""
+    """Number of sessions that are read."""
     skills: int = 5
-    """Skills that are proposed or written."""
+    """Number of skills that are proposed or written."""
     tokens: int = 200_000
-    """Tokens of a model, where one is used."""
+    """Tokens of a model, if one is used."""
 
 
 ALLOWANCE = Allowance()
 
 
 class Day(NamedTuple):
-    """What was used on one day."""
+    """The use on one day."""
 
     date: str = ""
     sessions: int = 0
@@ -57,21 +57,21 @@ class Day(NamedTuple):
 
 
 class Breaker(NamedTuple):
-    """Whether learning stops for a while."""
+    """The state of the breaker."""
 
     failures: int = 0
-    """In a row, up to now."""
+    """Number of consecutive failures."""
     trips: int = 0
-    """How often it stopped since something worked or was approved."""
+    """Number of stops since something worked or was approved."""
     until: int = 0
     seen: int = 0
-    """When the last decision was made that counted."""
+    """Time of the last decision that counted."""
     reason: str = ""
-    """Why it stopped last."""
+    """The reason of the last stop."""
 
 
 class Memory(NamedTuple):
-    """All that is remembered between two runs."""
+    """Everything that is kept between two runs."""
 
     day: Day = Day()
     breaker: Breaker = Breaker()
@@ -79,16 +79,16 @@ class Memory(NamedTuple):
 
 
 class State:
-    """What was used today, whether learning stops for a while, and what nobody was told yet."""
+    """Today's use, the breaker, and unreported news."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self._state = state
         self._clock = clock
         self.problem = ""
-        """What is wrong with what is kept, a sentence."""
+        """A problem of the stored values, in a sentence."""
 
     def read(self) -> Memory:
-        """What is kept, as far as it can be read."""
+        """Return the stored values, as far as they can be read."""
         return self._parse(self._state.read(_READ))
 
     def _parse(self, rows: Iterable[tuple[Any, ...]]) -> Memory:
@@ -104,7 +104,7 @@ class State:
 
     @contextmanager
     def _changing(self) -> Iterator[list[Memory]]:
-        """What is kept, to be replaced in the list; it is written at the end of the block."""
+        """Yield the stored values in a list, to be replaced; they are written at the end of the block."""
         with self._state.write() as connection:
             held = [self._parse(connection.execute(_READ).fetchall())]
             yield held
@@ -113,13 +113,13 @@ class State:
             connection.executemany("INSERT INTO learning VALUES (?, ?)", rows)
 
     def examine(self) -> tuple[Note, ...]:
-        """What the doctor tells: that its rows are damaged, or that learning has stopped for a while, and why."""
+        """Return notes for the doctor: damaged rows, or that learning has stopped, with the reason."""
         from whet.errors import FailedError
         from whet.notes import Note
 
         try:
             until, why = self.until(), self.read().breaker.reason
-        except FailedError:  # the state database cannot be read, which the doctor tells
+        except FailedError:  # the state database cannot be read, which the doctor reports
             return ()
         if self.problem:
             hint = "Run `whet doctor --repair` to move the file away."
@@ -129,7 +129,7 @@ class State:
         return (Note("learning-stopped", "info", message, hint, path=self._state.path),) if until else ()
 
     def repair(self) -> tuple[str, ...]:
-        """Forget what cannot be read; what was done, in sentences."""
+        """Delete unreadable values; return sentences about that."""
         self.read()
         if not self.problem:
             return ()
@@ -138,13 +138,13 @@ class State:
         return (problem,)
 
     def add_news(self, report: Report) -> None:
-        """Keep what became of a session until somebody is told: the number of a proposal, or the name of a skill."""
+        """Keep the result of a session as news: the number of a proposal, or the name of a skill."""
         piece: int | str = (report.proposal if report.staged else report.skill) or ""
         with self._changing() as held:
             held[0] = held[0]._replace(news=(*held[0].news, piece)[-_NEWS:])
 
     def take_news(self) -> tuple[int | str, ...]:
-        """What nobody was told yet; from now on somebody was, and whoever takes it tells it."""
+        """Return the unreported news and mark it as reported."""
         if not self.read().news:
             return ()
         with self._changing() as held:
@@ -152,15 +152,15 @@ class State:
         return pieces
 
     def used(self) -> Allowance:
-        """What was used so far today."""
+        """Return today's use."""
         return Allowance(*self._today(self.read())[1:])
 
     def left(self) -> Allowance:
-        """What is left of today's allowance; never below zero."""
+        """Return the rest of today's allowance; never below zero."""
         return Allowance(*(max(0, most - spent) for most, spent in zip(ALLOWANCE, self.used(), strict=True)))
 
     def spend(self, *, sessions: int = 0, skills: int = 0, tokens: int = 0) -> None:
-        """Note what was used."""
+        """Record use."""
         with self._changing() as held:
             date, *used = self._today(held[0])
             new = Day(date, used[0] + sessions, used[1] + skills, used[2] + tokens)
@@ -171,12 +171,12 @@ class State:
         return kept.day if kept.day.date == date else Day(date)
 
     def until(self) -> int:
-        """When learning may go on, in nanoseconds since 1970; 0 when it may now."""
+        """Return when learning may continue, in nanoseconds since 1970; 0 if it may now."""
         now, until = self._clock(), self.read().breaker.until
-        return until if now < until <= now + LONGEST else 0  # further ahead only when the clock went back
+        return until if now < until <= now + LONGEST else 0  # further ahead only if the clock went back
 
     def failed(self, why: str) -> None:
-        """Note a failure; learning stops where it is one too many in a row."""
+        """Record a failure; too many in a row stop learning."""
         with self._changing() as held:
             failures = held[0].breaker.failures + 1
             new = held[0].breaker._replace(failures=failures)
@@ -184,15 +184,15 @@ class State:
             held[0] = held[0]._replace(breaker=new)
 
     def worked(self) -> None:
-        """Note that learning from a session did not fail; failures are counted from the beginning again."""
+        """Record a success; consecutive failures are counted from zero again."""
         if self.read().breaker.failures:
             with self._changing() as held:
                 held[0] = held[0]._replace(breaker=held[0].breaker._replace(failures=0))
 
     def decided(self, decisions: Iterable[tuple[int, str]]) -> None:
-        """Look at what people decided about proposals: (time, `approved` or `rejected`), in any order.
+        """Take people's decisions about proposals into account: (time, `approved` or `rejected`), in any order.
 
-        Only what was decided since learning last stopped counts. An approval makes the next stop a short one again.
+        Only decisions since the last stop count. An approval makes the next stop a short one again.
         """
         known = self.read().breaker
         new = sorted(item for item in decisions if item[0] > known.seen and item[1] in ("approved", "rejected"))

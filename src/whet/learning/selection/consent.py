@@ -1,4 +1,4 @@
-"""Which sessions may be learned from: those of projects that have not said `learn = "off"` meanwhile."""
+"""Sessions that may be learned from: those of projects without `learn = "off"`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def offered(context: LearningContext) -> tuple[Seen, ...]:
-    """The sessions that wait and may be learned from, the oldest first."""
+    """Return the waiting sessions that may be learned from, oldest first."""
     from whet.library.config import Configuration
 
     known, waiting, off = context.workspace, context.sessions.waiting(), set[str]()
@@ -27,7 +27,7 @@ def offered(context: LearningContext) -> tuple[Seen, ...]:
 
 
 def has_say(project: str) -> bool:
-    """Is there a file with settings in the directory of a project, or above it?"""
+    """Return whether there is a settings file in the directory of a project, or above it."""
     directory = os.path.abspath(project) if project else ""
     while directory:
         if os.path.lexists(os.path.join(directory, PROJECT_FILE)):
@@ -38,7 +38,7 @@ def has_say(project: str) -> bool:
 
 
 def is_off(configuration: Configuration) -> bool:
-    """Is nothing to be learned here? Settings that cannot be read may say so."""
+    """Return whether learning is off here; unreadable settings may say so."""
     try:
         return configuration.resolve().settings.learn == "off"
     except WhetError:

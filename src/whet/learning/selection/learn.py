@@ -1,7 +1,7 @@
-"""Learning from several sessions, within a day's allowance, and only while something good comes of it; the report.
+"""Learning from several sessions, within the daily allowance and the breaker, and the report.
 
-One at a time, whoever learns: two processes never make two skills of one session. Where an agent loop gives its own
-recording, a skill that comes of it is a step in it.
+Only one process learns at a time, so that a session never becomes two skills. In the recording of an agent loop, the
+resulting skill is a step.
 """
 
 from __future__ import annotations
@@ -59,36 +59,36 @@ if TYPE_CHECKING:
     Told = str | Seen | Transcript | Recorder | Sequence[Any]
 
 STEP = "skill_create"
-"""What a transcript calls the step in which a skill is made of it."""
+"""The name of the step in a transcript that creates a skill."""
 _PATIENCE = 120.0
-"""Seconds to wait for whoever learns just now."""
+"""Seconds to wait for another process that learns."""
 
 
 class Lessons(NamedTuple):
-    """What was learned from several sessions."""
+    """The results of several sessions."""
 
     sessions: tuple[Report, ...]
     left: int
-    """Sessions that nobody looked at."""
+    """Number of sessions that were not read."""
     used: Allowance
-    """Of today's allowance."""
+    """Use of today's allowance."""
     stopped: str = ""
-    """What held back the others: `breaker`, `allowance` or `limit`."""
+    """The reason why others were not read: `breaker`, `allowance` or `limit`."""
     stopped_why: str = ""
     warnings: tuple[str, ...] = ()
 
     @property
     def captured(self) -> int:
-        """How many sessions something came of."""
+        """Number of sessions with a result."""
         return sum(report.captured for report in self.sessions)
 
     @property
     def failed(self) -> int:
-        """How many could not be read or written."""
+        """Number of sessions that could not be read or written."""
         return sum(report.error is not None for report in self.sessions)
 
     def to_json(self) -> Json:
-        """All of it as JSON."""
+        """Return the lessons as JSON."""
         answer = {"success": True, "sessions": as_json(self.sessions), "captured": self.captured, "failed": self.failed}
         answer |= {"left": self.left, "used": as_json(self.used), "allowance": as_json(ALLOWANCE)}
         answer |= {"stopped": self.stopped, "stopped_why": self.stopped_why} if self.stopped else {}
@@ -105,11 +105,10 @@ def learn_from(
     model: Model | None = None,
     asked: bool = True,
 ) -> Lessons:
-    """Learn from these sessions, or from all that wait, the newest first.
+    """Learn from these sessions, or from all that wait, newest first.
 
-    A session that cannot be read or written does not stop the others; one that is the only one named raises. The
-    allowance and the breaker hold back what waits, and what nobody `asked` for; whoever names a session gets it, and it
-    counts.
+    A session that cannot be read or written does not stop the others; a single named session raises. The allowance and
+    the breaker limit waiting sessions, and those that nobody `asked` for; a named session is always read, and counts.
     """
     state = State(context.workspace.state, context.workspace.clock)
     if not dry_run:
@@ -153,7 +152,7 @@ def learn_from(
 
 
 def _note_step(recorder: Recorder, report: Report) -> None:
-    """Note in a recording what was made of it."""
+    """Record in a recording which skill it became."""
     made = {"action": report.action, "skill": report.skill, "proposal": report.proposal}
     given = {key: value for key, value in made.items() if value is not None}
     number = recorder.call(STEP, given, f"{STEP}-{len(recorder.transcript().events)}")
@@ -162,7 +161,7 @@ def _note_step(recorder: Recorder, report: Report) -> None:
 
 
 def _learned(context: LearningContext, source: Told, terms: Terms, state: State) -> Report:
-    """The report on one session. What a model costs is taken off today's tokens, also where nothing came of it."""
+    """Return the report on one session. The cost of a model counts against today's tokens, even without a result."""
     if terms.model is None or terms.dry_run:
         return learn(context, source, terms)
     from whet.learning.models.model import Budget, Budgeted
@@ -180,7 +179,7 @@ def _learned(context: LearningContext, source: Told, terms: Terms, state: State)
 
 
 def _held_back(state: State) -> tuple[str, str]:
-    """What holds learning back now, and a sentence about it; "" and "" where nothing does."""
+    """Return the code and a sentence about what limits learning now; two empty strings if nothing does."""
     if until := state.until():
         return "breaker", f"{state.read().breaker.reason} Learning continues at {iso(until)}."
     used, most = state.used(), ALLOWANCE
@@ -191,7 +190,7 @@ def _held_back(state: State) -> tuple[str, str]:
 
 
 def _failure(context: LearningContext, source: Told, error: WhetError, state: State | None) -> Report:
-    """An error as a report. A session whose transcript is gone or no transcript does not wait any longer."""
+    """Return an error as a report. A session without a usable transcript no longer waits."""
     label = source if isinstance(source, str) else f"{source.client}:{source.id}" if isinstance(source, Seen) else ""
     if state is not None and isinstance(error, (NotFoundError, InvalidError)) and isinstance(source, Seen):
         context.sessions.learned(source.client, source.id)
@@ -209,28 +208,28 @@ MEANINGS = {
     "nothing-new": "An existing skill already says all of this.",
     "gate-refused": "The resulting skill is invalid or dangerous.",
 }
-"""What can keep a session that is worth it from becoming anything, and what that means."""
+"""Codes for worthwhile sessions without a result, with their meaning."""
 _EVIDENCE = 12
-"""Numbers of events that a reason names."""
+"""Number of events that a reason names."""
 _LATEST = 200
-"""Proposals that are looked at."""
+"""Number of proposals that are considered."""
 
 
 class Terms(NamedTuple):
-    """How something is learned."""
+    """The terms of learning."""
 
     write: bool = False
-    """Write instead of proposing, where that may be."""
+    """Whether to write instead of proposing, if possible."""
     dry_run: bool = False
     model: Model | None = None
-    """What writes the skill, and does its evals; held to what may be spent."""
+    """The model that writes the skill and does its evals, within its budget."""
 
 
 def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Report:  # noqa: B008  a value
-    """Learn from one session; what was captured, or why nothing was.
+    """Learn from one session; return the result, or why there is none.
 
-    `source` is CLIENT:ID of a session that hooks told of, the path of a transcript, or one in memory. With `dry_run`
-    nothing at all is changed, and no model is asked. Raises what reading and writing raise.
+    `source` is CLIENT:ID of a session that hooks reported, the path of a transcript, or one in memory. With `dry_run`
+    nothing is changed, and no model is asked. Raises the errors of reading and writing.
     """
     transcript = read_source(context, source)
     client, session = transcript.client, transcript.session
@@ -246,9 +245,9 @@ def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Rep
 
 
 def read_source(context: LearningContext, source: Told) -> Transcript:
-    """The session that is meant, under the name that hooks know it by.
+    """Return the requested session, under the name that hooks use.
 
-    Raises NotFoundError `no-such-session` and what reading a transcript raises.
+    Raises NotFoundError `no-such-session` and the errors of reading a transcript.
     """
     from whet.learning.transcripts.reader import read_transcript
 
@@ -281,7 +280,7 @@ def read_source(context: LearningContext, source: Told) -> Transcript:
 
 
 class Lesson(NamedTuple):
-    """What there is to learn, and the skill that it belongs to, where that is one which the session used."""
+    """The evidence to learn from and, if the session used a skill, that skill."""
 
     begun: Distillation
     report: Report
@@ -289,9 +288,9 @@ class Lesson(NamedTuple):
 
 
 def _with_skill(context: LearningContext, whole: Lesson, transcript: Transcript) -> Lesson | None:
-    """What was learned with a skill that the session used and that did not quite do; None where there is none.
+    """Return the lesson for a used skill that was not sufficient; None if there is none.
 
-    Only what was done after a skill was loaded, and has to do with it, may change it; that alone must be worth it.
+    Only work after a skill was loaded, and related to it, may change it; that alone must be worth it.
     """
     cards = {key(card.name): card for card in reversed(context.workspace.snapshot().catalogue.cards)}
     found: list[tuple[int, Lesson]] = []
@@ -312,9 +311,9 @@ def _with_skill(context: LearningContext, whole: Lesson, transcript: Transcript)
 
 
 def _capture(context: LearningContext, lesson: Lesson, terms: Terms) -> Report:
-    """What becomes of a session that is worth it: a better version of the skill that is there, or a new one.
+    """Turn a worthwhile session into a better version of an existing skill, or a new one.
 
-    A skill that was only used gains what it lacks and keeps the rest.
+    A skill that was only used gains missing parts and keeps the rest.
     """
     begun, report, near = lesson
     made = begun.draft()
@@ -348,7 +347,7 @@ def _capture(context: LearningContext, lesson: Lesson, terms: Terms) -> Report:
 
 
 def _settle(context: LearningContext, state: Distillation, writing: Writing, terms: Terms, report: Report) -> Report:
-    """What the gate lets become of it: written, proposed, or nothing. What a person made is only proposed for."""
+    """Write or propose the result, or neither, as the gate decides. Changes to a person's skill are only proposed."""
     write = terms.write and not terms.dry_run
     write = write and (not writing.path or maker(context.editor.journal, writing.path) == "agent")
     passed = _gate(context, writing, report.skill or "", terms.model, measure=write)
@@ -379,7 +378,7 @@ def _left(report: Report, code: str) -> Report:
 
 
 def _free(context: LearningContext, name: str) -> str:
-    """The name, or one with a number behind it where it is taken by a skill for something else."""
+    """Return the name, with a number if another skill already has it."""
     taken = {slug(card.name) for card in context.workspace.snapshot().catalogue.cards}
     number, found = 1, name
     while found in taken:
@@ -390,7 +389,7 @@ def _free(context: LearningContext, name: str) -> str:
 
 
 def _reason(state: Distillation, report: Report) -> str:
-    """Where it comes from and why, for the history and for whoever decides."""
+    """Return origin and reason, for the history and for whoever decides."""
     numbers = ", ".join(map(str, report.evidence[:_EVIDENCE]))
     more = ", …" if len(report.evidence) > _EVIDENCE else ""
     events = f", events {numbers}{more}" if numbers else ""
@@ -398,9 +397,9 @@ def _reason(state: Distillation, report: Report) -> str:
 
 
 def _gate(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> Verdict:
-    """What the gate says of a change. To `measure` takes the skill's evals, where it has some, and a model.
+    """Return the gate's verdict on a change. `measure` needs the skill's evals, if it has some, and a model.
 
-    Without a model, evals that there are cannot be met: then it is a no.
+    Without a model, existing evals cannot be met, which is a rejection.
     """
     before, after = writing.before, writing.after
     if not measure or before is None or not find_file(before):
@@ -415,19 +414,19 @@ def _gate(context: LearningContext, writing: Writing, name: str, model: Model | 
 
 
 def own_proposals(context: LearningContext, state: str = "") -> list[Proposal]:
-    """The latest proposals that learning made."""
+    """Return the latest proposals of learning."""
     every = context.editor.proposals.all(state)
     return [one for one in every if one.origin == "background" and one.reason.startswith(LEARNED)][-_LATEST:]
 
 
 def _waiting_for(context: LearningContext, path: str) -> int:
-    """The number of a proposal that would change the skill at a path; 0 where none waits, whoever made it."""
+    """Return the number of a waiting proposal for the skill at a path, by anyone; 0 if there is none."""
     every = context.editor.proposals.all("pending")
     return next((one.id for one in every if any(change.path == path for change in one.changes)), 0)
 
 
 def _refused_bodies(context: LearningContext, path: str) -> list[str]:
-    """What learning wanted to make of the skill at a path, and nobody wanted."""
+    """Return the rejected bodies that learning proposed for the skill at a path."""
     return [
         body_of(change.after)
         for proposal in own_proposals(context, "rejected")
@@ -437,7 +436,7 @@ def _refused_bodies(context: LearningContext, path: str) -> list[str]:
 
 
 def _proposed_already(context: LearningContext, made: Draft) -> Proposal | None:
-    """The proposal of a new skill for the job of a draft that waits, or was rejected; what waits comes first."""
+    """Return the waiting or rejected proposal of a new skill for the same job; a waiting one comes first."""
     proposals = {str(one.id): one for one in (*own_proposals(context, "pending"), *own_proposals(context, "rejected"))}
     known = {
         number: texts_of(read_skill(main_of(change.after).document))._replace(name=change.skill)

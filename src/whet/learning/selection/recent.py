@@ -1,4 +1,4 @@
-"""The sessions that somebody may want to make a skill of: those that wait, and the newest that clients keep."""
+"""Sessions to choose from: those that wait, and the newest ones that clients keep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whet.learning.context import LearningContext
 
 _HEAD = 256 * 1024
-"""Bytes of a transcript that are read to tell what it was about."""
+"""Bytes of a transcript that are read for its subject."""
 
 
 class RecentSession(NamedTuple):
@@ -23,10 +23,10 @@ class RecentSession(NamedTuple):
 
     client: str
     id: str
-    """The client's name for it; "" where no hook reported it."""
+    """The client's id; "" if no hook reported it."""
     path: str
     project: str
-    """The directory the client worked in; "" where nobody says."""
+    """The directory the client worked in; "" if unknown."""
     time: int
     """When it was last active, in nanoseconds."""
     waiting: bool
@@ -36,16 +36,16 @@ class RecentSession(NamedTuple):
 
     @property
     def source(self) -> str:
-        """What names it: CLIENT:ID, or the path of its transcript."""
+        """Its name: CLIENT:ID, or the path of its transcript."""
         return f"{self.client}:{self.id}" if self.id else self.path
 
     def to_json(self) -> Json:
-        """The session as every surface answers it."""
+        """Return the session as JSON."""
         return {**fields_json(self), "time": iso(self.time), "source": self.source}
 
 
 def list_recent(context: LearningContext, limit: int) -> tuple[RecentSession, ...]:
-    """The sessions, the newest first."""
+    """Return the sessions, newest first."""
     place = context.workspace.place
     found = [
         RecentSession(seen.client, seen.id, seen.transcript, seen.project, seen.last, waiting=True)
@@ -63,13 +63,13 @@ def list_recent(context: LearningContext, limit: int) -> tuple[RecentSession, ..
 
 
 def no_session() -> NotFoundError:
-    """The error where no session waits and no client keeps one."""
+    """Return the error if no session waits and no client keeps one."""
     hint = "Pass the file of a session: `whet distill FILE`."
     return NotFoundError("no-session-waits", "There is no session to learn from.", hint=hint)
 
 
 def _describe(context: LearningContext, transcript: str) -> str:
-    """The beginning of what a session was about; empty where that cannot be told."""
+    """Return the beginning of a session's subject; "" if unknown."""
     from whet.learning.transcripts.reader import read_piped
 
     try:

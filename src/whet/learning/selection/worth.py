@@ -1,8 +1,8 @@
-"""Is a finished session worth a skill? A pure function of its evidence; the answer says why.
+"""Whether a finished session is worth a skill: a pure function of its evidence, with the reason.
 
-A session has to have been hard, and what it found has to be something that helps the next time. Rules are asked in a
-fixed order; the first that says no decides. Nothing is ever captured only because something went wrong: bad luck is not
-a lesson, and a failure that nobody got over is not a procedure.
+A session has to have been hard, and what it found has to be something that helps the next time. Rules apply in a fixed
+order; the first rejection decides. A failure alone is never captured: bad luck is not a lesson, and an unresolved
+failure is not a procedure.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CODES = {
     "one-off": "The user said that it is a one-off.",
     "skill-sufficed": "A skill was used and worked; there is nothing to add.",
 }
-"""Every verdict, and what it means."""
+"""Every verdict, and its meaning."""
 _STUCK = ("the last test or build failed", "the last call failed", "the user's last word was a correction")
 _KEEPING = frozenset(("skill_manage", "skill_create"))
 """Tools with which an agent writes skills itself."""
@@ -51,14 +51,14 @@ _SHARE = 0.5
 
 
 class Report(NamedTuple):
-    """What became of one session. None is for what there is nothing to say about."""
+    """The result of one session. None for fields that do not apply."""
 
     captured: bool
     code: str
     why: tuple[str, ...]
-    """Sentences; the first is what decided."""
+    """Sentences; the first is the deciding reason."""
     evidence: tuple[int, ...] = ()
-    """Numbers of the events that it rests on."""
+    """Numbers of its events."""
     session: str | None = None
     action: str | None = None
     """`create` or `improve`."""
@@ -66,29 +66,31 @@ class Report(NamedTuple):
     gate: Verdict | None = None
     model: Help | None = None
     preview: str | None = None
-    """Of a dry run: the text that would be written."""
+    """The text that a dry run would write."""
     version: str | None = None
     place: str | None = None
     """The directory of the skill."""
     staged: bool | None = None
-    """Whether it waits as a proposal; False where it is written."""
+    """Whether it waits as a proposal; False if it is written."""
     proposal: int | None = None
     entries: tuple[int, ...] | None = None
-    """What the history got."""
+    """Entries in the history."""
     error: str | None = None
     hint: str | None = None
     warnings: tuple[str, ...] | None = None
 
     def to_json(self) -> Json:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return {name: as_json(value) for name, value in self._asdict().items() if value is not None}
 
 
 def judge(evidence: Evidence, transcript: Transcript) -> Report:
-    """Is this session worth a skill?"""
+    """Decide whether this session is worth a skill."""
     events = transcript.events
     said = [event.text[:2_000] for event in events if event.kind == "user"]
-    errors = [one for one in evidence.recoveries if not MACHINE.search(one.said)]  # what others would run into, too
+    errors = [
+        one for one in evidence.recoveries if not MACHINE.search(one.said)
+    ]  # problems that others would have, too
     worked = sum(not act.failed for act in working(acts(events)))
     why: list[str] = []
     where: list[int] = []
@@ -118,7 +120,7 @@ def judge(evidence: Evidence, transcript: Transcript) -> Report:
 
 
 def _where_said(rules: Sequence[str], events: Sequence[Event]) -> list[int]:
-    """The numbers of the events with which the user put something right; some clients keep it in a result."""
+    """Return the numbers of the events with the user's corrections; some clients keep them in a result."""
     said = ((at, event.text) for at, event in enumerate(events) if event.kind in ("user", "result"))
     return [at for at, text in said if any(rule in text for rule in rules)]
 
@@ -129,7 +131,7 @@ def _only_looked(evidence: Evidence) -> bool:
 
 
 def _is_upkeep(steps: Sequence[Step]) -> bool:
-    """Was at least half of what was done for the library?"""
+    """Return whether at least half of the steps were for the library itself."""
     own = 0
     for step in steps:
         ran = [one.label.partition(" ")[0] for one in programs(step.action) if one.label] if step.tool == "Bash" else []
@@ -146,7 +148,7 @@ def _is_kept(evidence: Evidence, events: Sequence[Event]) -> bool:
 
 
 def _is_secret(evidence: Evidence) -> bool:
-    """Was a file written that is there for secrets, rather than one in which there is one, too?"""
+    """Return whether a file for secrets was written, not one that also contains a secret."""
     for text in (text for file in evidence.files for text in (file.content, *(new for _, new in file.changes))):
         lines = [line for line in text.split("\n") if line.strip()]
         if 2 * sum(_SECRET in line for line in lines) >= max(1, len(lines)):
@@ -164,11 +166,11 @@ def _is_unresolved(evidence: Evidence, events: Sequence[Event]) -> bool:
 
 
 def _covered(evidence: Evidence, events: Sequence[Event]) -> bool:
-    """Does what was done stand in the skills that were used? True where their text is not in the transcript."""
+    """Return whether the used skills cover the steps; True if their text is not in the transcript."""
     text = "\n".join(load.text for load in loads_of(events))
     commands = {
         ran.label for step in evidence.steps if step.tool == "Bash" for ran in programs(step.action) if ran.label
     }
-    if len(text) < 200 or len(commands) < 3:  # only the name is there, or too little was run to tell
+    if len(text) < 200 or len(commands) < 3:  # only the name is there, or too little was run
         return True
     return sum(label in text for label in commands) >= _SHARE * len(commands)

@@ -1,6 +1,6 @@
-"""Sessions whose records cannot be read one after the other: Claude Code's, Codex's and Gemini CLI's.
+"""Sessions whose records cannot be read in order: Claude Code's, Codex's and Gemini CLI's.
 
-A file is gone through before it is read, or once more: memory must not grow with it.
+A file is read twice, so that memory does not grow with it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _TYPED = 400_000
-"""Characters of messages by which others are known to be typed."""
+"""Characters of typed messages that are kept for comparison."""
 _HEADS = frozenset({"projectHash", "$set", "$rewindTo"})
-"""What a record of Gemini CLI has that is not a message."""
+"""Keys of Gemini CLI's records that are not messages."""
 
 
 def read_claude(path: str, into: Collector) -> None:
-    """Take over a session of Claude Code.
+    """Read a session of Claude Code.
 
     Records of subagents are marked as side chains and left out, but a file that has no others is a subagent's own.
     """
@@ -35,12 +35,12 @@ def read_claude(path: str, into: Collector) -> None:
 
 
 def read_codex(path: str, into: Collector) -> None:
-    """Take over a session of Codex: which of the messages in the user's name the user typed, only the screen knows."""
+    """Read a session of Codex: only the screen's records show which messages the user typed."""
     Walker(into, list(_typed(path))).read(records(path, into), "codex")
 
 
 def _typed(path: str) -> Iterator[str]:
-    """The typed text that the screen shows, up to the limit of memory."""
+    """Yield the typed text that the screen shows, up to the limit of memory."""
     room = _TYPED
     for line, _ in lines(path, Collector("")):
         if '"user_message"' not in line and '"UserMessage"' not in line:
@@ -56,7 +56,7 @@ def _typed(path: str) -> Iterator[str]:
 
 
 def read_gemini(path: str, into: Collector) -> None:
-    """Take over a session of Gemini CLI, which writes a message again whenever it grows, and takes messages back."""
+    """Read a session of Gemini CLI, which rewrites a message whenever it grows, and removes messages."""
     walker, number = Walker(into), count()
     kept = _latest(records(path, Collector("")))
     for record in records(path, into):
@@ -70,7 +70,7 @@ def read_gemini(path: str, into: Collector) -> None:
 
 
 def _latest(found: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """The messages that stay, by their ids: the number of the last version of each."""
+    """Return the remaining messages by id, with the number of the last version of each."""
     kept: dict[str, int] = {}
     number = count()
     for record in found:
@@ -83,7 +83,7 @@ def _latest(found: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _messages(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The messages of one record: itself, or those that it sets."""
+    """Yield the messages of one record: itself, or those that it sets."""
     if isinstance(record.get("id"), str):
         yield record
     yield from map(mapping, sequence(mapping(record.get("$set")).get("messages")))

@@ -1,7 +1,7 @@
-"""What every importer writes into: a transcript that stays within bounds while it grows.
+"""The target of every importer: a transcript that stays within its limits while it grows.
 
-Secrets are hidden here and nowhere else, so that no importer can forget it. The first and the last events are kept;
-what falls out of the middle, and everything else that is not taken over, is counted and told.
+Secrets are hidden only here, so that no importer can forget it. The first and the last events are kept; dropped events
+and other omissions are counted and reported.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _CODE = re.compile(
     r"(?:exit(?:ed with)? code|exit status|Command failed with exit code|exit_code)[:=]? (-?\d{1,10})\b", re.IGNORECASE
 )
 _LAST = re.compile(r"\n[\[(]?exit(?:ed with)? (?:code|status)[:=]? ?(-?\d{1,10})[\])]?\s*\Z", re.IGNORECASE)
-"""The code below the output, where there is none above it."""
+"""The code below the output, if there is none above it."""
 _JSON = 200_000
-"""Characters of a result that is still looked into as JSON."""
+"""Longest result in characters that is parsed as JSON."""
 
 
 def outcome(text: str, *, failed: bool | None = None) -> tuple[str, bool, int | None]:
-    """The output without its wrapping, whether it is a failure, and its exit code, where one is told.
+    """Return the output without its wrapping, whether it is a failure, and its exit code if known.
 
-    What the client says itself, `failed`, counts first.
+    The client's own `failed` counts first.
     """
     value = arguments(text) if text.startswith("{") and len(text) <= _JSON else {"input": text}
     if value != {"input": text}:  # it does not only begin like JSON
@@ -61,7 +61,7 @@ def outcome(text: str, *, failed: bool | None = None) -> tuple[str, bool, int | 
 
 
 def _told(value: Mapping[str, Any], text: str, failed: bool | None) -> tuple[str, bool, int | None]:
-    """What a result in JSON says of itself: an exit code, an error, no success; its output alone where it has one."""
+    """Return output, failure and code of a result in JSON, by its own fields."""
     metadata = value.get("metadata")
     code = value.get("exit_code", metadata.get("exit_code") if isinstance(metadata, dict) else None)
     error = value.get("error")
@@ -81,22 +81,22 @@ def _told(value: Mapping[str, Any], text: str, failed: bool | None) -> tuple[str
 
 
 _HEAD, _TAIL = 20_000, 12_000
-"""Characters of either end of a long text in which secrets are looked for: what is kept, and room around it."""
+"""Characters at either end of a long text that are searched for secrets: the kept part, and a margin."""
 _EDGE = 4_000
-"""Characters at a cut that are dropped, since half a secret has no shape."""
+"""Characters that are dropped at a cut, because half a secret cannot be recognized."""
 _IDS = 500_000
-"""Calls and results that are remembered, to know one that comes a second time."""
+"""Number of calls and results that are remembered, to detect repetitions."""
 _ENDS = 1_000
-"""Ends of calls that are remembered until their results come."""
+"""Number of call ends that are remembered until their results come."""
 _NAME = 200
-"""Characters of a name: of a tool, a session, a call."""
+"""Longest name in characters: of a tool, a session, a call."""
 _KINDS = 1_000
-"""Unknown kinds of records that are told apart."""
+"""Number of unknown kinds of records that are distinguished."""
 _DEPTH, _ITEMS = 6, 100
-"""How deep arguments are kept, and how many of a list or an object."""
+"""Depth of arguments, and number of items of a list or an object."""
 _LABELS = ("name", "key", "field", "label", "element", "id", "selector", "variable", "header")
 _CONTENTS = ("value", "text", "content", "input")
-"""Keys whose value another key may tell to be a secret: `{"name": "password", "value": ...}`."""
+"""Keys whose value is a secret if another key says so: `{"name": "password", "value": ...}`."""
 
 
 class Collector:
@@ -106,21 +106,21 @@ class Collector:
         self.client = client
         self.path = path
         self._noted = note
-        """Who is told of every event at once."""
+        """Receives every event at once."""
         self.session = ""
         self.project = ""
         self.counts: Counter[str] = Counter()
-        """What was left out, by what `reporting` calls it."""
+        """Omissions, by their names in `report`."""
         self.unknown: Counter[str] = Counter()
-        """Kinds of records that are not known here."""
+        """Unknown kinds of records."""
         self._first: list[Event] = []
         self._last: deque[Event] = deque()
         self._sizes = [0, 0]
         self._full = False
         self.added = 0
-        """Events that came, kept or not."""
+        """Number of events, kept or not."""
         self.skills: dict[str, str] = {}
-        """The skills that were loaded, by the ids of the calls."""
+        """The loaded skills, by the ids of the calls."""
         self._tools: dict[str, str] = {}
         self._ends: dict[str, tuple[bool, int | None]] = {}
         self._returned: set[str] = set()
@@ -130,9 +130,9 @@ class Collector:
         self._open = ""
 
     def user(self, text: str, time: int = 0) -> None:
-        """A message in the user's name, taken apart into what was said and what the client added.
+        """Add a message in the user's name, split into the user's words and the client's additions.
 
-        What a subagent was told by the model is not the user's either.
+        A model's instruction to a subagent is not the user's either.
         """
         if _mark(text) in self._tasks:
             self.said("note", text, time, "subagent")
@@ -141,13 +141,13 @@ class Collector:
             self.said(piece.kind, piece.text, time, piece.about)
 
     def said(self, kind: Kind, text: str, time: int = 0, about: str = "") -> None:
-        """Something said by one side, or put in by the client."""
+        """Add a message of one side, or of the client."""
         text = self.text(text).strip()
         if text:
             self._add(Event(kind, text, time, about=self.name(about)))
 
     def called(self, name: str, given: Mapping[str, Any], id_: str = "", time: int = 0) -> str:
-        """A call of a tool; its id, made up where the client gives none."""
+        """Add a tool call; return its id, generated if the client has none."""
         tool, arguments = canonical(name, dict(given))
         return self._call(tool, arguments, id_, time)
 
@@ -161,9 +161,9 @@ class Collector:
         tool: str = "",
         code: int | None = None,
     ) -> None:
-        """What a call gave; without an id it is that of the last call that has no result yet.
+        """Add the result of a call; without an id, of the last call without a result.
 
-        `code` is the exit code, where the client tells it beside the output.
+        `code` is the exit code, if the client reports it separately.
         """
         id_ = self.name(id_) or self._open
         if id_ and id_ in self._returned:
@@ -178,13 +178,13 @@ class Collector:
         self._add(Event("result", self.text(text), time, tool, id_, failed=failed, code=code))
 
     def ended(self, id_: str, failed: bool, code: int | None) -> None:
-        """How a call ended, where the client notes that elsewhere than in its result, which is still to come."""
+        """Record how a call ended, if the client reports that before its result."""
         while len(self._ends) >= _ENDS:
             del self._ends[next(iter(self._ends))]
         self._ends[self.name(id_)] = failed, code
 
     def keep(self, event: Event) -> None:
-        """An event that is one already, as a recorder wrote it; hidden and cut like every other."""
+        """Add a ready event, as a recorder wrote it; secrets are hidden and texts cut as usual."""
         if event.kind == "call":
             self._call(event.tool, dict(event.given), event.id, event.time)
         elif event.kind == "result":
@@ -195,12 +195,12 @@ class Collector:
             self.said(event.kind, event.text, event.time, event.about)
 
     def left_out(self, kind: str) -> None:
-        """A record of a kind that is not known here; what a file makes up of kinds is bounded, too."""
+        """Count a record of an unknown kind; the number of kinds is limited, too."""
         kind = self.name(kind)
         self.unknown[kind if kind in self.unknown or len(self.unknown) < _KINDS else "others"] += 1
 
     def text(self, text: str, language: str = "") -> str:
-        """The text as it may be kept: readable, without secrets, not too long. `language` is that of code."""
+        """Return the text for storage: readable, without secrets, not too long. `language` is that of code."""
         whole = clean_text(text)
         ends = [whole] if len(whole) <= _HEAD + _TAIL else [whole[:_HEAD], whole[-_TAIL:]]
         safe, hidden = zip(*(hide_secrets(end, self._known, language) for end in ends), strict=True)
@@ -215,16 +215,16 @@ class Collector:
         return f"{head}\n[{len(whole) - len(head) - len(tail):,} characters left out]\n{tail}"
 
     def name(self, text: Any, longest: int = _NAME) -> str:
-        """A name as it may be kept; "" for what is not text."""
+        """Return a name for storage; "" if it is not text."""
         if not isinstance(text, str):
             return ""
         start = text[: 2 * longest]
-        if len(text) > len(start):  # half a token is known by no shape
+        if len(text) > len(start):  # half a token cannot be recognized
             start = start[: max(start.rfind(" "), start.rfind("\n"), 0)]
         return hide_secrets(clean_text(start), self._known)[0][:longest]
 
     def transcript(self) -> Transcript:
-        """What was collected."""
+        """Return the collected transcript."""
         self.counts["empty"] = int(not self.added)
         return Transcript(
             self.name(self.client),
@@ -235,7 +235,7 @@ class Collector:
         )
 
     def _without_known(self, event: Event) -> Event:
-        """The event without secrets that were found only later."""
+        """Return the event without secrets that were found only later."""
         if not self._known:
             return event
         text, tool, id_, about = map(self._without, (event.text, event.tool, event.id, event.about))
@@ -267,7 +267,7 @@ class Collector:
         return id_
 
     def _argument(self, value: Any, languages: Mapping[str, str], name: str = "", depth: int = 0) -> Any:
-        """An argument of a call as it may be kept; `languages` are those of the arguments that are code."""
+        """Return an argument of a call for storage; `languages` are those of arguments that are code."""
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, bytes | bytearray | memoryview):
@@ -281,7 +281,7 @@ class Collector:
         return self.text(value if isinstance(value, str) else str(value), languages.get(name, ""))
 
     def _mapping(self, value: Mapping[Any, Any], languages: Mapping[str, str], depth: int = 0) -> Mapping[str, Any]:
-        """An object whose secrets are known by their keys, or by what another key says that they are."""
+        """Return an object without secrets, which are recognized by their keys or by another key's label."""
         labels = (value[label] for label in _LABELS if isinstance(value.get(label), str))
         labelled = next(filter(None, map(names_secret, labels)), "")
         kept: dict[str, Any] = {}
@@ -292,7 +292,7 @@ class Collector:
         return kept
 
     def _sequence(self, value: list[Any], languages: Mapping[str, str], depth: int) -> list[Any]:
-        """A list in which a secret may stand behind its option, as on a command line."""
+        """Return a list without secrets, which may follow their option, as on a command line."""
         kept: list[Any] = []
         before = ""
         for item, safe in zip(value, self._words(value), strict=True):
@@ -303,14 +303,14 @@ class Collector:
         return kept
 
     def _words(self, value: list[Any]) -> list[Any]:
-        """The words of a command without the secrets that one knows by the words before them."""
+        """Return the words of a command without secrets that the words before them reveal."""
         if len(value) < 3 or not all(isinstance(item, str) and item and " " not in item for item in value):
             return value
         found = self.text(" ".join(value)).split(" ")
         return found if len(found) == len(value) else value
 
     def _secret(self, value: Any, kind: str) -> str:
-        """The mark of a secret of some kind; "" where the value is none."""
+        """Return the mark of a secret; "" if the value is not one."""
         if not kind or not isinstance(value, str) or not is_secret(value, ANY if kind == ANY else LITERAL):
             return ""
         self._known.learn(value, kind)
@@ -318,7 +318,7 @@ class Collector:
         return f"[secret:{kind}]"
 
     def _add(self, event: Event) -> None:
-        """Keep the event: in the first half while there is room, then among the last."""
+        """Add the event: to the first half while there is room, then to the last events."""
         half = bounds.CHARACTERS // 2
         self.added += 1
         self._full = self._full or len(self._first) >= bounds.EVENTS // 2 or self._sizes[0] + _size(event) > half
@@ -336,7 +336,7 @@ def _size(event: Event) -> int:
 
 
 def _mark(text: str) -> int:
-    """What two copies of a text have in common, whatever was done to their blanks."""
+    """Return a hash that copies of a text share, regardless of white space."""
     return hash(" ".join(text[:2_000].split())[:1_500])
 
 
@@ -374,13 +374,13 @@ _ENTRIES = (
         {"empty": "Nothing was said or done in this session."},
     ),
 )
-"""What can be said, and of which counts; the numbers are filled in."""
+"""Notes with their counts; the numbers are filled in."""
 _NAMED_KINDS = 8
-"""Kinds of unknown records that are named."""
+"""Number of unknown kinds that are named."""
 
 
 def report(counts: Mapping[str, int], unknown: Mapping[str, int], path: str) -> tuple[Note, ...]:
-    """What happened, with how often."""
+    """Return the notes, with their counts."""
     totals = {**counts, "unknown": sum(unknown.values())}
     kinds = ", ".join(sorted(unknown)[:_NAMED_KINDS]) + (", ..." if len(unknown) > _NAMED_KINDS else "")
     found = []
@@ -395,7 +395,7 @@ def report(counts: Mapping[str, int], unknown: Mapping[str, int], path: str) -> 
 
 
 def taken_over(transcript: Transcript) -> Transcript:
-    """The transcript with its secrets hidden; one that has none, and keeps to the bounds, stays as it is."""
+    """Return the transcript with its secrets hidden; one without secrets and within the limits stays unchanged."""
     into = Collector(transcript.client)
     into.session, into.project = transcript.session, transcript.project
     for event in transcript.events:

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.collector import Collector
 
 LINE = 4 * 1024 * 1024
-"""Bytes of one line."""
+"""Longest line in bytes."""
 DOCUMENT = 32 * 1024 * 1024
-"""Bytes of a document."""
+"""Largest document in bytes."""
 T = TypeVar("T", str, bytes)
 _BLANKS = re.compile(r"\s*")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def lines(path: str, into: Collector) -> Iterator[tuple[str, bool]]:
-    """The lines of a file that are not blank, and whether each was ended. One that is too long is never in memory."""
+    """Yield the lines of a file that are not blank, and whether each was ended. A long one is never in memory."""
     with open(path, "rb") as file:
         start = file.read(3)
         file.seek(3 if start == codecs.BOM_UTF8 else 0)
@@ -39,7 +39,7 @@ def lines(path: str, into: Collector) -> Iterator[tuple[str, bool]]:
 
 
 def _short_lines(readline: Callable[[int], T], end: T, into: Collector) -> Iterator[T]:
-    """The lines that are neither blank nor too long."""
+    """Yield the lines that are neither blank nor too long."""
     while line := readline(LINE):
         if len(line) == LINE and not line.endswith(end):
             into.counts["long"] += 1
@@ -58,9 +58,9 @@ def _decoded(data: bytes, encoding: str, into: Collector) -> str:
 
 
 def records(path: str, into: Collector) -> Iterator[Mapping[str, Any]]:
-    """The objects of a JSONL file; lines that are none are counted.
+    """Yield the objects of a JSONL file; other lines are counted.
 
-    A line may hold several, where two programs wrote at once.
+    A line may hold several, if two programs wrote at once.
     """
     damaged, ended = 0, True
     for line, ended in lines(path, into):  # noqa: B007  the end of the last line matters after the loop
@@ -75,7 +75,7 @@ def records(path: str, into: Collector) -> Iterator[Mapping[str, Any]]:
 
 
 def values(text: str) -> Iterator[Any]:
-    """The JSON values of a text, one behind the other; None for a rest that is none."""
+    """Yield the consecutive JSON values of a text; None for an invalid rest."""
     decoder = json.JSONDecoder(strict=False)
     text = text.strip("\0 \t\r\n")
     at = 0
@@ -91,12 +91,12 @@ def values(text: str) -> Iterator[Any]:
 
 
 def read_text(path: str, into: Collector) -> str | None:
-    """The text of a file; None where it is too long to be held in memory."""
+    """Return the text of a file; None if it is too long for memory."""
     with open(path, "rb") as file:
         data = file.read(DOCUMENT + 1)
     return None if len(data) > DOCUMENT else _decoded(data, encoding_of(data), into)
 
 
 def encoding_of(start: bytes) -> str:
-    """How the text is encoded that begins so."""
+    """Return the encoding of a text with this beginning."""
     return "utf-16" if start[:2] in _WIDE else "utf-8-sig"

@@ -1,8 +1,8 @@
-"""One model for the sessions of every client: what was said, what was called, what came back.
+"""One model for the sessions of all clients: messages, calls and results.
 
-A transcript is a value. Whatever client wrote it, the same thing has the same name here: `Bash` is a shell, `Edit`
-changes a file, `command` is what the shell was given. What a client put into the conversation by itself is a `note` and
-never counts as something the user said. Secrets are gone before an event is made.
+A transcript is a value. The same thing has the same name for all clients: `Bash` is a shell, `Edit` changes a file,
+`command` is the shell's input. A client's own addition to the conversation is a `note` and never counts as the user's
+words. Secrets are removed before an event is made.
 """
 
 from __future__ import annotations
@@ -18,52 +18,53 @@ if TYPE_CHECKING:
 Kind = Literal["user", "assistant", "call", "result", "note"]
 
 TEXT = 16_000
-"""Characters of one text; of a longer one the beginning and the end are kept."""
+"""Longest text in characters; of a longer one the beginning and the end are kept."""
 EVENTS = 20_000
-"""Events of one transcript; of a longer one the first and the last are kept."""
+"""Number of events of one transcript; of a longer one the first and the last are kept."""
 CHARACTERS = 32_000_000
 """Characters of one transcript, all texts together; beyond that the first and the last events are kept."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Event(NamedTuple):
-    """One thing that happened in a session."""
+    """One event of a session."""
 
     kind: Kind
-    """`note` is what the client put in itself: system text, the body of a skill, the summary of a compaction."""
+    """`note` is a client's own addition: system text, the body of a skill, the summary of a compaction."""
     text: str = ""
-    """What was said; of a result its output; of a call nothing."""
+    """The message, or the output of a result; empty for a call."""
     time: int = 0
-    """Nanoseconds since 1970, UTC; 0 where it is not known."""
+    """Nanoseconds since 1970, UTC; 0 if unknown."""
     tool: str = ""
-    """Of a call and its result: Bash, Read, Write, Edit, Search, Web, Skill, Task, or the client's own name.
+    """The tool of a call or result: Bash, Read, Write, Edit, Search, Web, Skill, Task, or the client's own name.
 
     Tools of MCP servers are `mcp__server__tool`.
     """
     id: str = ""
-    """Ties a result to its call."""
+    """Links a result to its call."""
     given: Mapping[str, Any] = NOTHING
-    """Of a call: `command`, `path`, `content`, `old`, `new`, `query`, `url`, `skill`; other arguments as they came.
+    """Arguments of a call: `command`, `path`, `content`, `old`, `new`, `query`, `url`, `skill`; others unchanged.
 
     An edit of several files has `path`, the first, `paths` and `patch`.
     """
     failed: bool = False
-    """Of a result: it is an error, or a shell that ended with a code other than 0."""
+    """Whether a result is an error, or of a shell with an exit code other than 0."""
     about: str = ""
-    """Of a note: `skill:NAME`, `system`, `summary`, `context`, `command`, `subagent`, `thinking`, `interrupted`."""
+    """Kind of a note: `skill:NAME`, `system`, `summary`, `context`, `command`, `subagent`, `thinking` or `interrupted`.
+    """
     code: int | None = None
-    """Of the result of a shell: its exit code, where the client tells it."""
+    """Exit code of a shell's result, if the client reports it."""
 
 
 class Transcript(NamedTuple):
-    """A session, whole, and what had to be left out of it."""
+    """A whole session, with notes on omissions."""
 
     client: str
-    """`claude-code`, `codex` or another client of `formats.toml`, `markdown`, or what the caller says."""
+    """`claude-code`, `codex` or another client of `formats.toml`, `markdown`, or the caller's name."""
     session: str
-    """The client's own name for it, or ""."""
+    """The client's id of the session, or ""."""
     project: str
-    """The directory it took place in, or ""."""
+    """The directory of the session, or ""."""
     events: tuple[Event, ...]
     report: tuple[Note, ...] = ()
-    """What was skipped, cut, hidden or not understood."""
+    """Notes on skipped, cut, hidden or unknown parts."""

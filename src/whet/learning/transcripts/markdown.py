@@ -25,7 +25,7 @@ _BLOCK = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]{0,3}\1|\Z)"
 
 
 def read(text: str, into: Collector) -> bool:
-    """Take over a transcript; False where the text is none, since nobody or only one side speaks."""
+    """Read a transcript; return False if the text is none, because fewer than two sides speak."""
     sections = list(_sections(text))
     sides = {side for side, tool, said in sections if said.strip() or tool}
     if "user" not in sides or not sides & {"assistant", "call"}:
@@ -51,13 +51,13 @@ def _call(tool: str, text: str, into: Collector) -> None:
 
 
 def _inner(text: str) -> str:
-    """What stands in the fences of a text, or the text where there are none."""
+    """Return the content of a text's fences, or the text if there are none."""
     blocks = [found[2] for found in _BLOCK.finditer(text)]
     return "\n".join(blocks) if blocks else text
 
 
 def _sections(text: str) -> Iterator[tuple[str, str, str]]:
-    """Whose turn it is, the tool of a call, and what is said."""
+    """Yield the speaker, the tool of a call, and the text of each section."""
     side = tool = fence = ""
     kept: list[str] = []
     for line in text.splitlines():

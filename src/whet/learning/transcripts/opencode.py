@@ -1,6 +1,6 @@
 """Sessions of OpenCode: what `opencode export` writes, and its database.
 
-Both hold the same messages: what is known of one (`info`) and its `parts`. The database is opened to read only.
+Both hold the same messages, with `info` and `parts`. The database is opened read-only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TABLES = {"session", "message", "part"}
 
 
 def read(info: Mapping[str, Any], messages: Iterable[Mapping[str, Any]], into: Collector) -> None:
-    """Take over a session: what is known of it, and its messages."""
+    """Read a session: its info and its messages."""
     into.session, into.project = string(info.get("id")), string(info.get("directory"))
     reverted = string(mapping(info.get("revert")).get("messageID"))
     kept = (one for one in messages if not reverted or string(mapping(one.get("info")).get("id")) < reverted)
@@ -31,9 +31,9 @@ def read(info: Mapping[str, Any], messages: Iterable[Mapping[str, Any]], into: C
 
 
 def read_database(path: str, into: Collector, session: str = "") -> bool:
-    """Take over one session of a database: the one of this id, or the newest; False where it is not OpenCode's.
+    """Read one session of a database: the one of this id, or the newest; return False if it is not OpenCode's.
 
-    Raises sqlite3.Error where the database is damaged.
+    Raises sqlite3.Error if the database is damaged.
     """
     from urllib.parse import quote
 
@@ -56,7 +56,7 @@ def read_database(path: str, into: Collector, session: str = "") -> bool:
 
 
 def _stored(connection: sqlite3.Connection, session: str, into: Collector) -> Iterator[Mapping[str, Any]]:
-    """The messages of a session, each with its parts."""
+    """Yield the messages of a session, each with its parts."""
     parts = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
     query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
     for id_, data in connection.execute(query, (session,)):

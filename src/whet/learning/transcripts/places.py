@@ -1,4 +1,4 @@
-"""Where clients keep their sessions: the file of one by its id, where no hook told of it.
+"""Paths of clients' sessions: the file of a session by its id, if no hook reported it.
 
 The table is `places.toml`.
 """
@@ -32,26 +32,26 @@ class Place(NamedTuple):
 
 
 def places() -> list[Place]:
-    """The table."""
+    """Return the table."""
     return [Place(**row) for row in load_table("transcripts/places")["place"]]
 
 
 def find_session(client: str, id_: str, home: str, env: Mapping[str, str]) -> str:
-    """The file in which a client keeps the session of this id, or its newest; "" where there is none."""
+    """Return the file of a client's session with this id, or of its newest; "" if there is none."""
     own = (place for place in places() if place.client == client and _ID.fullmatch(id_))
     found = [path for place in own for path in _files(place, id_, home, env)]
     return max(found, key=_changed) if found and id_ == LAST else next(iter(found), "")
 
 
 def recent_sessions(home: str, env: Mapping[str, str], most: int) -> list[tuple[str, str, float]]:
-    """The newest sessions that clients keep in files of their own: client, path and time of the last change."""
+    """Return the newest sessions in separate files: client, path and time of the last change."""
     found = {path: place.client for place in places() if not place.many for path in _files(place, LAST, home, env)}
     rows = [(client, path, _changed(path)) for path, client in found.items()]
     return sorted(rows, key=lambda row: row[2], reverse=True)[:most]
 
 
 def _files(place: Place, id_: str, home: str, env: Mapping[str, str]) -> Iterator[str]:
-    """The files that may hold a session."""
+    """Yield the files that may hold a session."""
     base = next(filter(None, (_filled(base, home, env) for base in place.base)), "")
     names = {"{id}": "*", "{short}": "*"} if id_ == LAST else {"{id}": glob.escape(id_), "{short}": id_[:8]}
     for pattern in place.files:
@@ -62,7 +62,7 @@ def _files(place: Place, id_: str, home: str, env: Mapping[str, str]) -> Iterato
 
 
 def _filled(base: str, home: str, env: Mapping[str, str]) -> str:
-    """A directory with its variable filled in; "" where that is not set."""
+    """Return a directory with its variable replaced; "" if that is not set."""
     if base.startswith("~"):
         return home + base[1:] if home else ""
     name = _VARIABLE.match(base)

@@ -1,4 +1,4 @@
-"""A file or a list of messages, read into a transcript; the format is found out from what is there."""
+"""Reading a file or a list of messages into a transcript, in any known format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KNOWN = (
     " messages of OpenAI or Anthropic (JSON or JSONL), Markdown with the speakers as headings, a Whet recording"
 )
 _LOOKED_AT = 200
-"""Lines in which the format is looked for."""
+"""Number of lines that are searched for the format."""
 _TOO_LONG = "is longer than 32 MiB; only a file with one record per line may be longer"
 _HEAD = 4_096
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh", b"\xfd7zXZ")
@@ -36,10 +36,10 @@ _DATABASE = b"SQLite format 3\0"
 
 
 def read_transcript(path: str, *, client: str = "", session: str = "") -> Transcript:
-    """The session in a file, whatever client wrote it. `client` is what the transcript is to call that client.
+    """Read the session in a file of any client. `client` is the client's name in the transcript.
 
-    `session` is the id of the one that is meant where a file holds many. Raises InvalidError `not-a-transcript`, or
-    `empty-transcript` where nothing in the file could be understood; NotFoundError `transcript-missing`.
+    `session` is the id of one in a file with many. Raises InvalidError `not-a-transcript`, or `empty-transcript` if
+    nothing in the file could be read; NotFoundError `transcript-missing`.
     """
     into = Collector(client, path)
     with os_failures(path, doing="read", other="read-failed"):
@@ -56,7 +56,7 @@ def read_transcript(path: str, *, client: str = "", session: str = "") -> Transc
 
 
 def _refuse_empty(path: str, into: Collector) -> NoReturn:
-    """No file is fine of which nothing was understood."""
+    """Raise InvalidError for a file without any readable event."""
     why = [f"{note.message}" for note in into.transcript().report if note.code != "transcript-no-events"]
     message = " ".join((f"Nothing is said or done in {path}.", *why))
     hint = f"Known clients: {KNOWN}." if into.unknown else "Choose a session that has messages."
@@ -64,7 +64,7 @@ def _refuse_empty(path: str, into: Collector) -> NoReturn:
 
 
 def from_messages(messages: Iterable[Any], *, client: str = "") -> Transcript:
-    """A session from messages in memory: OpenAI's, Anthropic's or LangChain's, as dictionaries or as objects."""
+    """Read a session from messages in memory: OpenAI's, Anthropic's or LangChain's, as dictionaries or objects."""
     into = Collector(client)
     Walker(into).read(map(_plain, messages), "message")
     into.client = into.client or "openai"
@@ -72,7 +72,7 @@ def from_messages(messages: Iterable[Any], *, client: str = "") -> Transcript:
 
 
 def _head(path: str) -> bytes:
-    """The first bytes of the file, which must be one, and text."""
+    """Return the first bytes of the file, which must be regular, and text."""
     try:
         mode = os.stat(path).st_mode
     except ValueError:
@@ -111,20 +111,20 @@ _RECORDS: dict[str, Callable[[str, Collector], None] | None] = {
     "gemini": clients.read_gemini,
     "message": None,
 }
-"""Formats with a record a line, the first that fits, and who reads their files, where the rules are not enough."""
+"""Formats with one record per line, in order, and their readers if the rules are not enough."""
 _SESSIONS = ("gemini-chat", "opencode", "hermes", "session")
 """Formats in which a session is one JSON object."""
 _CLIENTS = {"gemini-chat": "gemini", "message": "", "session": ""}
-"""What a transcript calls the client, where that is not the format; "" where the messages tell."""
+"""Names of clients that differ from the format; "" if the messages say."""
 
 
 def _format(formats: Iterable[str], record: Any) -> str:
-    """The first format that a record is of, or ""."""
+    """Return the first format that matches a record, or ""."""
     return next((form for form in formats if is_of(form, record)), "")
 
 
 def _read_text(path: str, start: str, into: Collector) -> None:
-    """Records one a line, a JSON document, or Markdown; `start` is how the file begins."""
+    """Read records line by line, a JSON document, or Markdown; `start` is the beginning of the file."""
     first, form = _records_of(path)
     why = ""
     if start.startswith(("{", "[")) and not first:
@@ -144,7 +144,7 @@ def _read_text(path: str, start: str, into: Collector) -> None:
 
 
 def _records_of(path: str) -> tuple[bool, str]:
-    """The format of the records of a file, and whether the first line tells it: a file may begin with damage."""
+    """Return the format of a file's records, and whether the first line shows it: a file may begin damaged."""
     for number, (line, _) in enumerate(islice(documents.lines(path, Collector("")), _LOOKED_AT)):
         record = next(documents.values(line), None)  # none is damage, or part of a larger value
         if not _format(_SESSIONS, record) and (form := _format(_RECORDS, record)):
@@ -153,9 +153,9 @@ def _records_of(path: str) -> tuple[bool, str]:
 
 
 def _read_document(path: str, into: Collector) -> str:
-    """Sessions one behind the other, or a list of them, of which the first with messages is read; or messages.
+    """Read consecutive sessions, or a list of them, of which the first with messages counts; or messages.
 
-    What is wrong where it is neither.
+    Returns the problem if it is neither.
     """
     text = documents.read_text(path, into)
     if text is None:
@@ -199,7 +199,7 @@ def _read_markdown(path: str, into: Collector) -> None:
 
 
 def _plain(message: Any) -> Mapping[str, Any]:
-    """A message as a dictionary; objects of an SDK know how to become one."""
+    """Return a message as a dictionary; objects of an SDK can convert themselves."""
     if isinstance(message, dict):
         return {key: _inner(value) for key, value in message.items()}
     for name in ("model_dump", "to_dict", "dict"):
@@ -211,18 +211,18 @@ def _plain(message: Any) -> Mapping[str, Any]:
 
 
 def _inner(value: Any) -> Any:
-    """Blocks and calls within a message, which may be objects in a dictionary."""
+    """Convert blocks and calls within a message, which may be objects."""
     if isinstance(value, list | tuple):
         return [item if isinstance(item, str | dict) or item is None else _plain(item) for item in value]
     return value
 
 
 DIRECTORY = "reading"
-"""Below Whet's state directory."""
+"""The directory below Whet's state directory."""
 
 
 def read_piped(state: str, pieces: Iterable[bytes], name: str) -> Transcript:
-    """The session that these pieces are together; `name` is what errors call it. Raises as `read_transcript` does."""
+    """Read the session in these pieces; `name` is its name in errors. Raises the errors of `read_transcript`."""
     directory = os.path.join(state, DIRECTORY)
     with os_failures(state):
         make_directories(directory, private=True)

@@ -1,7 +1,7 @@
-"""A transcript of one's own agent loop: kept while it runs, and read back as it was.
+"""Recording an agent loop as a transcript, and reading it back.
 
-With a path every event is in the file as soon as it happened, so that nothing is lost when the loop is. Secrets are
-hidden before anything is written.
+With a path, every event is written at once, so that nothing is lost if the loop fails. Secrets are hidden before
+anything is written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KINDS = get_args(Kind)
 
 
 class Recorder:
-    """Takes down what an agent loop does."""
+    """Records an agent loop."""
 
     def __init__(
         self,
@@ -40,38 +40,38 @@ class Recorder:
         self._into = Collector(client, note=self._append if path else None)
         self._into.session, self._into.project = session, project
         self._clock = clock
-        self._path = os.fspath(path)  # a number would be the file that is open under it
+        self._path = os.fspath(path)  # a number would be an open file descriptor
         if path:
             made = self._into.transcript()
             header = {MARK: _VERSION, "client": made.client, "session": made.session, "project": made.project}
             self._write(header, "w")
 
     def user(self, text: str) -> None:
-        """What the user said; what a client wrapped around it becomes notes."""
+        """Record a message of the user; a client's wrapping becomes notes."""
         self._into.user(text, self._clock())
 
     def assistant(self, text: str) -> None:
-        """What the model said."""
+        """Record a message of the model."""
         self._into.said("assistant", text, self._clock())
 
     def note(self, text: str, about: str = "system") -> None:
-        """What the loop put in itself: a system prompt, the body of a skill (`skill:NAME`), a summary."""
+        """Record an addition of the loop: a system prompt, the body of a skill (`skill:NAME`), a summary."""
         self._into.said("note", text, self._clock(), about)
 
     def call(self, tool: str, given: Mapping[str, Any], id: str = "") -> str:  # noqa: A002  the name in the event
-        """A tool that is called, with its arguments; gives the id that its result is to carry."""
+        """Record a tool call with its arguments; return the id for its result."""
         return self._into.called(tool, given, id, self._clock())
 
     def result(self, text: str, id: str = "", *, failed: bool | None = None) -> None:  # noqa: A002  as above
-        """What a call gave. Where `failed` is not said, it is told from an exit code or the first words."""
+        """Record the result of a call. Without `failed`, the exit code or the first words decide."""
         self._into.returned(text, id, self._clock(), failed=failed)
 
     def transcript(self) -> Transcript:
-        """Everything so far."""
+        """Return everything so far."""
         return self._into.transcript()
 
     def _append(self, event: Event) -> None:
-        """Write down an event that is new, without what it does not have."""
+        """Write a new event, without empty fields."""
         fields = {**event._asdict(), "given": dict(event.given)}
         self._write({key: value for key, value in fields.items() if value or (key == "code" and value == 0)}, "a")
 
@@ -85,7 +85,7 @@ class Recorder:
 
 
 def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
-    """Take over what a recorder wrote; of several recordings put together, the session of the first."""
+    """Read a recording; of several recordings in a row, the session of the first."""
     first: str | None = None
     other = False
     for record in records:

@@ -1,4 +1,4 @@
-"""One name for the same tool, and for the same argument, whatever the client calls it."""
+"""Common names for the tools and arguments of all clients."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _SHELL = re.compile(
     r"(?:[_.-]?(?:command|commands|cmd|exec|execute|run|script|tool|call|session))?"
     r"|(?:run|exec|execute|invoke)[_.-]?(?:command|commands|cmd|script)"
 )
-"""Other names of tools that run what one would type."""
+"""Other names of tools that run shell commands."""
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
 _HUNK = re.compile(r"^@@.*$", re.MULTILINE)
-"""Where a part of a patch begins."""
+"""The beginning of a part of a patch."""
 _HEREDOC = re.compile(
     r"\s*(?:cd (?P<place>[^\s;&|<>]{1,400}) && )?(?:apply_patch|applypatch) *<<-? *"
     r"(?P<quote>['\"]?)(?P<end>\w{1,40})(?P=quote) *\n(?P<patch>\*\*\* Begin Patch\n.*\n) *(?P=end)\s*",
     re.DOTALL,
 )
-"""A shell that is only the carrier of a patch."""
+"""A shell command that only applies a patch."""
 
 
 def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The tool and its arguments as every transcript calls them; a tool that is not known stays as it is."""
+    """Return the common names of a tool and its arguments; an unknown tool stays unchanged."""
     if name in _EDITORS:
         tool = _EDITOR_COMMANDS.get(str(given.get("command")), "Edit")
         given = {key: value for key, value in given.items() if key != "command"}
@@ -55,14 +55,14 @@ def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, An
 
 
 def is_plumbing(tool: str) -> bool:
-    """Does the tool manage the session of a client, so that a call of it is no work?"""
+    """Return whether the tool only manages a client's session, so that its calls are not work."""
     server, _, name = tool.rpartition("__")
     clients = ("whet",) if server else load_table(NAMES)
     return any(name.lower() in words_of(NAMES, client, "plumbing") for client in clients)
 
 
 def languages_of(tool: str, given: Mapping[str, Any]) -> Mapping[str, str]:
-    """The languages of the arguments of a tool that are code, by their names."""
+    """Return the languages of a tool's arguments that are code, by name."""
     if tool == "Bash":
         return {"command": "bash"}
     path = given.get("path")
@@ -72,7 +72,7 @@ def languages_of(tool: str, given: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _typed(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a shell with its command as one would type it, whether it came as words or as lines."""
+    """Return the arguments of a shell with its command as typed, from words or lines."""
     command, more = given.get("command"), given.get("args")
     if isinstance(command, str) and isinstance(more, list) and more:
         rest = {key: value for key, value in given.items() if key != "args"}
@@ -87,7 +87,7 @@ def _typed(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def spelled(words: list[Any]) -> str:
-    """A command that was given as words, as one would type it; what a shell was only the carrier of, alone."""
+    """Return a command given as words as one would type it, without a shell that only runs it."""
     parts = [word if isinstance(word, str) else str(word) for word in words]
     if len(parts) == 3 and parts[1] in {"-c", "-lc", "-Command", "/c"} and re.split(r"[\\/]", parts[0])[-1] in _SHELLS:
         return parts[2]
@@ -97,7 +97,7 @@ def spelled(words: list[Any]) -> str:
 
 
 def _patched(patch: str, given: Mapping[str, Any], place: str = "") -> tuple[str, Mapping[str, Any]]:
-    """A patch over files below `place`: one that only adds a file writes it, one that changes one is an edit of it.
+    """Convert a patch of files below `place`: one added file is written, one changed file is edited.
 
     Everything else is an edit of several files.
     """
@@ -116,5 +116,5 @@ def _patched(patch: str, given: Mapping[str, Any], place: str = "") -> tuple[str
 
 
 def _signed(hunk: str, sign: str) -> str:
-    """The lines of a patch with this sign."""
+    """Return the lines of a patch with this sign."""
     return "\n".join(line[1:] for line in hunk.splitlines() if line.startswith(sign))

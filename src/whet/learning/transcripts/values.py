@@ -1,4 +1,4 @@
-"""Values out of foreign JSON: what is there is taken, what is not or is something else gives nothing."""
+"""Values of foreign JSON: missing or wrong values are empty."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ _DEPTH = 4
 
 
 def string(value: Any) -> str:
-    """The value if it is text, or ""."""
+    """Return the value if it is text, or ""."""
     return value if isinstance(value, str) else ""
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The value if it is an object, or an empty one."""
+    """Return the value if it is an object, or an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def sequence(value: Any) -> list[Any]:
-    """The value if it is a list, or an empty one."""
+    """Return the value if it is a list, or an empty one."""
     return value if isinstance(value, list) else []
 
 
 def exit_code(value: Any) -> int | None:
-    """The value if it is a whole number, or None."""
+    """Return the value if it is a whole number, or None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def words(content: Any, depth: int = 0) -> str:
-    """The text of a message or a result: a string, or parts of which the pictures are only named."""
+    """Return the text of a message or a result: a string, or parts, with images only named."""
     if isinstance(content, str):
         return content
     if isinstance(content, list) and depth < _DEPTH:
@@ -51,17 +51,17 @@ def words(content: Any, depth: int = 0) -> str:
 
 
 def spelled_out(value: Any) -> str:
-    """Any value as JSON text."""
+    """Return any value as JSON text."""
     import json
 
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):  # it contains itself, or goes deeper than can be written
+    except (ValueError, RecursionError):  # it contains itself, or is too deep
         return ""
 
 
 def arguments(value: Any) -> Mapping[str, Any]:
-    """The arguments of a call, which many clients write as JSON within JSON."""
+    """Return the arguments of a call, which many clients write as JSON within JSON."""
     if isinstance(value, dict):
         return value
     if not isinstance(value, str) or not value.strip():
@@ -70,13 +70,13 @@ def arguments(value: Any) -> Mapping[str, Any]:
 
     try:
         parsed = json.loads(value)
-    except (ValueError, RecursionError):  # arguments of a tool that takes plain text, or cut-off ones
+    except (ValueError, RecursionError):  # plain text, or cut off
         return {"input": value}
     return parsed if isinstance(parsed, dict) else {"input": value}
 
 
 def moment(value: Any) -> int:
-    """A time as nanoseconds since 1970: from ISO 8601, or a number of seconds or milliseconds; 0 for anything else."""
+    """Return a time as nanoseconds since 1970: from ISO 8601, or seconds or milliseconds; 0 for anything else."""
     from datetime import UTC, datetime, timedelta
 
     if isinstance(value, bool):
@@ -101,7 +101,7 @@ _SURROGATES = re.compile("[\x00\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
-    """The text as one can read and store it: no colours of a terminal, one kind of line end, no broken characters."""
+    """Return readable text for storage: no terminal colours, one kind of line end, no invalid characters."""
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "\r" in text:

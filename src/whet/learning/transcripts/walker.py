@@ -1,4 +1,4 @@
-"""Records of any client, taken over by the rules of `formats.toml`, which says what the rules mean."""
+"""Reading records of any client by the rules of `formats.toml`, which explains them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
     Record = Mapping[str, Any]
     Scope = tuple[Record, ...]
-    """A record, the one around it, and so on."""
+    """A record, the record around it, and so on."""
 
 FORMATS = "transcripts/formats"
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _MISSING = object()
 _FIELD = re.compile(r"\{([^{}/]+)(?:/([^{}]+))?\}")
-"""A path within a text, and what is left out at the beginning of what stands there."""
+"""A path within a text, and a prefix to remove from its value."""
 _LIKE = 8_000
-"""Characters in which an expression is looked for."""
+"""Characters that an expression is matched against."""
 _REMEMBERED = 500_000
-"""Records that are remembered, to know one that comes a second time."""
+"""Number of records that are remembered, to detect repetitions."""
 
 
 @lru_cache(maxsize=1_000)
 def _rules(table: str, kind: str) -> tuple[Mapping[str, Any], ...]:
-    """The rules of a table that may fit a record of this type, so that most are not tried for every record."""
+    """Return the rules of a table that may match a record of this type, so that most are not tried."""
     return tuple(
         rule
         for rule in load_table(FORMATS)[table]["rules"]
@@ -41,26 +41,26 @@ def _rules(table: str, kind: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def is_of(table: str, record: Any) -> bool:
-    """Is this a record of the format?"""
+    """Return whether this is a record of the format."""
     return isinstance(record, dict) and any(_fits((record,), when, table) for when in load_table(FORMATS)[table]["is"])
 
 
 class Walker:
-    """Takes over the records of a session, one after the other."""
+    """Reads the records of a session in order."""
 
     def __init__(self, into: Collector, typed: Sequence[str] = ()) -> None:
         self._into = into
         self._typed = typed
-        """What the screen shows as typed, where the client keeps it beside what the model saw."""
+        """The typed text on the screen, if the client keeps it separately."""
         self._seen: set[int] = set()
 
     def read(self, records: Iterable[Record], table: str) -> None:
-        """Take over records by the rules of a table."""
+        """Read records by the rules of a table."""
         for record in records:
             self.take(record, table)
 
     def take(self, record: Record, table: str, time: int = 0, about: str = "", around: Scope = ()) -> None:
-        """Take over a record; `time` and `about` are those of the records around it."""
+        """Read a record; `time` and `about` are those of the records around it."""
         rules, scope = load_table(FORMATS)[table], (record, *around)
         time = moment(_look(scope, rules.get("time", "-"))) or time
         for rule in _rules(table, string(record.get("type"))):
@@ -124,7 +124,7 @@ class Walker:
             self._into.said("note", piece.text, time, piece.about or about)
 
     def _user(self, rule: Mapping[str, Any], scope: Scope, time: int) -> None:
-        """A message in the user's name; where the client shows less of it than it sends, the rest is its own."""
+        """Add a message in the user's name; if the client shows less of it than it sends, the rest is its own."""
         text = _text(scope, rule["user"])
         shown = words(_look(scope, rule["shown"])) if "shown" in rule else ""
         if shown and text.strip() not in shown:
@@ -134,7 +134,7 @@ class Walker:
         self._into.user(found["text"] if found else text, time)
 
     def _sent(self, text: str, time: int) -> None:
-        """A message to the model in the user's name; the screen tells the part that was typed, where it tells any."""
+        """Add a message to the model in the user's name; the screen shows which part was typed, if known."""
         for piece in spoken(clean_text(text)):
             if piece.kind != "user" or not self._typed:
                 self._into.said(piece.kind, piece.text, time, piece.about)
@@ -161,17 +161,17 @@ class Walker:
 
 
 def _same(one: str, other: str) -> bool:
-    """Do both say the same, but for blanks and what one side added?"""
+    """Return whether both say the same, except for white space and additions on one side."""
     left, right = " ".join(one.split()), " ".join(other.split())
     return bool(left and right) and (left in right or right in left)
 
 
-# where something lies
+# paths
 
 
 @cache
 def _steps(path: str) -> tuple[str | tuple[int, tuple[str, ...]], ...]:
-    """The alternatives of a path: words, or how many records to go up and the keys from there."""
+    """Parse the alternatives of a path: words, or the number of records to go up and the keys from there."""
     found: list[str | tuple[int, tuple[str, ...]]] = []
     for one in path.split(" | "):
         if one.startswith("'"):
@@ -183,7 +183,7 @@ def _steps(path: str) -> tuple[str | tuple[int, tuple[str, ...]], ...]:
 
 
 def _look(scope: Scope, path: str) -> Any:
-    """What stands at a path, of several the first where something does, else 0 or False; None where nothing does."""
+    """Return the first non-empty value of a path's alternatives, else 0 or False; None if there is none."""
     found = None
     for steps in _steps(path):
         value = steps if isinstance(steps, str) else _follow(scope, *steps)
@@ -207,7 +207,7 @@ def _follow(scope: Scope, up: int, keys: Sequence[str]) -> Any:
 
 
 def _items(scope: Scope, path: str, own: str) -> Iterator[Record]:
-    """The records in a list, or the only one; a text is one with nothing but a text."""
+    """Yield the records in a list, or the only one; a text is a record with only a text."""
     found = _look(scope, path)
     items = found if isinstance(found, list) else [found]
     if own:
@@ -218,14 +218,14 @@ def _items(scope: Scope, path: str, own: str) -> Iterator[Record]:
 
 
 def _text(scope: Scope, path: str, *, literal: bool = False) -> str:
-    """The text at a path, or a text whose fields are filled in; with `literal`, one without fields is no path."""
+    """Return the text at a path, or a text with its fields replaced; with `literal`, one without fields is no path."""
     if "{" not in path:
         return path if literal else words(_look(scope, path))
     return _FIELD.sub(lambda found: words(_look(scope, found[1])).removeprefix(found[2] or ""), path)
 
 
 def _tool(scope: Scope, row: Mapping[str, Any]) -> str:
-    """The name of a tool; one of an MCP server is `mcp__server__tool`."""
+    """Return the name of a tool; one of an MCP server is `mcp__server__tool`."""
     name = string(_look(scope, row["name"]))
     for path, pattern in row.get("mcp", {}).items():
         if found := re.fullmatch(pattern, string(_look(scope, path))):
@@ -242,7 +242,7 @@ def _given(scope: Scope, row: str | Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def _failed(scope: Scope, row: Mapping[str, Any]) -> bool | None:
-    """Whether a call failed; None where the record does not say."""
+    """Return whether a call failed; None if the record does not say."""
     if any(_fits(scope, when) for when in row.get("failed", ())):
         return True
     return False if "worked" in row and _fits(scope, row["worked"]) else None
@@ -253,7 +253,7 @@ def _fits(scope: Scope, when: Mapping[str, Any], table: str = "") -> bool:
 
 
 def _is(scope: Scope, path: str, wanted: Any, table: str) -> bool:
-    """Does this stand at a path?"""
+    """Return whether the value at a path matches."""
     if wanted == "?":
         return any(not isinstance(steps, str) and _follow(scope, *steps) is not _MISSING for steps in _steps(path))
     value = _look(scope, path)
@@ -267,7 +267,7 @@ def _is(scope: Scope, path: str, wanted: Any, table: str) -> bool:
 
 @cache
 def _words(table: str, wanted: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The words of a condition, and those that stand for more than themselves."""
+    """Return the words of a condition, and those with a special meaning."""
     named = re.sub(r"@(\w+)", lambda found: load_table(FORMATS)[table][found[1]], wanted).split()
     others = tuple(word for word in named if word == "-" or word.startswith(("!", "*")) or word.endswith("*"))
     return frozenset(named).difference(others), others

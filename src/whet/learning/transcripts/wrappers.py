@@ -1,8 +1,8 @@
-"""What is in a message of the user but was not said by the user.
+"""Parts of a user's message that the user did not write.
 
-Clients put their own text into the conversation with the user's name on it: the surroundings, instructions of the
-project, reminders, the body of a skill, summaries. `spoken` takes a message apart: what the client wrapped becomes
-notes, and what is left is the user's. Only wrappers that no user would type count, and only where a line begins.
+Clients add their own text in the user's name: the environment, instructions of the project, reminders, the body of a
+skill, summaries. `spoken` splits a message: a client's additions become notes, and the rest is the user's. Only
+wrappers that no user would type count, and only where a line begins.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _OPEN = re.compile(rf"(?m)^[ \t]{{0,3}}<({_TAG}|skill(?=>\s*<name>))\b[^>\n]{{0,
 _SINGLE = re.compile(r"<([A-Za-z][a-z0-9]*(?:[_-][a-z0-9]+)+)(?:\s[^>]{0,200})?>.*</\1>", re.DOTALL)
 _COMMAND = re.compile(r"<command-(name|message|args)>(.*?)</command-\1>\s*", re.DOTALL)
 _COMMAND_TEXT = 50_000
-"""Characters of a message that may be a command."""
+"""Longest message in characters that may be a command."""
 _SKILL_DIRECTORY = re.compile(r"Base directory for this skill: *([^\n]+)")
 _SKILL_NAME = re.compile(r"<name>\s*([^<\n]{1,80}?)\s*</name>")
 _AGENTS = re.compile(r"# AGENTS\.md instructions\b.*?(?:</INSTRUCTIONS>|\Z)", re.DOTALL)
 _REQUEST = re.compile(r"^## My request for Codex:[ \t]*\n?", re.MULTILINE)
 _TYPED = re.compile(r"\s*<(task|feedback|user_message|answer)>\s*(.*?)\s*</\1>\s*", re.DOTALL)
-"""What the user typed, as Cline wraps it."""
+"""The user's text, as Cline wraps it."""
 _BRACKETED = re.compile(r"\s*\[(?:System note|Runtime note|Note to self|SYSTEM):[^\]]{0,4000}\]\s*")
 _INVOKED = re.compile(
     r'\[IMPORTANT: (?:The user (?:has invoked|launched this CLI session with)[^"\n]{0,20}|The )"([^"\n]{1,80})"'
@@ -36,7 +36,7 @@ _ALONGSIDE = "The user has provided the following instruction alongside the skil
 
 
 class Piece(NamedTuple):
-    """A part of a message, and whose it is."""
+    """A part of a message, and its author."""
 
     kind: Kind
     text: str
@@ -44,7 +44,7 @@ class Piece(NamedTuple):
 
 
 def spoken(text: str) -> list[Piece]:
-    """The message taken apart, in order; blank parts are left out."""
+    """Split the message into pieces, in order; blank parts are left out."""
     start = text.lstrip()
     if found := _SKILL_DIRECTORY.match(start):
         return [Piece("note", text, f"skill:{os.path.basename(found[1].strip().replace(chr(92), '/').rstrip('/'))}")]
@@ -59,7 +59,7 @@ def spoken(text: str) -> list[Piece]:
 
 
 def _invoked(text: str, name: str) -> list[Piece]:
-    """Hermes: a skill's body as a message; what the user asked for stands at its end."""
+    """Split a message of Hermes with a skill's body; the user's request is at its end."""
     body, mark, asked = text.rpartition(_ALONGSIDE)
     pieces = [Piece("note", body if mark else text, f"skill:{name}")]
     asked = asked.partition("\n\n[Runtime note:")[0].strip() if mark else ""
@@ -67,7 +67,7 @@ def _invoked(text: str, name: str) -> list[Piece]:
 
 
 def _command(text: str) -> list[Piece]:
-    """Claude Code: a slash command. What was typed is the user's, unless it was for the client."""
+    """Split a slash command of Claude Code. The typed text is the user's, unless it was for the client."""
     parts = {found[1]: found[2].strip() for found in _COMMAND.finditer(text)}
     rest = _COMMAND.sub("", text).strip()
     typed = f"/{parts.get('name', '').lstrip('/')} {parts.get('args', '')}".strip()
