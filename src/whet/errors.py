@@ -37,7 +37,7 @@ class WhetError(Exception):
         """More facts for programs, such as `suggestions` or `candidates`; merged into the JSON answer."""
 
     def to_json(self) -> dict[str, Any]:
-        """The failure as JSON."""
+        """Return the failure as JSON."""
         return {"success": False, "error": self.message, "code": self.code, "hint": self.hint, **self.details}
 
 
@@ -90,12 +90,12 @@ class FailedError(WhetError):
 
 
 def expected_text(code: str, what: str, value: object, *, hint: str = "") -> UsageError:
-    """The error of a caller that passes something else for a text; `what` names it in a sentence, such as `A name`."""
+    """Return the error for a value that is not text; `what` names it in a sentence, such as `A name`."""
     return UsageError(code, f"{what} is text; {value!r:.80} is of type {type(value).__name__}.", hint=hint)
 
 
 def path_text(path: object) -> str:
-    """The path of a caller as text. Raises UsageError `bad-path` for what cannot be one."""
+    """Return a caller's path as text. Raises UsageError `bad-path` for an invalid one."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise expected_text("bad-path", "A path", path, hint="Pass a `str` or a `pathlib.Path`.")

@@ -1,4 +1,4 @@
-"""The optional parts of Whet, and the commands that add one to the Whet that runs now."""
+"""The extras of Whet, and the commands that add one to the running installation."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 
 class Installation(NamedTuple):
-    """How a Whet was installed."""
+    """The installation of a Whet."""
 
     prefix: str
-    """The environment that it lies in."""
+    """Its environment."""
     manager: str
     """`pip`, `uv` (an environment without pip), `uv sync`, `uv tool` or `pipx`."""
     source: str = ""
     """The address it was installed from; "" for the package index."""
     editable: bool = False
-    """The source is a directory, and Whet runs from there."""
+    """Whether the source is a directory that Whet runs from."""
     extras: tuple[str, ...] = ()
-    """The extras it was installed with, where the manager would forget them."""
+    """The extras it was installed with, if the manager would forget them."""
 
     @property
     def clone(self) -> str:
-        """The directory that Whet runs from, as a clone; "" if it is installed."""
+        """The directory of the clone that Whet runs from; "" if it is installed."""
         return self.source if self.editable else ""
 
     def commands(self, extra: str, *packages: str, env: Mapping[str, str] = os.environ) -> tuple[tuple[str, ...], ...]:
-        """The command lines that add an extra, and further packages."""
+        """Return the command lines that add an extra, and other packages."""
         wanted = f"[{','.join(sorted({*self.extras, extra}))}]"
         edit = ("--editable",) if self.editable else ()
         spec = f"{self.source}{wanted}" if self.editable else f"whet{wanted}{f' @ {self.source}' * bool(self.source)}"
@@ -55,23 +55,23 @@ class Installation(NamedTuple):
 
 
 def missing_extra(message: str, extra: str, *packages: str) -> UsageError:
-    """The error that a part of Whet is not installed, with the command that installs it."""
+    """Return the error for a missing extra, with the command that installs it."""
     return UsageError("extra-missing", message, hint=f"Install it with `{how_to_install(extra, *packages)}`.")
 
 
 def how_to_install(extra: str, *packages: str) -> str:
-    """The command line that adds an extra to the Whet that runs now, as a person types it."""
+    """Return the command line that adds an extra to the running Whet, as a person types it."""
     return " && ".join(map(shell_words, find_installation().commands(extra, *packages)))
 
 
 def how_to_keep(clone: str, env: Mapping[str, str] = os.environ) -> str:
-    """The command line that installs the Whet of a clone apart from it, as a person types it."""
+    """Return the command line that installs a clone's Whet separately, as a person types it."""
     tool = ("pipx",) if _on_path("pipx", env) and not _on_path("uv", env) else ("uv", "tool")
     return shell_words((*tool, "install", f"{clone}[mcp,models]"))
 
 
 def shell_words(words: tuple[str, ...]) -> str:
-    """A command line as a person types it."""
+    """Return a command line as a person types it."""
     if sys.platform == "win32":
         return " ".join(f'"{word}"' if set(word) & set(" []&^") else word for word in words)
     from shlex import join
@@ -80,7 +80,7 @@ def shell_words(words: tuple[str, ...]) -> str:
 
 
 def find_installation(prefix: str = sys.prefix, env: Mapping[str, str] = os.environ) -> Installation:
-    """How the Whet in the environment `prefix` was installed, from the records that installers leave there."""
+    """Return how the Whet in the environment `prefix` was installed, from the installer's records."""
     source, editable, installer = _read_origin(prefix)
     for manager, read in (("pipx", _read_pipx), ("uv tool", _read_uv_tool)):
         if (extras := read(prefix)) is not None:
@@ -97,7 +97,7 @@ def find_installation(prefix: str = sys.prefix, env: Mapping[str, str] = os.envi
 
 
 def _read_origin(prefix: str) -> tuple[str, bool, str]:
-    """The address that Whet was installed from, whether it is editable, and who installed it."""
+    """Return the address that Whet was installed from, whether it is editable, and the installer."""
     import json
     from importlib.metadata import distributions
     from urllib.parse import unquote, urlsplit
@@ -129,7 +129,7 @@ def _site_packages(prefix: str) -> list[str]:
 
 
 def _read_pipx(prefix: str) -> tuple[str, ...] | None:
-    """The extras that pipx installed Whet with; None where it was not pipx."""
+    """Return the extras that pipx installed Whet with; None if it was not pipx."""
     import json
     import re
 
@@ -143,7 +143,7 @@ def _read_pipx(prefix: str) -> tuple[str, ...] | None:
 
 
 def _read_uv_tool(prefix: str) -> tuple[str, ...] | None:
-    """The extras that `uv tool` installed Whet with; None where it was not `uv tool`."""
+    """Return the extras that `uv tool` installed Whet with; None if it was not `uv tool`."""
     import tomllib
 
     extras: tuple[str, ...] | None = None

@@ -1,7 +1,7 @@
-"""A `Note`: anything that is to be said about a skill, or about a place where skills lie.
+"""`Note`: a remark about a skill, or about a directory of skills.
 
-Reading never throws a skill away and never repairs one in secret; it returns notes instead. Validation, discovery,
-`whet doctor`, reports and the reasons why a skill is hidden all speak in notes. `docs/codes.md` explains every code.
+Reading never drops a skill and never repairs one silently; it returns notes instead. Validation, discovery, `whet
+doctor`, reports and the reasons why a skill is hidden all use notes. `docs/codes.md` explains every code.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Severity: TypeAlias = 'Literal["error", "warning", "info"]'
 
 
 _NAMED = "`whet skill validate NAME "
-"""In the hint of a reader, which does not know what the skill is called."""
+"""In the hint of a reader that does not know the skill's name."""
 
 
 def fill_name(hint: str, skill: str) -> str:
-    """A hint with the name of the skill in its command, so that it can be pasted."""
+    """Put the name of the skill into the command of a hint, so that it can be pasted."""
     if _NAMED not in hint:
         return hint
     from shlex import quote
@@ -31,7 +31,7 @@ def fill_name(hint: str, skill: str) -> str:
 
 
 class Note(NamedTuple):
-    """One thing worth knowing, and what to do about it."""
+    """One remark, and what to do about it."""
 
     code: str
     """Stable, in kebab case; `docs/codes.md` explains each."""
@@ -46,23 +46,23 @@ class Note(NamedTuple):
     path: str = ""
     """The file or directory it is about; "" if there is none."""
     line: int | None = None
-    """Where in the file, counted from 1."""
+    """The line in the file, from 1."""
     fix: str = ""
-    """What `whet skill validate --fix` would do about it; "" if only the author can fix it."""
+    """The effect of `whet skill validate --fix`; "" if only the author can fix it."""
 
     @classmethod
     def from_error(
         cls, error: WhetError, severity: Severity, *, skill: str = "", path: str = "", line: int | None = None
     ) -> Self:
-        """A note about an error that affects only one skill or file."""
+        """Return a note about an error that affects only one skill or file."""
         return cls(error.code, severity, error.message, error.hint, skill, path, line)
 
     def at(self, skill: str, path: str) -> Note:
-        """The same note, about this skill and file."""
+        """Return the same note, about this skill and file."""
         return self._replace(hint=fill_name(self.hint, skill), skill=skill, path=path)
 
     def to_json(self) -> dict[str, Any]:
-        """The note as JSON, as in a report."""
+        """Return the note as JSON, as in a report."""
         return {
             "code": self.code,
             "severity": self.severity,
@@ -74,35 +74,35 @@ class Note(NamedTuple):
         }
 
     def to_finding(self) -> dict[str, Any]:
-        """The note as JSON, as `whet skill validate` prints it."""
+        """Return the note as JSON, as `whet skill validate` prints it."""
         keys = ("code", "severity", "line", "message", "fix")
         return {key: getattr(self, key) for key in keys}
 
     def to_reason(self) -> dict[str, str]:
-        """The note as JSON, as the reason why something is left out or refused."""
+        """Return the note as JSON, as the reason why something is left out or refused."""
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 
 SWITCHES = ("enable", "disable", "pin", "unpin", "list-as", "trust", "untrust", "use")
-"""The actions that are decisions about a skill or a project, and leave its files alone."""
+"""Actions that are decisions about a skill or a project and do not change its files."""
 
 
 class Progress(NamedTuple):
-    """How far something that takes its time has come."""
+    """The progress of a long operation."""
 
     what: str
-    """What is going on, for people: a verb, a source or a skill."""
+    """The operation, human-readable: a verb, a source or a skill."""
     done: int
     total: int = 0
-    """0: nobody knows."""
+    """0 if unknown."""
     unit: str = "bytes"
 
 
 def name_action(action: str, origin: str = "") -> str:
-    """What people call the action of a change: everything that takes a skill out is `remove`, `undo --to` is `return`.
+    """Return the human-readable action of a change: every removal is `remove`, `undo --to` is `return`.
 
     A skill can be enabled or disabled for one client, which is then the `origin` of the change. The origin of another
-    decision says what it replaced.
+    decision is what it replaced.
     """
     known = {"delete": "remove", "uninstall": "remove", "audit": "scan", "rollback": "return"}
     named = known.get(action, action.replace("_", " "))
@@ -112,7 +112,7 @@ def name_action(action: str, origin: str = "") -> str:
 
 
 def read_replacement(origin: str) -> tuple[str, str, str]:
-    """What the origin of a decision says: what was decided before, what is, and for which project ("" for all)."""
+    """Parse the origin of a decision: the value before, the value now, and the project ("" for all)."""
     before, _, rest = origin.partition(" -> ")
     now, _, project = rest.partition(" in ")
     return before, now, project

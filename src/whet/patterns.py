@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 else:
 
     class compile_late:  # noqa: N801  it stands for a function
-        """A pattern. What it is asked for is asked of the compiled one, and then kept here."""
+        """A pattern. Attributes are taken from the compiled one, and then kept here."""
 
         def __init__(self, text, flags=0):
             self._given = (text, flags)

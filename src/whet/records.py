@@ -19,12 +19,12 @@ else:
     from _collections import _tuplegetter
 
     _FEW = 8
-    """Objects of a class that are made without a constructor: most classes have fewer, and one takes as long."""
+    """Number of objects that are made without a constructor: most classes have fewer, and one takes as long."""
     _MADE = {}
-    """How often each class without a constructor was called."""
+    """Number of calls of each class without a constructor."""
 
     class _Record(tuple):
-        """What all named tuples have."""
+        """The base of all named tuples."""
 
         __slots__ = ()
 
@@ -66,14 +66,14 @@ else:
     _CONSTRUCTORS = {}
 
     def _constructor(count):
-        """The code of a constructor for so many fields: one is compiled, and those of other classes are renamed."""
+        """Return the code of a constructor for this number of fields: one is compiled, others are renamed copies."""
         if count not in _CONSTRUCTORS:
             names = "".join(f"a{number}, " for number in range(count))
             _CONSTRUCTORS[count] = eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__  # noqa: S307  made of numbers
         return _CONSTRUCTORS[count]
 
     def _add_constructor(cls):
-        """Give the class that has the fields its constructor."""
+        """Add the constructor to the class that has the fields."""
         kind = next(kind for kind in cls.__mro__ if "_fields" in vars(kind))
         code = _constructor(len(kind._fields))
         code = code.replace(
@@ -85,7 +85,7 @@ else:
         kind.__new__ = new
 
     class _Maker(type):
-        """Makes the class of a class statement that names `NamedTuple`."""
+        """Makes the class of a class statement with the base `NamedTuple`."""
 
         def __new__(cls, name, bases, members):
             fields = tuple(members.get("__annotations__", ()))

@@ -1,4 +1,4 @@
-"""Where a server of Whet listens: the hub, the pages and the MCP server."""
+"""The listening socket of Whet's servers: the hub, the pages and the MCP server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LAST_PORT = 65_535
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """The socket to listen on; port 0 picks a free one. Raises WhetError where that cannot be."""
+    """Return the socket to listen on; port 0 picks a free one. Raises WhetError if that fails."""
     if not 0 <= port <= _LAST_PORT:
         raise UsageError("bad-port", f"{port} is not a port.", hint=f"Ports go from 0 to {_LAST_PORT}.")
     try:
@@ -19,6 +19,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
         hint = "Choose another with `--port`; 0 picks a free one." if taken else "Choose another with `--host`."
-        why = (error.strerror or str(error)).partition(" (while ")[0]  # what create_server adds is in the message
+        why = (error.strerror or str(error)).partition(" (while ")[
+            0
+        ]  # the addition of create_server is already in the message
         message = f"Cannot listen on {host}:{port}: {why}."
         raise FailedError("cannot-listen", message, hint=hint) from error

@@ -1,4 +1,4 @@
-"""How a value becomes JSON, and JSON a value. Results are typed, frozen values; only `to_json` knows dictionaries."""
+"""Converting values to JSON and back. Results are typed, frozen values; only `to_json` uses dictionaries."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 Json: TypeAlias = dict[str, "Any"]
-"""A JSON object, as it leaves for the command line, a model or a file."""
+"""A JSON object for the command line, a model or a file."""
 
 
 def as_json(value: Any) -> Any:
-    """A value as JSON carries it: fields by name, sequences as lists; what has a `to_json` is asked for it."""
+    """Convert a value to JSON: fields by name, sequences as lists, and objects by their `to_json`."""
     if value is None or isinstance(value, (str, int, float)):
         return value
     if hasattr(value, "to_json"):
@@ -31,20 +31,20 @@ def as_json(value: Any) -> Any:
 
 
 def fields_json(value: Any) -> Json:
-    """The fields of a named tuple as JSON; what a `to_json` is made of."""
+    """Return the fields of a named tuple as JSON, the basis of a `to_json`."""
     return {name: as_json(item) for name, item in zip(value._fields, value, strict=True)}
 
 
 def answer_json(value: Any) -> Json:
-    """The same for a result that stands alone: every answer says that it succeeded."""
+    """Return the JSON of a separate result: every answer says that it succeeded."""
     return {"success": True, **fields_json(value)}
 
 
 def read_value(kind: Any, value: Any, where: str) -> Any:
-    """The value of a type that `as_json` wrote; `where` names it. Raises ValueError, which names the field.
+    """Read a value of a type that `as_json` wrote; `where` names it. Raises ValueError, which names the field.
 
     Types are those of named tuples: texts, numbers, literals, tuples of one kind, mappings by texts, one of several
-    types, and other named tuples. Whatever else is there is refused, because it may come from anywhere.
+    types, and other named tuples. Everything else is refused, because the source may be anyone.
     """
     from types import UnionType
     from typing import Literal, get_args, get_origin, get_type_hints
@@ -81,7 +81,7 @@ def read_value(kind: Any, value: Any, where: str) -> Any:
 
 
 def schema_of(kind: Any) -> Json:
-    """The JSON Schema of a type of named tuples, texts, numbers and tuples; fields without a default are required."""
+    """Return the JSON Schema of named tuples, texts, numbers and tuples; fields without a default are required."""
     from typing import get_args, get_origin, get_type_hints
 
     if hasattr(kind, "_fields"):
@@ -95,14 +95,14 @@ def schema_of(kind: Any) -> Json:
 
 
 def failure_json(answer: Json, problem: Note | None) -> Json:
-    """An answer that tells all there is to tell, and that it is a failure where there is a problem."""
+    """Return the whole answer, marked as a failure if there is a problem."""
     if problem is None:
         return answer
     return {**answer, "success": False, "error": problem.message, "code": problem.code, "hint": problem.hint}
 
 
 class Rows(Sequence["T"]):
-    """A result that is a sequence first; subclasses add what else there is to say about it."""
+    """A result that is a sequence first; subclasses add other fields."""
 
     __slots__ = ("_rows",)
 

@@ -1,6 +1,6 @@
-"""CHANGING skills: what is done to one is computed as a value first, then written whole, with its history.
+"""Changing skills: a change is computed as a value first, then written completely, with its history.
 
-`patching`, `versions`, `merging` and `drafts` are pure. `trees` puts a skill's files on disk in one step, `journal`
-keeps what was, `writer` brings the two together so that nothing is lost, `manage` is the agent's hand, `changes` the
-answers.
+`patching`, `versions`, `merge` and `drafts` are pure. `trees` replaces a skill's files on disk in one step, `journal`
+keeps the history, `writer` combines the two so that nothing is lost, `operations` reads an agent's calls, `results` has
+the answers.
 """

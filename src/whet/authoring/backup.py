@@ -1,4 +1,4 @@
-"""One file with everything that cannot be made again: the state of Whet, and the person's own skills.
+"""One file with everything that cannot be recreated: the state of Whet, and the user's own skills.
 
 A backup is a zip:
 
@@ -7,16 +7,16 @@ A backup is a zip:
     skills/N/...     each of the person's own skills
     files/N          files that belong to skills and lie beside them, such as the lock
 
-It is taken while others write. The database is copied first and everything that its rows refer to was there before
-them, so each change that was acknowledged before the backup began is in it. The file is read back and compared with
-its list before it gets its name, and again before anything is restored from it.
+It can be made while others write. The database is copied first, and its rows refer only to earlier data, so every
+change that was acknowledged before the backup began is in it. The file is read back and compared with its list before
+it gets its name, and again before anything is restored from it.
 
-Restoring builds the whole state directory beside the present one, and then lets the two change places in one step; the
-present one is kept. Skills that are there are never touched.
+Restoring builds the whole state directory next to the current one, and then swaps the two in one step; the current one
+is kept. Existing skills are never touched.
 
-A backup may come from anybody. Its list is checked as a whole before anything is written. Skills are written only where
-the library looks for a person's own skills, and files only where it keeps them; whatever belongs elsewhere is left out
-and reported. Changes that were open when the backup was made are forgotten: they name files of that moment.
+A backup may come from anybody. Its list is checked as a whole before anything is written. Skills are written only into
+the user's own roots, and files only to their known paths; everything else is left out and reported. Changes that were
+open when the backup was made are forgotten: they name files of that moment.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ if TYPE_CHECKING:
 LIST = "backup.json"
 VERSION = 1
 _LEFT_OUT = frozenset({"cache", "locks", "fetching", "publishing", "former", *LOGS.values()})
-"""What is made again, is of this moment only, or is copied from the database."""
+"""Data that can be recreated, is only temporary, or is copied from the database."""
 _LOCK_SECONDS = 10.0
 _BLOCK = 1 << 20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MAX_LIST = 256 * 1024 * 1024
-"""Bytes of the list: room for more than a million contents."""
+"""Largest list in bytes: room for more than a million contents."""
 _MAX_FILE = 64 * 1024 * 1024
-"""Bytes of a file that lies beside skills."""
+"""Largest file next to skills, in bytes."""
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -84,50 +84,50 @@ _DAMAGE = (
     RuntimeError,
     sqlite3.Error,
 )
-"""What reading an archive, its list and its database raises where somebody wrote something else into them."""
+"""Exceptions of reading a damaged archive, list or database."""
 
 
 class Backup(NamedTuple):
-    """What was written."""
+    """The backup that was written."""
 
     path: str
     size: int
     files: int
     skills: tuple[str, ...]
     entries: int
-    """Of the history."""
+    """Number of history entries."""
     contents: int
-    """Files that are stored for the history."""
+    """Number of files stored for the history."""
     left_out: tuple[str, ...] = ()
-    """What could not be read, a sentence each."""
+    """Sentences about skills that could not be read."""
     verified: bool = True
-    """Everything in it was read again and compared with its list."""
+    """Whether everything in it was read again and compared with its list."""
 
     def to_json(self) -> Json:
-        """The backup as JSON."""
+        """Return the backup as JSON."""
         return answer_json(self)
 
 
 class Restored(NamedTuple):
-    """What was restored."""
+    """The result of restoring a backup."""
 
     state: str
     aside: str
-    """Where the state directory is that was there; empty when there was none."""
+    """The path of the former state directory; "" if there was none."""
     skills: tuple[str, ...]
     """The skills that were written."""
     kept: tuple[str, ...]
-    """Skills and files that are there with another content, and were left as they are."""
+    """Existing skills and files with other content, which were left unchanged."""
     notes: tuple[Note, ...] = ()
-    """What was not restored, and why."""
+    """Notes on what was not restored."""
     entries: int = 0
-    """Of the history, as the following one."""
+    """Number of history entries; the next field counts stored files."""
     contents: int = 0
     verified: bool = True
-    """Everything was compared with the list in the backup before anything was written."""
+    """Whether everything was compared with the list in the backup before anything was written."""
 
     def to_json(self) -> Json:
-        """The outcome as JSON."""
+        """Return the outcome as JSON."""
         return answer_json(self)
 
 
@@ -145,9 +145,9 @@ class Kept(NamedTuple):
 
     name: str
     path: str
-    """Where it belongs; `~` is the home."""
+    """Its path; `~` is the home."""
     member: str
-    """What the paths of its files begin with."""
+    """The prefix of its files."""
     digest: str
 
 
@@ -157,9 +157,9 @@ class Kept(NamedTuple):
 def write_backup(
     state: StateDatabase, skills: Mapping[str, str], files: Iterable[str], home: str, path: str, clock: Clock
 ) -> Backup:
-    """Write a backup to `path`, where no file may be. Raises WhetError.
+    """Write a backup to `path`, where no file may exist. Raises WhetError.
 
-    `skills` are directories by what their skills are called, `files` others that belong to them.
+    `skills` are directories by name, `files` other files that belong to them.
     """
     target = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(target):
@@ -197,7 +197,7 @@ class _Pack:
         self.left_out: list[str] = []
 
     def add_state(self, state: StateDatabase, work: str) -> int:
-        """Take in the state directory; how many entries the history has."""
+        """Add the state directory; return the number of history entries."""
         entries = _copy_database(state, work)  # before the log of usage, which may then only have more
         for name in (FILE, *LOGS.values()):
             if os.path.isfile(os.path.join(work, name)):
@@ -219,7 +219,7 @@ class _Pack:
                     self._add_file(f"state/{inner}", path, _mode(path))
 
     def add_skill(self, state: str, name: str, directory: str, home: str) -> None:
-        """Take in one skill, while nobody changes it."""
+        """Add one skill, locked against changes."""
         real, member = os.path.realpath(directory), f"skills/{len(self.skills)}"
         try:
             with ExitStack() as stack:
@@ -228,7 +228,7 @@ class _Pack:
                 except FailedError as error:
                     if (
                         error.code != "permission-denied"
-                    ):  # else whoever may only read changes nothing, and reads strictly
+                    ):  # a process without write access cannot lock, and reads strictly
                         raise
                 tree = read_tree(real)
                 modes = {path: _mode(os.path.join(real, *path.split("/"))) for path in tree or {}}
@@ -249,7 +249,7 @@ class _Pack:
         self.skills.append(Kept(name, portable(directory, home), member, digest(tree)))
 
     def add_other(self, path: str, home: str) -> None:
-        """Take in a file that lies beside skills, if it is there."""
+        """Add a file next to skills, if it exists."""
         with suppress(FileNotFoundError, IsADirectoryError):
             member = f"files/{len(self.files)}"
             self._add_file(member, path, _mode(path))
@@ -279,7 +279,7 @@ def _mode(path: str) -> int:
 
 
 def _copy_database(state: StateDatabase, work: str) -> int:
-    """Copy the database as it is at one moment, and write its logs; how many entries the history has."""
+    """Copy the database as of one moment, and write its logs; return the number of history entries."""
     from whet.store.former import write_logs
     from whet.store.repair import check_state
 
@@ -302,7 +302,7 @@ def _copy_database(state: StateDatabase, work: str) -> int:
 
 
 class _List(NamedTuple):
-    """What a backup says that it holds."""
+    """The list of a backup."""
 
     members: dict[str, Member]
     skills: tuple[Kept, ...]
@@ -310,7 +310,7 @@ class _List(NamedTuple):
 
 
 def _contents(members: Iterable[str]) -> int:
-    """How many of the members are stored for the history."""
+    """Return the number of members that are stored for the history."""
     return sum(name.startswith("state/contents/") and not name.endswith(".lock") for name in members)
 
 
@@ -357,7 +357,7 @@ def _opened(path: str) -> Iterator[zipfile.ZipFile]:
 
 @contextmanager
 def _damage(path: str) -> Iterator[None]:
-    """Whatever is wrong with an archive is one error."""
+    """Raise one error for all problems of an archive."""
     try:
         yield
     except _DAMAGE as error:
@@ -369,7 +369,7 @@ def _damage(path: str) -> Iterator[None]:
 
 
 def _check_names(members: Collection[str], skills: Collection[str], files: Collection[str]) -> None:
-    """Raise ValueError where a member lies outside of what a backup consists of, or in the way of another."""
+    """Raise ValueError if a member is not part of a backup, or conflicts with another."""
     if len({*skills}) != len(skills) or not {*files} <= {*members}:
         raise ValueError("its content does not match its manifest")
     for name in members:
@@ -383,7 +383,7 @@ def _check_names(members: Collection[str], skills: Collection[str], files: Colle
 
 
 def _check_skill(archive: zipfile.ZipFile, skill: Kept, members: Mapping[str, Member]) -> None:
-    """Raise ValueError where a skill is not what a backup takes in: whole, not too large, with no link out of it."""
+    """Raise ValueError if a skill is not complete, is too large, or has a link out of it."""
     own = _files_of(skill, members)
     sizes = {path: archive.getinfo(f"{skill.member}/{path}").file_size for path in own}
     total = sum(sizes.values())
@@ -421,9 +421,9 @@ def _blocks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
 def restore_backup(
     state: StateDatabase, roots: Collection[str], files: Iterable[str], path: str, home: str
 ) -> Restored:
-    """Put back what a backup holds; the present state directory is moved aside. Raises WhetError.
+    """Restore a backup; the current state directory is moved aside. Raises WhetError.
 
-    Skills are written below `roots` alone, and other files only if they are among `files`.
+    Skills are written only below `roots`, and other files only if they are in `files`.
     """
     source = os.path.abspath(os.path.expanduser(path))
     told = check_backup(source)
@@ -446,7 +446,7 @@ def restore_backup(
 
 
 def _unpack_state(archive: zipfile.ZipFile, told: _List, staged: str) -> None:
-    """Make the whole state directory anew, and wait until the disk has it."""
+    """Create the whole state directory, and sync it to disk."""
     own = {name: member for name, member in told.members.items() if name.startswith("state/")}
     make_directories(staged, private=True)
     if sum(archive.getinfo(name).file_size for name in own) > shutil.disk_usage(staged).free:
@@ -467,9 +467,9 @@ def _unpack_state(archive: zipfile.ZipFile, told: _List, staged: str) -> None:
 
 
 def _forget_intents(path: str) -> int:
-    """Strike out the changes that were open when the backup was made: nobody may finish them here.
+    """Delete the changes that were open when the backup was made: they must not be finished here.
 
-    Returns how many entries the history has.
+    Returns the number of history entries.
     """
     if not os.path.lexists(path):
         return 0
@@ -482,7 +482,7 @@ def _forget_intents(path: str) -> int:
 
 
 class _Writing:
-    """Skills and other files on their way from a backup to where they belong."""
+    """Writes skills and other files of a backup."""
 
     def __init__(self, archive: zipfile.ZipFile, told: _List, home: str) -> None:
         self._archive = archive
@@ -493,7 +493,7 @@ class _Writing:
         self.notes: list[Note] = []
 
     def write_skills(self, roots: Collection[str]) -> None:
-        """Write the skills that are not there below these (resolved) directories."""
+        """Write the missing skills below these (resolved) directories."""
         for skill in self._told.skills:
             place = self._place(skill.path)
             directory = os.path.realpath(place)
@@ -519,7 +519,7 @@ class _Writing:
                 os.chmod(os.path.join(directory, *path.split("/")), member.mode & 0o777)
 
     def write_files(self, known: Collection[str]) -> None:
-        """Write the other files that are not there, of those that are known (and resolved)."""
+        """Write the missing other files whose (resolved) paths are known."""
         for member, listed in self._told.files.items():
             place = self._place(listed)
             path, (sha, mode, *_) = os.path.realpath(place), self._told.members[member]
@@ -541,7 +541,7 @@ class _Writing:
 
 
 def _is_searched(directory: str, root: str) -> bool:
-    """Is a skill in this directory found from this root? Both are resolved."""
+    """Return whether a skill in this directory is found from this root; both are resolved."""
     if not inside(directory, root):
         return False
     below = [part for part in directory[len(root) :].split(os.sep) if part]
@@ -567,7 +567,7 @@ def _hash_file(path: str) -> str:
 
 
 def _change_places(state: StateDatabase, staged: str, directory: str) -> str:
-    """Let the new state directory take the place of the present one, which gets its name; "" where there was none."""
+    """Swap the new state directory with the current one; return the path of the old one, "" if there was none."""
     with ExitStack() as stack:
         with suppress(WhetError):  # a damaged one has no writers
             if state.existing() is not None:

@@ -1,9 +1,8 @@
-"""The one event behind every change: what was committed, told to everybody who keeps something about skills.
+"""The event behind every change, which all stores about skills follow.
 
-Whoever changes skills (the editor, its history, an approved proposal, the curator, an install) ends in `commit` or
-`publish`. What is kept in the state database (pins, what is switched off or kept back, feedback) follows in the same
-transaction; usage and locks follow after it. All get each skill with its id before and after, so that a skill that was
-renamed, or renamed back, keeps all of it.
+Every change (by the editor, its history, an approved proposal, the curator, an install) ends in `commit` or `publish`.
+Data in the state database (pins, disabled and blocked skills, feedback) follows in the same transaction; usage and
+locks follow after it. All get each skill with its id before and after, so that a renamed skill keeps all of it.
 """
 
 from __future__ import annotations
@@ -24,33 +23,33 @@ if TYPE_CHECKING:
 
 
 class Committed(NamedTuple):
-    """What was done with one skill."""
+    """The change of one skill."""
 
     entry: Entry
-    """For a skill that moved, the entry about its new place."""
+    """For a skill that moved, the entry about its new path."""
     before: SkillId | None
-    """None where there was no skill."""
+    """None if there was no skill."""
     after: SkillId | None
-    """None where there is none any more."""
+    """None if there is no skill any more."""
     old_name: str
     scope: str
-    """That of its root; "" where it lies in none."""
+    """The scope of its root; "" outside of all roots."""
     version: str = ""
-    """What it says its version is, where the writer knows."""
+    """Its declared version, if the writer knows it."""
 
     @property
     def moved(self) -> bool:
-        """Is it the same skill at another place?"""
+        """Whether it is the same skill at another path."""
         return self.before is not None and self.after is not None and self.before != self.after
 
     @property
     def back(self) -> bool:
-        """Did it go back to an earlier content?"""
+        """Whether it returned to an earlier content."""
         return self.entry.action in ("rollback", "restore", *REVERSALS)
 
     @property
     def old_names(self) -> tuple[str, str]:
-        """The names that stores knew it by before they knew its id: as it was, and with its scope."""
+        """The names that stores used before ids: its old name, and that with its scope."""
         return key(self.old_name), key(f"{self.scope}:{self.old_name}")
 
 
@@ -58,40 +57,40 @@ class Commit(NamedTuple):
     """A change that was made."""
 
     entries: tuple[Entry, ...]
-    """Its entries in the history, without those about what was found."""
+    """Its entries in the history, without those about changes that were found."""
     notes: tuple[str, ...] = ()
-    """What could not follow it, a sentence each."""
+    """Sentences about stores that could not follow it."""
 
 
 class Subscriber(Protocol):
-    """Hears of every change."""
+    """Follows every change."""
 
     def __call__(self, commits: Sequence[Committed], /) -> Iterable[str]:
-        """Follow the change; what is to be said about it, a sentence each."""
+        """Follow the change; return sentences to report."""
 
 
 class Committer:
-    """Writes changes, and tells the subscribers."""
+    """Writes changes, and notifies the subscribers."""
 
     def __init__(self, writer: Writer, identify: Callable[[str], tuple[SkillId, str]]) -> None:
-        """`identify` gives id and scope of the skill in a directory, which may be gone."""
+        """`identify` returns id and scope of the skill at a directory, which may be gone."""
         self.writer = writer
         self._identify = identify
         self._inside: list[Subscriber] = []
         self._after: list[tuple[Subscriber, str]] = []
         self.locks: Callable[[Sequence[Committed], Any], None] = lambda *_: None
-        """Is called inside the transaction, too, with what an install wants the lock to say (`Edit.lock`)."""
+        """Called inside the transaction, too, with an install's data for the lock (`Edit.lock`)."""
         writer.settled = self._follow
 
     def on_commit(self, subscriber: Subscriber) -> None:
-        """Call this with every change, inside its transaction on the state database, also when a killed one is settled.
+        """Call this with every change, inside its transaction on the state database, even when a killed one is settled.
 
-        So what is kept there about a skill is never behind it. Raising takes the change back.
+        So data about a skill is never out of date. Raising reverses the change.
         """
         self._inside.append(subscriber)
 
     def after_commit(self, subscriber: Subscriber, failed: str) -> None:
-        """Call this after every change; `failed` is what to say where it raises WhetError: the change is made."""
+        """Call this after every change; `failed` is the message if it raises WhetError: the change is made anyway."""
         self._after.append((subscriber, failed))
 
     def commit(self, changes: Sequence[TreeChange], by: Provenance) -> Commit:
@@ -106,7 +105,7 @@ class Committer:
             self.locks(committed, lock)
 
     def publish(self, entries: Sequence[Entry], changes: Sequence[TreeChange] = ()) -> Commit:
-        """Tell those who follow later about entries that are in the history, made by these changes."""
+        """Notify the later subscribers about entries in the history, made by these changes."""
         made = tuple(entry for entry in entries if entry.action != "found")
         committed = self._committed(made, {change.path: change for change in changes})
         notes: list[str] = []
@@ -123,7 +122,7 @@ class Committer:
         found = []
         for entry in made:
             if not entry.after and entry.path in moved:
-                continue  # it is told with its new place
+                continue  # it is reported with its new path
             (here, scope), gone = self._identify(entry.path), moves.get(entry.path)
             before = self._identify(gone.path)[0] if gone else here if entry.before else None
             name = gone.skill if gone else entry.skill
@@ -133,10 +132,10 @@ class Committer:
 
 
 def find_moves(journal: Journal, entries: Sequence[Entry]) -> dict[str, Entry]:
-    """The skills that moved in one change: their new paths, and the entries about their old ones.
+    """Return the skills that moved in one change: their new paths, and the entries about their old ones.
 
-    A rename is two entries, of which the one about the new path comes right behind the other. Taking it back is two
-    entries, too, which give back what a rename took.
+    A rename is two entries; the one about the new path comes directly after the other. Undoing it is two entries, too,
+    which restore the contents.
     """
     gone = {entry.id: entry for entry in entries if entry.before and not entry.after}
     come = [entry for entry in entries if entry.after and not entry.before]
@@ -153,7 +152,7 @@ def find_moves(journal: Journal, entries: Sequence[Entry]) -> dict[str, Entry]:
 
 
 def _takes_back_move(journal: Journal, gone: Entry, come: Entry) -> bool:
-    """Did the skill move the other way before, between the same contents?"""
+    """Return whether the skill moved the other way before, between the same contents."""
     for first in journal.entries(path=come.path):
         if first.id < gone.id and first.before == come.after and not first.after:
             moves = find_moves(journal, [entry for entry in journal.entries(run=first.run) if entry.id < gone.id])
@@ -163,14 +162,14 @@ def _takes_back_move(journal: Journal, gone: Entry, come: Entry) -> bool:
 
 
 class MoveStore(Protocol):
-    """Keeps something about skills by their ids."""
+    """Keeps data about skills by their ids."""
 
     def move(self, old: SkillId, new: SkillId, names: Sequence[str] = ()) -> None:
-        """Keep it for a skill that lies elsewhere now; `names` are what an older Whet knew it by."""
+        """Keep the data of a skill that has moved; `names` are its names in an older Whet."""
 
 
 def follow_moves(store: MoveStore) -> Subscriber:
-    """A subscriber that keeps what a store knows about skills that were renamed."""
+    """Return a subscriber that keeps a store's data about renamed skills."""
 
     def follow(commits: Sequence[Committed], /) -> Iterable[str]:
         for commit in commits:

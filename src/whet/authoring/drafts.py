@@ -1,12 +1,12 @@
-"""One skill turned into another: what each way of writing makes of a skill's files.
+"""Turning one skill into another: the effect of each operation on a skill's files.
 
-Values in, values out: a tree (`whet.skill.tree`) and what to do go in, a `Draft` comes out, and no disk is touched.
-Whatever the operation, the same holds: only what it is about changes, byte for byte; the version goes up once; limits
-and rules of the format are checked on the result. A draft that changes nothing has the tree it began with.
+Values in, values out: a tree (`whet.skill.tree`) and an operation go in, a `Draft` comes out, and the disk is not
+touched. For all operations: nothing else changes, byte for byte; the version goes up once; limits and rules of the
+format are checked on the result. A draft that changes nothing has the original tree.
 
-Nothing that a caller gives is trimmed or cut to fit: what breaks a rule is refused as it is. A limit that a skill
-exceeded before, or a rule that it broke, does not stop a change that leaves it no worse, so that a skill can get better
-step by step. What the change itself would break is refused, with what to do about it.
+Input is never trimmed or cut to fit: input that breaks a rule is refused. A limit or rule that a skill already broke
+does not stop a change that makes it no worse, so that a skill can improve step by step. A change that would break
+something new is refused, with a hint.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ _QUOTED = "Frontmatter values were quoted to make them valid YAML."
 _TEXT_CONTROL = compile_late("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NOT_IN_TEXT = compile_late("[\x00\ud800-\udfff]")
 _LISTED = 100
-"""Files that an error lists."""
+"""Number of files that an error lists."""
 _REMARKS = 8
-"""Remarks on a change that are passed on."""
+"""Number of remarks on a change that are passed on."""
 _READABLE = ("strict", "repaired")
 _REPORTED = frozenset(("unknown-key",))
-"""Errors of the specification that other clients read past, Whet among them: said, not refused."""
+"""Errors of the specification that clients ignore: reported, not refused."""
 _ORDINARY = frozenset(("metadata-not-text",))
-"""Warnings that are not worth a word: clients keep mappings of their own below metadata."""
+"""Warnings that are not worth reporting: clients keep their own mappings below metadata."""
 _FILE_CODES = frozenset(
     ("invalid-utf8", "no-frontmatter", "unclosed-frontmatter", "frontmatter-too-large", "yaml-rescued")
 )
-"""Errors that keep the others from being found."""
+"""Errors that hide the others."""
 _REMEDIES = {
     "no-frontmatter": "Start the text with a --- line, then `name:` and `description:`, then a --- line.",
     "unclosed-frontmatter": "Add a --- line after the last frontmatter key.",
@@ -87,12 +87,12 @@ _REMEDIES = {
 
 
 class Limits(NamedTuple):
-    """How large a skill may become by being written to."""
+    """Size limits of written skills."""
 
     body: int = 100_000
     """Characters of the main file's body."""
     file: int = 1 << 20
-    """Bytes."""
+    """Bytes of one file."""
     files: int = 64
     total: int = 8 << 20
 
@@ -101,22 +101,22 @@ LIMITS = Limits()
 
 
 class Draft(NamedTuple):
-    """A skill as it would be."""
+    """A skill after a change."""
 
     tree: Tree
     version: str
     replacements: int = 0
     warnings: tuple[str, ...] = ()
-    """What the caller should know, a sentence each."""
+    """Warnings for the caller, as sentences."""
 
 
 # --- the main file --------------------------------------------------------------------------------------------------
 
 
 def create(name: str, *, description: str, body: str) -> Draft:
-    """A new skill. `body` is the instructions, or a whole document whose own frontmatter is kept.
+    """Create a new skill. `body` is the instructions, or a whole document whose own frontmatter is kept.
 
-    The skill is called by the slug of `name`. A description that is given wins over that of the document.
+    The skill's name is the slug of `name`. A given description wins over that of the document.
     """
     slug = check_name(name)
     check_text("body", body)
@@ -143,7 +143,7 @@ def create(name: str, *, description: str, body: str) -> Draft:
 
 
 def with_triggers(tree: Tree) -> Tree:
-    """A new skill's files with a generated trigger set."""
+    """Return a new skill's files with generated trigger evals."""
     from whet.routing.evals.generated import FILE, generate
 
     return {**tree, FILE: Item(generate(read_skill(main_of(tree).document)).text().encode())}
@@ -154,7 +154,7 @@ def _called(name: str, slug: str) -> list[str]:
 
 
 def _framed(body: str, slug: str) -> str:
-    """A bare body below frontmatter of its own."""
+    """Add frontmatter to a bare body."""
     body = body.removeprefix(BOM).lstrip("\r\n")
     version = quote(FIRST_VERSION)
     text = "\n".join(("---", f"name: {quote(slug)}", "metadata:", f"  version: {version}", "---", "", body))
@@ -162,7 +162,7 @@ def _framed(body: str, slug: str) -> str:
 
 
 def frame(tree: Tree, name: str) -> Tree:
-    """A skill whose main file is a bare body, with the frontmatter that it is read with; any other as it is."""
+    """Add the frontmatter that a bare body is read with; return any other skill unchanged."""
     main = main_of(tree)
     if main.document.step != "none" or not main.document.body.strip():
         return tree
@@ -172,7 +172,7 @@ def frame(tree: Tree, name: str) -> Tree:
 
 
 def _adopted(text: str, slug: str) -> tuple[str, list[str]]:
-    """A whole document under the name it is to have."""
+    """Return a whole document under its new name."""
     text, warnings = _healed(text)
     check_readable(text)
     own = said(read_document(text), "name")
@@ -184,15 +184,15 @@ def _adopted(text: str, slug: str) -> tuple[str, list[str]]:
 
 
 def _healed(text: str) -> tuple[str, list[str]]:
-    """A text whose frontmatter is YAML, if quotes can make it so, and what to say about it."""
+    """Quote values to make the frontmatter valid YAML, if possible; also return warnings."""
     new = quoted(text)
     return new, [_QUOTED] if new != text else []
 
 
 def improve(tree: Tree, *, description: str = "", body: str = "", version: str = "") -> Draft:
-    """An existing skill with another body, another description, or both; everything else stays.
+    """Return an existing skill with another body, another description, or both; everything else stays.
 
-    Of a whole document given as body, the instructions are taken, and the description if no other is given.
+    From a whole document given as body, the instructions are used, and the description if no other is given.
     """
     if not body and not description:
         hint = "Pass a new body, a new description, or both."
@@ -213,15 +213,15 @@ def improve(tree: Tree, *, description: str = "", body: str = "", version: str =
 
 
 def _unused(given: Document, old: Document) -> list[str]:
-    """What to say about frontmatter that came with a body and is not what the skill has."""
+    """Return a warning about frontmatter that came with a body and differs from the skill's."""
     keys = [key for key, value in given.values.items() if key != "description" and value != old.values.get(key)]
     return [f"Ignored frontmatter keys: {', '.join(keys)}. Use edit to replace the frontmatter."] if keys else []
 
 
 def edit(tree: Tree, text: str, *, version: str = "") -> Draft:
-    """An existing skill with a whole new document, or with a whole new body when the text has no frontmatter.
+    """Return an existing skill with a new document, or with a new body if the text has no frontmatter.
 
-    A document that leaves out the name, the description or the version has those of the old one.
+    A missing name, description or version is taken from the old document.
     """
     old = main_of(tree)
     check_text("text", text)
@@ -239,13 +239,13 @@ def edit(tree: Tree, text: str, *, version: str = "") -> Draft:
 
 
 def _left_out(old: Document, new: Document) -> list[str]:
-    """What to say about keys that are gone; a key that took others with it stands for them."""
+    """Return a warning about removed keys; a parent key stands for its children."""
     gone = [key for key in old.lines if key not in new.lines and key.partition(".")[0] in (key, *new.lines)]
     return [f"The frontmatter no longer has {', '.join(gone)}."] if gone else []
 
 
 def rename(tree: Tree, name: str) -> Draft:
-    """An existing skill under the slug of another name."""
+    """Return an existing skill under the slug of another name."""
     slug = check_name(name)
     old = main_of(tree)
     text = old.text if said(old.document, "name") == slug else set_value(old.text, "name", slug)
@@ -262,7 +262,7 @@ def patch(
     tolerant: bool = False,
     version: str = "",
 ) -> Draft:
-    """An existing skill with a piece of one of its texts replaced (see `patching`); no path is the main file."""
+    """Replace a piece of one of a skill's texts (see `patching`); without a path, of the main file."""
     old = main_of(tree)
     path = old.path if path in ("", old.path, MAIN_FILE) else existing(tree, writable(path))
     text = text_at(tree, path)
@@ -290,7 +290,7 @@ def patch(
 
 
 def write_file(tree: Tree, path: str, data: bytes, *, executable: bool | None = None, version: str = "") -> Draft:
-    """An existing skill with a supporting file added or replaced; unless told, a file stays as executable as it was."""
+    """Add or replace a supporting file; by default, it keeps its executable bit."""
     path = writable(path)
     path = spelled(tree, path) or path
     check_free(tree, path)
@@ -300,7 +300,7 @@ def write_file(tree: Tree, path: str, data: bytes, *, executable: bool | None = 
 
 
 def remove_file(tree: Tree, path: str, *, version: str = "") -> Draft:
-    """An existing skill without one of its supporting files."""
+    """Remove a supporting file."""
     gone = existing(tree, writable(path))
     return _finish(tree, {name: item for name, item in tree.items() if name != gone}, version)
 
@@ -309,15 +309,15 @@ def remove_file(tree: Tree, path: str, *, version: str = "") -> Draft:
 
 
 def remarks(before: Tree | None, after: Tree, known: Collection[str]) -> tuple[str, ...]:
-    """What is worth knowing about a result, however many changes it took, of what is `known` from each of them."""
+    """Return the remarks on a final result, of those `known` from each change."""
     told = check_format(before or {}, after, main_of(before) if before else None, main_of(after))
     return tuple(text for text in told if text in known)
 
 
 def without_remarks(draft: Draft, before: Tree | None, *, numbered: bool) -> Draft:
-    """A draft that others follow, so that what its result lacks may come yet.
+    """Return a draft without remarks that later changes may resolve.
 
-    Where the version was `numbered` before, it is no news that it stays.
+    If the version was already `numbered`, the note that it stays is left out.
     """
     passing = remarks(before, draft.tree, draft.warnings)
     asked = f": {ASKED}." if numbered else "\0"
@@ -333,7 +333,7 @@ def _finish(
     old: Main | None = None,
     new: Main | None = None,
 ) -> Draft:
-    """The draft of a change, numbered and checked; `old` and `new` are the main files, where they were read."""
+    """Finish a change: raise the version and check the result; `old` and `new` are the main files, if already read."""
     old = old or main_of(before)
     version, notes = version_of(old.document), tuple[str, ...]()
     if after != before:
@@ -350,7 +350,7 @@ def _finish(
 
 
 def writable(path: str) -> str:
-    """A path that a supporting file may have; the main file, and what would be one elsewhere, is none."""
+    """Return a path that a supporting file may have; it must not be a main file."""
     if len(path) <= paths.MAX_PATH_BYTES and any(map(_is_main, path.replace("\\", "/").split("/"))):
         message = f"The path {paths.shown(path)} names a main file, which file operations cannot change."
         raise UsageError("main-file", message, hint=f"Change {MAIN_FILE} with edit or patch.")
@@ -366,14 +366,14 @@ def _is_main(segment: str) -> bool:
 
 
 def spelled(tree: Mapping[str, Item], path: str) -> str | None:
-    """The path as the tree spells it, composed or not; None when it is not there."""
+    """Return the path in the tree's spelling, composed or not; None if it does not exist."""
     if path in tree:
         return path
     return next((name for name in tree if unicodedata.normalize("NFC", name) == path), None)
 
 
 def existing(tree: Mapping[str, Item], path: str) -> str:
-    """The path of a file that is there, as the tree spells it."""
+    """Return the path of an existing file in the tree's spelling. Raises NotFoundError."""
     if (known := spelled(tree, path)) is not None:
         return known
     files = sorted(tree)
@@ -384,7 +384,7 @@ def existing(tree: Mapping[str, Item], path: str) -> str:
 
 
 def check_free(tree: Mapping[str, Item], path: str) -> None:
-    """Refuse to write where another file, or a link, is in the way on some system."""
+    """Raise ConflictError if another file, or a link, is in the way on some system."""
     if path in tree:
         if tree[path].link:
             message = f"{paths.shown(path)} is a link; Whet does not write through links."
@@ -398,7 +398,7 @@ def check_free(tree: Mapping[str, Item], path: str) -> None:
 
 
 def text_at(tree: Mapping[str, Item], path: str) -> str:
-    """The text of a file that is one."""
+    """Return the text of a text file."""
     item = tree[path]
     if item.link:
         raise not_text(path, "is a link")
@@ -410,11 +410,11 @@ def text_at(tree: Mapping[str, Item], path: str) -> str:
         raise not_text(path, f"is not UTF-8 at byte {error.start}") from error
 
 
-# --- what a caller gives --------------------------------------------------------------------------------------------
+# --- input of callers ------------------------------------------------------------------------------------------------
 
 
 def check_name(name: str) -> str:
-    """The slug of a name that a skill may have."""
+    """Return the slug of a valid name."""
     slug = names.slug(name[: 4 * names.MAX_LENGTH])
     if problem := _name_problem(name, slug):
         good = slug if not _slug_problem(slug) and name.strip() else "release-notes"
@@ -447,7 +447,7 @@ def _slug_problem(slug: str) -> str:
 
 
 def check_description(description: str) -> str:
-    """The description, if a skill may have it."""
+    """Return the description if it is valid."""
     problem = ""
     if not description.strip():
         problem = "is empty"
@@ -462,7 +462,7 @@ def check_description(description: str) -> str:
 
 
 def check_text(what: str, text: str) -> str:
-    """The text, if a text file can hold it."""
+    """Return the text if a text file can hold it."""
     if len(text) > LIMITS.file:
         raise too_large(f"The {what}", len(text), "characters")
     if found := _NOT_IN_TEXT.search(text):
@@ -475,7 +475,7 @@ def check_text(what: str, text: str) -> str:
 
 
 def check_category(category: str) -> None:
-    """Refuse a category that no directory could have."""
+    """Raise UsageError for a category that cannot be a directory."""
     try:
         paths.check(category)
         usable = all(_is_word(part) and part[0] != "." for part in category.split("/"))
@@ -494,7 +494,7 @@ def _is_word(word: str) -> bool:
 
 
 def check_limits(before: Mapping[str, Item], after: Mapping[str, Item], old: str, new: str) -> None:
-    """Refuse what makes a skill too large; `old` and `new` are the bodies of its main file."""
+    """Raise InvalidError if a skill becomes too large; `old` and `new` are the bodies of its main file."""
     if LIMITS.body < len(new) > len(old):
         message = f"The body would have {len(new):,} characters; the limit is {LIMITS.body:,}."
         hint = "Move details into files under references/ with write_file, and point to them."
@@ -515,7 +515,7 @@ def check_limits(before: Mapping[str, Item], after: Mapping[str, Item], old: str
 
 
 def too_large(what: str, size: int, unit: str) -> InvalidError:
-    """What to raise about a file that would be too large."""
+    """Return the error for a file that would be too large."""
     message = f"{what} would have {size:,} {unit}; the limit is {LIMITS.file:,}."
     hint = "Split it into several files."
     return InvalidError("file-too-large", message, hint=hint, size=size, limit=LIMITS.file)
@@ -525,14 +525,14 @@ def too_large(what: str, size: int, unit: str) -> InvalidError:
 
 
 def check_readable(text: str) -> None:
-    """Refuse a whole new document whose frontmatter cannot be told from its body, or not be read."""
+    """Raise InvalidError for a new document whose frontmatter is not closed or not readable."""
     errors = [finding for finding in validate(ValidationInput("", text)) if finding.code in _FILE_CODES]
     if errors:
         raise would_break(errors[0].message, _remedy(errors[0]), findings=errors)
 
 
 def check_format(before: Mapping[str, Item], after: Mapping[str, Item], old: Main | None, new: Main) -> tuple[str, ...]:
-    """Refuse errors that the skill did not have before; what else the change brings, a sentence each."""
+    """Raise InvalidError for new errors; return sentences about other new findings."""
     had = _findings(before, old) if old else ()
     fresh = _fresh(had, _findings(after, new))
     step = _stored(before, old).step if old else "strict"
@@ -555,7 +555,7 @@ def _findings(tree: Mapping[str, Item], main: Main) -> tuple[Note, ...]:
 
 
 def _stored(tree: Mapping[str, Item], main: Main) -> Document:
-    """The main file as its bytes read; what is no UTF-8 was carried along in its text."""
+    """Return the main file as its bytes read; invalid UTF-8 was kept in its text as surrogates."""
     try:
         main.text.encode()
     except UnicodeEncodeError:
@@ -564,7 +564,7 @@ def _stored(tree: Mapping[str, Item], main: Main) -> Document:
 
 
 def _fresh(old: Sequence[Note], new: Sequence[Note]) -> list[Note]:
-    """The findings that are new in kind, or in number; one that only says another number is not."""
+    """Return the findings that are new in kind or number; a different number in a message is not new."""
     more = Counter(finding.code for finding in new)
     more.subtract(Counter(finding.code for finding in old))
     known = Counter((finding.code, finding.message) for finding in old)
@@ -577,14 +577,14 @@ def _fresh(old: Sequence[Note], new: Sequence[Note]) -> list[Note]:
 
 
 def _known(code: str, step: str) -> bool:
-    """Whether an error is no news: only said, or hidden before because the frontmatter could not be read."""
+    """Return whether an error is not new: only reported, or hidden before by unreadable frontmatter."""
     if step == "none" and code in ("name-missing", "description-missing"):
         return True
     return code in _REPORTED or (step == "rescued" and code not in _FILE_CODES)
 
 
 def would_break(what: str, hint: str, *, findings: Sequence[Note] = (), keys: Sequence[str] = ()) -> InvalidError:
-    """What to raise about a change after which the skill would not be one."""
+    """Return the error for a change that would break the skill."""
     return InvalidError(
         "would-break",
         f"This change would break the skill: {what}",
@@ -603,15 +603,14 @@ def _remedy(finding: Note) -> str:
 
 
 def check_patched(old: Main, text: str, new: Document) -> None:
-    """Refuse a patch by which lines that it did not replace change sides: between body and frontmatter, key and value.
+    """Raise if lines that a patch did not replace change sides: between body and frontmatter, key and value.
 
-    A patch knows nothing of frontmatter: it may put a `---` where none belongs, take one away, or open a quotation mark
-    that the next key closes.
+    A patch ignores frontmatter: it may add or remove a `---`, or open a quotation mark that the next key closes.
     """
     before, after = find_fences(old.text), find_fences(text)
     readable = old.document.step in _READABLE and new.step in _READABLE
     if not (readable and before.closed and after.closed):
-        return  # there was nothing to lose, or the format refuses it
+        return  # there was nothing to lose, or the format check refuses it
     rows, others = old.text.split("\n"), text.split("\n")
     head = _alike(rows, others)
     tail = _alike(rows[head:][::-1], others[head:][::-1])
@@ -629,12 +628,12 @@ def check_patched(old: Main, text: str, new: Document) -> None:
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many rows are the same from the start."""
+    """Return the number of equal lines at the start."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def check_same_name(old: Document, new: Document) -> None:
-    """Refuse another name: it is the skill's identity, and its directory has to follow."""
+    """Raise UsageError for another name: it is the skill's identity, and its directory has to follow."""
     was, now = (said(document, "name") for document in (old, new))
     if was and now and was != now:
         message = f"The text changes the name from {was[: names.MAX_LENGTH]!r} to {now[: names.MAX_LENGTH]!r}."

@@ -1,9 +1,9 @@
 """Changing skills: create, edit, patch, delete, write and remove files, rename, restore; one or many, all or none.
 
 Operations are applied to contents in memory first, one after the other; only when all of them have worked, and every
-result has passed the check, is anything written, and then all of it as one change. What may not be written directly (a
-skill that ships with Whet or was put there by an administrator, one that was installed where a model writes, everything
-where writes are staged, everything a check wants a person to see) becomes a proposal.
+result has passed the check, is anything written, and then all of it as one change. Changes that may not be written
+directly (of an administrator's or a plugin's skill, of an installed one by a model, all changes if writes are staged,
+and all that a check wants a person to see) become proposals.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ if TYPE_CHECKING:
 
 
 class SkillText(NamedTuple):
-    """A skill's main file as it was when somebody began to edit it."""
+    """A skill's main file as of the beginning of an edit."""
 
     name: str
     path: str
     digest: str
-    """Of the whole skill."""
+    """The digest of the whole skill."""
     main: Main
     data: bytes
 
     def is_unchanged(self, path: str, digest: str) -> bool:
-        """Asked about the content that an edit is applied to, so that no change by others can be lost in between."""
+        """Return True if the content of an edit is unchanged; raise ConflictError so that no other change is lost."""
         if path == self.path and digest != self.digest:
             message = f"{self.name} was changed by another process while you were editing."
             hint = f"`whet history diff {self.name}` shows how."
@@ -73,28 +73,28 @@ _PROTECTED = {
 
 
 class Target(NamedTuple):
-    """A skill as the operations so far would leave it."""
+    """A skill after the operations so far."""
 
     name: str
     path: str
     before: Tree | None
-    """What lies at the path now."""
+    """The current content of the path."""
     tree: Tree | None
     action: str = ""
     cause: str = ""
     """Why it must not be written without asking."""
     source: str = ""
-    """The skill that would be copied to the path, where that is another."""
+    """The skill that would be copied to the path, if it is another one."""
     original: Tree | None = None
-    """What that one holds."""
+    """The content of that skill."""
     fixed: str = ""
     """Why its directory can be neither removed nor renamed."""
     version: str = ""
     called: str = ""
-    """What the skill is asked for by, where its name alone does not find it."""
+    """A name that finds the skill, if its name alone does not."""
 
     def check_removal(self) -> None:
-        """Raise RefusedError for what must not be removed."""
+        """Raise RefusedError for a skill that must not be removed."""
         if self.cause:
             message = f"{self.name} cannot be removed: {self.cause}"
             raise RefusedError("protected", message, hint=self.instead)
@@ -102,11 +102,11 @@ class Target(NamedTuple):
 
     @property
     def instead(self) -> str:
-        """What to do with a skill that cannot be removed."""
+        """A hint for a skill that cannot be removed."""
         return f"Run `whet disable {self.called or self.name}` instead."
 
     def check_fixed(self, done: str) -> None:
-        """Raise RefusedError for what must stay at its path."""
+        """Raise RefusedError for a skill that must stay at its path."""
         if self.fixed:
             hint = "Make the change by hand, or use `whet disable` to stop offering the skill."
             raise RefusedError("fixed-directory", f"{self.name} cannot be {done}: {self.fixed}", hint=hint)
@@ -124,9 +124,9 @@ class SkillEditor:
         installed: Callable[[], Collection[str]],
         accept: Accept | None = None,
     ) -> None:
-        """`check` examines a skill before it is written; `accept` is called when a person approves what it asked about.
+        """`check` examines a skill before it is written; `accept` is called when a person approves its questions.
 
-        `installed` gives the directories of the skills that came from a source; no model changes them at once.
+        `installed` returns the directories of installed skills; a model's changes to them become proposals.
         """
         self.workspace = workspace
         self.journal = journal
@@ -140,7 +140,7 @@ class SkillEditor:
         """Call this with every change of any skill, inside its transaction; see `whet.authoring.commits`."""
         self.committer.on_commit(subscriber)
 
-    # one change
+    # single changes
 
     def create(
         self,
@@ -153,7 +153,7 @@ class SkillEditor:
         triggers: bool = True,
         by: Provenance = USER,
     ) -> Change:
-        """Make a new skill, or improve the one of that name; `body` may be a whole document with frontmatter.
+        """Create a new skill, or improve the one of that name; `body` may be a whole document with frontmatter.
 
         A new one has generated trigger evals, unless `triggers` is False.
         """
@@ -169,7 +169,7 @@ class SkillEditor:
         )
 
     def open_text(self, name: str) -> SkillText:
-        """A skill's main file as it is now, to be edited and given back to `edit`."""
+        """Return a skill's current main file, to be edited and passed to `edit`."""
         card = self.workspace.find(name)[0]
         if card.kind == "command":
             hint = "Move it to NAME/SKILL.md first."
@@ -190,7 +190,7 @@ class SkillEditor:
     ) -> Change:
         """Replace a skill's instructions or, with a whole document, also its frontmatter.
 
-        With `opened`, only if the skill is still what it was then. Raises ConflictError `skill-changed`.
+        With `opened`, only if the skill is unchanged since. Raises ConflictError `skill-changed`.
         """
         given = {"action": "edit", "name": name, "body": body, **({"version": version} if version else {})}
         return self.apply([given], by, viewed=opened.is_unchanged if opened else None).one()
@@ -207,7 +207,7 @@ class SkillEditor:
         version: str = "",
         by: Provenance = USER,
     ) -> Change:
-        """Replace a piece of SKILL.md, or of another `file`. It must occur once, unless `all` are meant.
+        """Replace a piece of SKILL.md, or of another `file`. It must occur once, unless `all` is set.
 
         `tolerant` accepts differences in white space, quotes and dashes.
         """
@@ -261,11 +261,11 @@ class SkillEditor:
         return self._do(by, action="restore", name=name)
 
     def _do(self, by: Provenance, *, triggers: bool = False, **fields: str | bytes | bool | None) -> Change:
-        """One operation, with the fields that are given."""
+        """Apply one operation, with the given fields."""
         given = {field: value for field, value in fields.items() if value is not None}
         return self.apply([given], by, triggers=triggers).one()
 
-    # several at once
+    # batches
 
     def apply(
         self,
@@ -281,11 +281,11 @@ class SkillEditor:
     ) -> Changes:
         """Apply all of these operations or none; `whet.authoring.operations` defines them.
 
-        `viewed` says whether a path was seen with this digest, `allowed` raises for a skill that must not be changed.
-        With `stage`, the change waits as a proposal. New skills have generated trigger evals if `triggers`. Creating a
-        skill that exists changes it; without `improve`, that raises ConflictError `skill-exists`. With `here`, new
-        skills go to the project. Patches say what they expect to find, so after a concurrent change they are applied to
-        the new content, under a lock.
+        `viewed` returns whether a path was viewed with this digest, `allowed` raises for a skill that must not be
+        changed. With `stage`, the change waits as a proposal. New skills have generated trigger evals if `triggers`.
+        Creating a skill that exists changes it; without `improve`, that raises ConflictError `skill-exists`. With
+        `here`, new skills go to the project. Patches say what they expect to find, so after a concurrent change they
+        are applied to the new content, under a lock.
         """
         patches = all(isinstance(item, dict) and item.get("action") == "patch" for item in operations)
         paths: Sequence[str] = ()
@@ -338,7 +338,7 @@ class SkillEditor:
         *,
         stage: bool = False,
     ) -> Changes:
-        """Write what a batch makes of its skills, or propose it."""
+        """Write the changes of a batch, or propose them."""
         changes = batch.changes()
         warnings = [*batch.warnings, *chain(*batch.remarks.values()), *self._unread(batch, by, viewed)]
         if not changes:
@@ -356,9 +356,9 @@ class SkillEditor:
         return Changes(self._compared(results, operations), entries, (*warnings, *commit.notes))
 
     def _not_own(self, changes: Sequence[TreeChange], by: Provenance) -> str:
-        """Why a person decides what a model wants to change: it, or the skill whose name it takes, is from elsewhere.
+        """Return why a person must decide about a model's change: it, or the name it takes, belongs to a foreign skill.
 
-        This is the only place that decides it, whatever the model came through.
+        This is the only place that decides it, for all surfaces.
         """
         if by.actor == USER.actor:
             return ""
@@ -368,7 +368,7 @@ class SkillEditor:
         new = {slug(change.skill): change for change in changes if change.before is None}
         if not new:
             return ""
-        for change in new.values():  # bringing back what a person uninstalled
+        for change in new.values():  # restoring a skill that a person uninstalled
             if any(entry.origin == "install" for entry in self.journal.entries(path=change.path)):
                 return INSTALLED
         for card in self.workspace.snapshot().catalogue.cards:
@@ -380,7 +380,7 @@ class SkillEditor:
         return ""
 
     def _compared(self, results: Sequence[Change], operations: Sequence[Mapping[str, Any]]) -> tuple[Change, ...]:
-        """The results, those about new skills with what they resemble."""
+        """Return the results; those about new skills have similar skills."""
         return tuple(
             change._replace(
                 similar=self.similar(change.skill, operation.get("description") or "", operation.get("body") or "")
@@ -391,7 +391,7 @@ class SkillEditor:
         )
 
     def similar(self, name: str, description: str, body: str) -> tuple[Similar, ...]:
-        """The other skills that are for nearly the same job as a new one."""
+        """Return the other skills that are for nearly the same job as a new one."""
         from whet.routing.duplicates import resembling
         from whet.routing.texts import Texts
 
@@ -399,7 +399,7 @@ class SkillEditor:
         return tuple(Similar(item.name, round(item.score, 2), tuple(item.shared)) for item in found)
 
     def _unread(self, batch: _Batch, by: Provenance, viewed: Callable[[str, str], bool] | None) -> list[str]:
-        """What was changed without having been looked at: a warning, and for background work an error."""
+        """Return warnings about skills that were changed without being viewed; for background work, raise."""
         if viewed is None and by.origin == "foreground":
             return []
         blind = [
@@ -414,7 +414,7 @@ class SkillEditor:
         return [f"{name} was changed without being viewed first." for name in blind]
 
     def target(self, card: Card) -> Target:
-        """A skill of the library; a read-only one gets a copy among the user's skills."""
+        """Return a skill of the library as a target; a read-only one gets a copy among the user's skills."""
         path = card.place
         if card.kind == "command":
             hint = "Move it to NAME/SKILL.md first."
@@ -442,9 +442,9 @@ class SkillEditor:
         return Target(card.name, path, tree, framed, fixed=fixed)
 
     def rewrite(self, card: Card, old: bytes, new: str, by: Provenance = USER) -> Changes:
-        """Replace the main file of a skill, which holds `old`, with a text that says the same. The version stays.
+        """Replace the main file of a skill, which holds `old`, with an equivalent text. The version stays.
 
-        Raises ConflictError `skill-changed` if it holds something else by now.
+        Raises ConflictError `skill-changed` if it has changed.
         """
         batch = _Batch(self, _anyone, several=False, triggers=False, improve=True, here=False)
         return self._write(batch, [batch.rewrite(card, old, new)], [{}], by)
@@ -452,8 +452,8 @@ class SkillEditor:
     def write_triggers(self, card: Card, by: Provenance = USER) -> tuple[TriggerSet, str]:
         """Write a generated trigger set into a skill, replacing an earlier one, and return its path. The version stays.
 
-        `skill_manage` has no such operation: a model does not write what it is measured by. Raises RefusedError,
-        UsageError, ConflictError for a file that a person made their own.
+        `skill_manage` has no such operation: a model must not write its own measure. Raises RefusedError, UsageError,
+        ConflictError for a file that a person made their own.
         """
         from whet.routing.evals.generated import FILE, generate, is_generated
 
@@ -479,7 +479,7 @@ class SkillEditor:
         return made, path
 
     def place(self, name: str, category: str, *, here: bool = False) -> str:
-        """Where a new skill goes; with `here`, that is in the project.
+        """Return the directory for a new skill; with `here`, in the project.
 
         Raises if it would be inside another skill, where it would not be found.
         """
@@ -499,11 +499,11 @@ class SkillEditor:
 
 
 def _anyone(_: Card) -> None:
-    """A person may touch everything."""
+    """Allow everything: a person may change any skill."""
 
 
 class _Batch:
-    """The skills that a batch of operations concerns, as they would become."""
+    """The skills of a batch of operations, with their results."""
 
     def __init__(
         self,
@@ -550,7 +550,7 @@ class _Batch:
         ]
 
     def apply(self, operation: Mapping[str, Any]) -> Change:
-        """Apply one operation; what it makes of the skill."""
+        """Apply one operation; return its change."""
         fields = read_operation(operation)
         action, name = str(fields.pop("action")), fields.pop("name")
         return _ACTIONS[action](self, name, **fields)._replace(action=action)
@@ -608,17 +608,17 @@ class _Batch:
         return self._become(target, draft, "create")._replace(created=False)
 
     def _same(self, name: str, called: str) -> Target | None:
-        """The skill that is called so already, in whatever spelling."""
+        """Return the skill that already has this name, in any spelling."""
         for spelling in dict.fromkeys((name, called)):
             try:
                 return self._find(spelling)
-            except (NotFoundError, RefusedError):  # a repository nobody trusts takes no names
+            except (NotFoundError, RefusedError):  # an untrusted repository takes no names
                 continue
         found = [card for card in self._editor.workspace.snapshot().catalogue.cards if slug(card.name) == called]
         return self._find(found[0].path) if found and key(found[0].name) not in self._names else None
 
     def _free(self, path: str, hint: str) -> str:
-        """The path, if no skill is there, or none any more after the operations so far."""
+        """Return the path if it is free after the operations so far. Raises ConflictError."""
         taken = self._targets[path].tree is not None if path in self._targets else os.path.lexists(path)
         if taken:
             raise ConflictError("skill-exists", f"{path} already exists.", hint=hint, path=path)
@@ -671,7 +671,7 @@ class _Batch:
         return Change("delete", target.name, target.path, "", "")
 
     def _leave(self, target: Target, action: str) -> None:
-        """Nothing is at the path any more."""
+        """Mark the path as empty."""
         target.check_fixed("removed" if action == "delete" else "renamed")
         self._targets[target.path] = target._replace(tree=None, action=action)
 
@@ -685,13 +685,13 @@ class _Batch:
             raise RefusedError(
                 "protected", f"{target.name} cannot be renamed: {target.cause}", hint="Create a new one."
             )
-        self._targets.pop(target.path)  # the history has its new place right behind its old one
+        self._targets.pop(target.path)  # the history has the new path directly after the old one
         self._leave(target, "rename")
         new = self._take(Target(slug(new_name), path, None, None), new_name)
         return self._become(new, draft, "rename")._replace(renamed_from=target.name)
 
     def _gone(self, name: str) -> TreeChange:
-        """The skill that was deleted; where the history has lost it, the content of that name that was stored last."""
+        """Return the deleted skill; if the history has lost it, the content of that name that was stored last."""
         journal = self._editor.journal
         try:
             return find_deleted(journal, name)

@@ -1,6 +1,6 @@
-"""Looking back and going back: versions of a skill, their differences, and every way to have an earlier one again.
+"""The history: versions of a skill, their differences, and all ways to restore an earlier one.
 
-Going back is a change like any other: it is written and entered by the same hand, and can itself be undone.
+Going back is a change like any other: it is written and recorded in the same way, and can itself be undone.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ if TYPE_CHECKING:
 
 
 _VERSION = compile_late(r"^(---\n(?:(?!---\n).*\n)*?[ ]*version:)([^\n]*)")
-"""Where frontmatter says the version."""
+"""The version in frontmatter."""
 
 
 class Version(NamedTuple):
-    """One content a skill has had."""
+    """One former content of a skill."""
 
     number: int
     entry: Entry
 
 
 def lifetime(journal: Journal, path: str) -> list[Entry]:
-    """Every entry about a skill, oldest first, also those from before it was renamed."""
+    """Return every entry about a skill, oldest first, including those before it was renamed."""
     entries = list(journal.entries(path=path, switches=True))
     while entries and (gone := _renamed_from(journal, entries[0])):
         earlier = [entry for entry in journal.entries(path=gone.path, switches=True) if entry.id < entries[0].id]
@@ -68,15 +68,15 @@ def lifetime(journal: Journal, path: str) -> list[Entry]:
 
 
 def _renamed_from(journal: Journal, entry: Entry) -> Entry | None:
-    """The entry about the old path, if this one is a rename to a new path."""
+    """Return the entry about the old path if this one is a rename to a new path."""
     if entry.action != "rename" or entry.before:
         return None
     gone = [other for other in journal.entries(run=entry.run) if other.action == "rename" and not other.after]
-    return gone[0] if len(gone) == 1 else None  # several were renamed at once; which one this was cannot be told
+    return gone[0] if len(gone) == 1 else None  # several were renamed at once, so the pair is unknown
 
 
 def find_makers(entries: Iterable[Entry]) -> dict[str, str]:
-    """Who made the skill in each directory; renaming it, or bringing it back, makes nobody its maker."""
+    """Return who created the skill in each directory; renaming or restoring does not count."""
     makers: dict[str, str] = {}
     renamed = ""
     for entry in entries:
@@ -89,13 +89,13 @@ def find_makers(entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def versions(journal: Journal, path: str) -> tuple[Version, ...]:
-    """The contents a skill has had, oldest first, counted from 1; where it was gone there is none."""
+    """Return the contents a skill has had, oldest first, numbered from 1; removals have no number."""
     entries = [entry for entry in journal.entries(path=path) if entry.after]
     return tuple(Version(number, entry) for number, entry in enumerate(entries, 1))
 
 
 def version_at(journal: Journal, path: str, number: int) -> Version:
-    """One version by its number. Raises NotFoundError."""
+    """Return one version by its number. Raises NotFoundError."""
     known = versions(journal, path)
     if not 1 <= number <= len(known):
         hint = f"States 1 to {len(known)} exist." if known else "Whet has not changed it yet."
@@ -104,7 +104,7 @@ def version_at(journal: Journal, path: str, number: int) -> Version:
 
 
 def difference(before: Mapping[str, Item] | None, after: Mapping[str, Item] | None, names: tuple[str, str]) -> str:
-    """What changed between two contents, as a unified diff; files that are not text are named."""
+    """Return the difference between two contents as a unified diff; files that are not text are named."""
     from difflib import unified_diff
 
     old, new = before or {}, after or {}
@@ -144,7 +144,7 @@ def _described(item: Item | None) -> str:
 
 
 def to_version(journal: Journal, skill: str, path: str, number: int | None) -> TreeChange:
-    """Going back to a version; without a number, to the content before the last change."""
+    """Return the change that goes back to a version; without a number, to the content before the last change."""
     known = versions(journal, path)
     current = read_tree(path)
     now = digest(current)
@@ -168,9 +168,9 @@ def to_version(journal: Journal, skill: str, path: str, number: int | None) -> T
 
 
 def revert_entries(journal: Journal, entries: Sequence[Entry], action: str = "undo") -> list[TreeChange]:
-    """The changes that take entries back, the last one first. Raises ConflictError where something else came after.
+    """Return the changes that undo entries, the last one first. Raises ConflictError if later changes conflict.
 
-    A skill that went on since is merged: what the entry changed goes back where nobody touched the same lines again.
+    A skill that has changed since is merged: the entry's changes are undone on lines without later changes.
     """
     trees: dict[str, Tree | None] = {}
     seen: dict[str, str] = {}
@@ -196,7 +196,7 @@ def revert_entries(journal: Journal, entries: Sequence[Entry], action: str = "un
 
 
 def _ways_back(journal: Journal, entry: Entry) -> str:
-    """What to do about an entry that cannot be undone as it is: only commands that work."""
+    """Return hints for an entry that cannot be undone: only commands that work."""
     known, name = journal.entries(path=entry.path), quote(entry.skill)
     gone = {*_taken_back(known), *find_reversals(known)}
     later = [other for other in known if other.id > entry.id and other.id not in gone and other.run]
@@ -241,9 +241,9 @@ def _reverted(entry: Entry, now: Tree | None, before: Tree | None, after: Tree |
 
 
 def _merged(now: Item | None, after: Item | None, before: Item | None) -> Item | None:
-    """The file as it is now without what an entry did to it; None when that cannot be told apart.
+    """Return the current file without an entry's change; None if that is not possible.
 
-    Every change counts the version up, which must not keep an older change from being undone: the version stays.
+    The version is kept: every change raises it, which must not prevent undoing an older one.
     """
     texts = [_text(item) if item and not item.link else None for item in (now, after, before)]
     if now is None or None in texts:
@@ -258,12 +258,12 @@ def _merged(now: Item | None, after: Item | None, before: Item | None) -> Item |
 
 
 def _preview(changes: Iterable[TreeChange]) -> str:
-    """What changes would do, as a difference."""
+    """Return the difference that changes would make."""
     return "".join(difference(read_tree(one.path), one.after, (one.skill, one.skill)) for one in changes)
 
 
 def find_deleted(journal: Journal, name: str) -> TreeChange:
-    """Bringing back the skill of that name that was deleted last."""
+    """Return the change that restores the last deleted skill of that name."""
     gone: dict[str, Entry] = {}
     for entry in journal.entries():
         if entry.after:
@@ -280,22 +280,22 @@ def find_deleted(journal: Journal, name: str) -> TreeChange:
 
 
 LOCK_ACTIONS = ("adopt", "update", *REVERSALS)
-"""The actions that may change what the lock says of a skill, and not the skill; an update may keep all of its lines."""
+"""Actions that may change only the lock's entry of a skill; an update may keep all of its lines."""
 INSTALL = "install"
-"""The origin of the changes that installing, updating and adopting make."""
+"""The origin of changes by installing, updating and adopting."""
 _SHORTEST_RUN = 4
-"""Characters of a run's id that may stand for it."""
+"""Characters of a run's id that are enough to name it."""
 _LOOKED_BACK = 10_000
-"""Entries among which the last change is looked for; what was only found belongs to no change."""
+"""Number of entries that are searched for the last change; found changes belong to no run."""
 _NAMED = 5
-"""Changes that the reason of an undo names by their numbers."""
+"""Number of changes that the reason of an undo names."""
 _UNDOES = compile_late(r"Undo of (\S+)\.")
-"""How an undo that does not name its target in its run names it as its reason."""
+"""The reason of an undo that does not name its target in its run."""
 _LONGEST_NUMBER = 18
 
 
 def find_reversals(entries: Iterable[Entry]) -> dict[int, set[int]]:
-    """The numbers of the entries that each undo takes back, by the number of the undo's entry, oldest first."""
+    """Return the numbers of the entries that each undo reverses, by the number of the undo's entry, oldest first."""
     runs: dict[str, list[Entry]] = {}
     numbered: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -317,14 +317,14 @@ def find_reversals(entries: Iterable[Entry]) -> dict[int, set[int]]:
 
 
 def _is_undo(entry: Entry) -> bool:
-    """Does an entry reverse another? A decision is reversed by another one; then the run names what it reverses."""
+    """Return whether an entry reverses another. For a decision, the run names what it reverses."""
     if not is_switch(entry):
         return entry.action in REVERSALS
     return bool(entry.run.partition(".")[2] or _UNDOES.fullmatch(entry.reason))
 
 
 def _taken_back(entries: Sequence[Entry]) -> set[int]:
-    """The numbers of the entries that an undo took back, unless that undo was taken back, too."""
+    """Return the numbers of the undone entries, unless the undo was undone, too."""
     found: set[int] = set()
     for undo, numbers in sorted(find_reversals(entries).items(), reverse=True):
         if undo not in found:
@@ -333,7 +333,7 @@ def _taken_back(entries: Sequence[Entry]) -> set[int]:
 
 
 def _made_again(entries: Sequence[Entry], known: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The changes that are made again when these entries are undone; none unless the entries undid them."""
+    """Return the changes that are redone when these entries are undone; empty unless the entries undid them."""
     takes = find_reversals(known)
     found, undone = {entry.id for entry in entries}, False
     while found and found <= takes.keys():
@@ -342,7 +342,7 @@ def _made_again(entries: Sequence[Entry], known: Sequence[Entry]) -> tuple[Entry
 
 
 def is_switch(entry: Entry) -> bool:
-    """Is an entry a decision that left all files alone?"""
+    """Return whether an entry is a decision that changed no files."""
     return entry.action in SWITCHES
 
 
@@ -351,12 +351,12 @@ def _has_effect(entry: Entry) -> bool:
 
 
 def is_lock_change(entry: Entry) -> bool:
-    """Did an entry change what the lock says of a skill, and not the skill?"""
+    """Return whether an entry changed only the lock's entry of a skill."""
     return entry.before == entry.after != "" and entry.action in LOCK_ACTIONS
 
 
 def _are_joined(entries: Iterable[Entry]) -> bool:
-    """Whether entries belong together: undoing one half of a rename or merge would lose the skill."""
+    """Return whether entries belong together: undoing one half of a rename or merge would lose the skill."""
     return any(entry.action in ("rename", "merge") for entry in entries)
 
 
@@ -370,7 +370,7 @@ def _check_last(entry: Entry, known: Iterable[Entry]) -> None:
 
 
 def find_lost(journal: Journal) -> list[LostContent]:
-    """Skills whose content is stored and named by no entry of the history, the one that was stored last at the end."""
+    """Return skills whose stored content no entry of the history names, the last stored one at the end."""
     found = []
     for of in journal.unnamed():
         tree = journal.content(of) or {}
@@ -381,26 +381,26 @@ def find_lost(journal: Journal) -> list[LostContent]:
 
 
 class History:
-    """The history of one library, and every way back."""
+    """The history of one library, with undo and rollback."""
 
     def __init__(self, workspace: Workspace, committer: Committer) -> None:
         self._workspace = workspace
         self._committer = committer
         self._journal = committer.writer.journal
         self.switched: Callable[[Card], Iterable[str]] = lambda _: ()
-        """Is called after a skill is enabled or disabled; returns what else changed, a sentence each."""
+        """Called after a skill is enabled or disabled; returns sentences about other changes."""
         self.reverse: Callable[[Entry, Card | None, Provenance], Commit] = lambda *_: Commit(())
-        """Reverses another decision, about a skill or (then there is no card) about a project."""
+        """Reverses another decision, about a skill or (without a card) about a project."""
 
     def compact(self) -> int:
-        """Remove stored contents that nothing refers to; returns how many files.
+        """Remove stored contents that nothing refers to; return the number of files.
 
         Raises FailedError if the history is damaged; then nothing is removed.
         """
         return self._journal.compact()
 
     def examine(self) -> Iterator[Note]:
-        """The problems of the history, for a report: the first of each kind, and how many there are."""
+        """Yield the problems of the history: the first of each kind, and their number."""
         found: dict[str, list[Problem]] = {}
         for problem in self._journal.verify():
             found.setdefault("history-cut" if problem.code == "history-cut" else "history-damaged", []).append(problem)
@@ -412,15 +412,15 @@ class History:
             )
 
     def lost(self) -> LostContents:
-        """Skills whose content is stored, while the entries that named it are lost; `restore` brings them back, too."""
+        """Return skills whose content is stored but whose entries are lost; `restore` brings them back, too."""
         return LostContents(tuple(find_lost(self._journal)))
 
     def repair(self) -> Repaired:
-        """Restore what the log and the skills still have, and record what is lost."""
+        """Restore everything that the log and the skills still have, and record losses."""
         return self._journal.repair()
 
     def interrupted(self) -> tuple[Note, ...]:
-        """The changes that a killed process left unfinished, for a report."""
+        """Return notes on changes that a killed process left unfinished."""
         hint = "Run `whet doctor --repair`; the next change also resolves it."
         found = [
             Note("interrupted-change", "warning", "A change was interrupted.", hint, skill=note.skill, path=note.path)
@@ -433,15 +433,15 @@ class History:
         return (*found, *(Note("interrupted-change", "warning", why.format(id_), look) for id_ in damaged))
 
     def recover(self) -> tuple[str, ...]:
-        """Settle the changes of processes that were killed; returns a sentence for each."""
+        """Settle the changes of killed processes; return a sentence for each."""
         return self._committer.writer.recover()
 
     def _directory(self, name: str) -> tuple[str, str]:
-        """Name and directory of a skill that is there, or was: the history also knows those that are gone."""
+        """Return name and directory of an existing or former skill."""
         try:
             card, _ = self._workspace.find(name)
         except (NotFoundError, RefusedError) as error:
-            # a link that a client's directory still has to a removed skill hides no history
+            # a broken link of a client to a removed skill does not hide its history
             hides = isinstance(error, RefusedError) and error.code != "link-broken"
             found = [] if hides else [entry for entry in self._journal.entries() if key(entry.skill) == key(name)]
             if not found:
@@ -450,7 +450,7 @@ class History:
         return card.name, card.place
 
     def entries(self, name: str | None = None, last: int | None = None) -> SkillHistory:
-        """The entries about one skill with its versions, or the last entries about all."""
+        """Return the entries about one skill with its versions, or the last entries about all."""
         if name is None:
             return SkillHistory(self._journal.entries(last=last, switches=True))
         skill, path = self._directory(name)
@@ -459,14 +459,14 @@ class History:
         return SkillHistory(tuple(own), skill, path, numbers)
 
     def diff(self, name: str, one: int | None = None, other: int | None = None) -> Difference:
-        """What changed from one state (default: the previous one) to another (default: the current one)."""
+        """Return the difference from one state (default: the previous one) to another (default: the current one)."""
         skill, path = self._directory(name)
         known = versions(self._journal, path)
         if one is None and not known:
             raise NotFoundError("no-such-version", f"{skill} has no history.", hint="Whet has not changed it yet.")
         current = read_tree(path)
         if one is None:
-            # the version before the content that is there now
+            # the version before the current content
             now = digest(current)
             earlier = [version for version in known if version.entry.after != now]
             left = earlier[-1] if earlier else known[0]
@@ -483,7 +483,7 @@ class History:
     def rollback(
         self, name: str, number: int | None = None, by: Provenance = USER, *, dry_run: bool = False
     ) -> Reversal:
-        """Go back to a state (default: the previous one); with `dry_run`, only say what that changes."""
+        """Go back to a state (default: the previous one); with `dry_run`, only show the difference."""
         skill, path = self._directory(name)
         change = to_version(self._journal, skill, path, number)
         wanted = digest(change.after)
@@ -505,7 +505,7 @@ class History:
         return self._undo(*self._find_change(what), by, dry_run=dry_run)
 
     def redo(self, what: int | str | None = None, by: Provenance = USER, *, dry_run: bool = False) -> Reversal:
-        """Make again what was undone last, or last of a skill by its name: undo that undo.
+        """Redo the last undone change, or the last one of a skill by its name: undo that undo.
 
         A number is that of the change or of its undo. Raises UsageError `nothing-changes` if no undo is left.
         """
@@ -521,7 +521,7 @@ class History:
         raise UsageError("nothing-changes", f"{whose} undone, so there is nothing to redo.", hint=hint)
 
     def _find_change(self, what: int | str | None) -> tuple[str, Sequence[Entry]]:
-        """A change by what people call it: the id of its run or its number, and its entries."""
+        """Return the id of the run or the number that names a change, and its entries."""
         if what is None:
             return self._last_change()
         what = str(what)
@@ -543,7 +543,7 @@ class History:
         return what, entries
 
     def _run_entries(self, start: str) -> Sequence[Entry]:
-        """The entries of the run whose id begins so. Raises NotFoundError."""
+        """Return the entries of the run whose id begins with `start`. Raises NotFoundError."""
         known = self._journal.entries(last=_LOOKED_BACK, switches=True) if len(start) >= _SHORTEST_RUN else ()
         runs = {entry.run for entry in known if entry.run.startswith(start)}
         if len(runs) == 1:
@@ -555,7 +555,7 @@ class History:
         raise NotFoundError("no-such-entry", message, hint=hint)
 
     def _last_change(self, path: str = "", name: str = "") -> tuple[str, Sequence[Entry]]:
-        """The last run that is not taken back, of one skill where its path is given, and what is left of it."""
+        """Return the last run that is not undone, of one skill if its path is given, with its remaining entries."""
         runs = self.undoable(path)
         if not runs:
             what = f"{name} has no change left to undo." if path else "Every change is already undone."
@@ -566,10 +566,10 @@ class History:
         return runs[0][0].run, runs[0]
 
     def undoable(self, path: str = "", *, undos: bool = False) -> tuple[tuple[Entry, ...], ...]:
-        """The runs that can be undone, the last one first, each with the entries that are not undone yet.
+        """Return the runs that can be undone, the last one first, each with the entries that are not undone yet.
 
-        With a path, only what changed the skill there, but always both sides of a rename or merge. With `undos`, also
-        the undos, which redo the change when they are undone; a redo is not listed beside the change itself.
+        With a path, only changes of the skill there, but always both sides of a rename or merge. With `undos`, also the
+        undos, which redo the change when they are undone; a redo is not listed next to the change itself.
         """
         known = self._journal.entries(last=_LOOKED_BACK, switches=True)
         if not any(entry.run for entry in known):
@@ -628,7 +628,7 @@ class History:
         return self.reverse(entries[0], card, by)
 
     def describe_change(self, entries: Iterable[Entry]) -> str:
-        """What the entries changed, as a difference."""
+        """Return the difference that the entries made."""
         content = self._journal.content
         changes = ((entry.skill, entry.before, entry.after) for entry in entries)
         return "".join(difference(content(before), content(after), (skill, skill)) for skill, before, after in changes)
@@ -647,7 +647,7 @@ class History:
         numbers = ", ".join(str(entry.id) for entry in entries) if len(entries) <= _NAMED else what
         again = _made_again(entries, known)
         reason = f"Undo of {numbers}."
-        if again and not by.run:  # the run names what is undone
+        if again and not by.run:  # the run names the undone change
             numbers = ", ".join(str(entry.id) for entry in again) if len(again) <= _NAMED else again[0].run
             reason = f"Redo of {numbers}."
         by = by._replace(reason=by.reason or reason, run=run)
@@ -687,7 +687,7 @@ class History:
         return Proof(problems, last[-1].id if last else 0, last[-1].lineage if last else "")
 
     def export(self, name: str) -> Export:
-        """One skill's whole history: its entries, exactly as they are hashed, and every content they name."""
+        """Return one skill's whole history: its entries, exactly as they are hashed, and all their contents."""
         from base64 import b64encode
 
         skill, path = self._directory(name)

@@ -4,8 +4,8 @@ Each entry says who changed which skill, why, and from which content to which (`
 digest over the contents of all skills the journal knows, before and after: it adds up what each skill contributes, so
 that an entry costs the same however many skills there are, and `verify` can prove it from the journal.
 
-A change is written down *before* it is made (an intent, with both contents stored) and turned into entries when it is
-done. Whoever comes after a killed writer finds the intent and finishes or takes back the change; see `writer`.
+A change is recorded *before* it is made (an intent, with both contents stored) and turned into entries when it is done.
+After a killed writer, the next process finds the intent and finishes or reverses the change; see `writer`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ REVERSALS = ("undo", "redo")
 """The actions that reverse another change; a redo reverses an undo."""
 _SPACE = 1 << 256
 _GRACE_NS = 3600 * 10**9
-"""Longer than any writer takes from storing a content to writing down what refers to it."""
+"""Longer than any writer takes from storing a content to recording a reference to it."""
 
 
 class Entry(NamedTuple):
@@ -50,23 +50,23 @@ class Entry(NamedTuple):
     id: int
     time: int
     actor: str
-    """`user`, `agent`, `curator`, or `unknown` for a change that was found and not made here."""
+    """`user`, `agent`, `curator`, or `unknown` for a change that was found."""
     origin: str
-    """Where the actor works: `foreground`, `background`, or a source. Of a switch: for which surface, "" for all."""
+    """The actor's context: `foreground`, `background`, or a source. For a decision, the surface; "" for all."""
     action: str
     skill: str
     path: str
     """The skill's directory."""
     reason: str
     before: str
-    """Content digest; "" when there was no skill."""
+    """Content digest; "" if there was no skill."""
     after: str
     checked: str
-    """What the check before the write said."""
+    """The result of the check before the write."""
     run: str
-    """What belongs to one batch or one run of the curator has the same."""
+    """Shared by the entries of one batch or one run of the curator."""
     modes: str
-    """What permissions the content before had (`whet.authoring.permissions`); "" for the usual ones."""
+    """Permissions of the content before (`whet.authoring.permissions`); "" for the usual ones."""
     lineage: str
     """The lineage digest after this entry."""
     previous: str
@@ -74,19 +74,19 @@ class Entry(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What people call the change."""
+        """The human-readable name of the change."""
         if self.action == "found":
             return "first seen" if not self.before else "edited by hand" if self.after else "removed by hand"
         return name_action(self.action, self.origin)
 
     def to_json(self) -> Json:
-        """The entry as JSON."""
+        """Return the entry as JSON."""
         told = {**self._asdict(), "time": iso(self.time)}
         return told if self.modes else {name: value for name, value in told.items() if name != "modes"}
 
 
 class Note(NamedTuple):
-    """An entry to be, as long as it has no place in the chain."""
+    """An entry without a place in the chain yet."""
 
     actor: str
     origin: str
@@ -106,13 +106,13 @@ class Edit(NamedTuple):
 
     id: str
     notes: tuple[Note, ...]
-    """What will be entered when it is made."""
+    """The entries to add when it is made."""
     lock: Any = None
-    """What a lock will say of these skills from then on, as JSON; for `whet.sources.lock`."""
+    """The lock's future entries for these skills, as JSON; for `whet.sources.lock`."""
 
     @property
     def own(self) -> tuple[Note, ...]:
-        """What it changes itself; the others say what was found."""
+        """Its own changes; the others are found changes."""
         return tuple(note for note in self.notes if note.action != "found")
 
     @property
@@ -122,14 +122,14 @@ class Edit(NamedTuple):
 
     @classmethod
     def from_intent(cls, intent: Intent) -> Edit:
-        """The change that an intent of the kind `EDIT` is about."""
+        """Return the change of an intent of the kind `EDIT`."""
         notes = tuple(Note(*note) for note in intent.payload["notes"])
         return cls(intent.id, notes, intent.payload.get("lock"))
 
 
 def short_run(run: str) -> str:
-    """As much of the id of a run as `undo` needs."""
-    return run if run[:8].isdecimal() else run[:8]  # a number would be that of an entry
+    """Return as much of a run's id as `undo` needs."""
+    return run if run[:8].isdecimal() else run[:8]  # otherwise it would be the number of an entry
 
 
 class Journal:
@@ -145,15 +145,15 @@ class Journal:
     # contents
 
     def keep(self, tree: Mapping[str, Item] | None) -> str:
-        """Store a content; its digest, "" for none."""
+        """Store a content; return its digest, "" for None."""
         (of,) = self.keep_all((tree,))
         return of
 
     def keep_all(self, trees: Iterable[Mapping[str, Item] | None]) -> list[str]:
-        """Store several contents, made durable together; the digest of each.
+        """Store several contents, synced together; return the digest of each.
 
-        The lists of their files come last. One is what the digest is the hash of, so it lies under the digest itself,
-        and every content can be found and proven without a database.
+        The lists of their files come last. The digest is the hash of such a list, which is stored under it, so that
+        every content can be found and verified without a database.
         """
         told = list(trees)
         known = [tree for tree in told if tree is not None]
@@ -167,7 +167,7 @@ class Journal:
         return ["" if tree is None else f"sha256:{next(digests)}" for tree in told]
 
     def retain(self, path: str, tree: Mapping[str, Item] | None) -> None:
-        """Keep a content for a skill's directory, whether it was ever there or not; None lets go of all of them."""
+        """Keep a content for a skill's directory, whether it was ever there or not; None releases all of them."""
         of = self.keep(tree)
         with self.state.write() as connection:
             if of:
@@ -176,7 +176,7 @@ class Journal:
                 connection.execute("DELETE FROM retained WHERE path = ?", (path,))
 
     def content(self, of: str) -> Tree | None:
-        """The content of that digest, proven; None for ""."""
+        """Return the verified content of that digest; None for ""."""
         if not of:
             return None
         tree: Tree = {}
@@ -189,7 +189,7 @@ class Journal:
         return tree
 
     def files(self, of: str) -> tuple[tuple[str, str, str], ...]:
-        """Path, mark and hash of every file of a content. Raises NotFoundError and FailedError."""
+        """Return path, mark and hash of every file of a content. Raises NotFoundError and FailedError."""
         try:
             data = self.blobs.get(of.removeprefix("sha256:"))
         except (NotFoundError, UsageError):
@@ -200,7 +200,7 @@ class Journal:
         return found if data else ()
 
     def unnamed(self) -> Iterator[str]:
-        """The digest of every whole content that nothing refers to: entries that named it may have been lost."""
+        """Yield the digest of every complete content without references: its entries may have been lost."""
         known = self._referred()
         for blob in self.blobs.digests():
             of = f"sha256:{blob}"
@@ -210,7 +210,7 @@ class Journal:
                     yield of
 
     def has_loss(self) -> bool:
-        """Is something of the history lost? Else a content that nothing refers to belongs to no version of a skill."""
+        """Return whether entries are lost; otherwise a content without references belongs to no version of a skill."""
         known = self._chain.rows("action = ? OR id = (SELECT min(id) FROM journal)", (LOST,), last=1)
         return not known or known[0].action == LOST
 
@@ -226,7 +226,7 @@ class Journal:
         last: int | None = None,
         switches: bool = False,
     ) -> tuple[Entry, ...]:
-        """Entries, oldest first: of one skill by its name or directory, of one run, after a number, or all.
+        """Return entries, oldest first: of one skill by its name or directory, of one run, after a number, or all.
 
         Without `switches`, only those about contents: no decisions, such as that a skill is disabled.
         """
@@ -237,7 +237,7 @@ class Journal:
         return self._chain.rows(condition, [value for _, value in where], last=last or None)
 
     def entry(self, number: int) -> Entry:
-        """One entry by its number."""
+        """Return one entry by its number. Raises NotFoundError."""
         found = self._chain.rows("id = ?", (number,))
         if not found:
             hint = "`whet history` shows the entries."
@@ -245,21 +245,21 @@ class Journal:
         return found[0]
 
     def head(self, path: str) -> Entry | None:
-        """The last entry about a skill's directory."""
+        """Return the last entry about a skill's directory."""
         found = self.entries(path=path, last=1)
         return found[0] if found else None
 
     # changes
 
     def begin(self, edit: Edit) -> None:
-        """Write down what is about to be done."""
+        """Record an intended change."""
         self._chain.refuse_cut()
         with self.state.write():
             self.intents.begin(EDIT, {"notes": [list(note) for note in edit.notes], "lock": edit.lock}, edit.id)
             self.turn(edit)
 
     def edits(self) -> list[Edit]:
-        """What was about to be done and is not settled, oldest first; `unreadable` tells of what is damaged."""
+        """Return the unsettled changes, oldest first; `unreadable` returns the damaged ones."""
         found = []
         for intent in self.intents.open(EDIT):
             with suppress(*UNREADABLE):
@@ -267,23 +267,23 @@ class Journal:
         return found
 
     def unreadable(self) -> list[str]:
-        """The ids of open changes that are damaged: nobody can finish them or take them back."""
+        """Return the ids of damaged open changes: they cannot be finished or reversed."""
         known = {edit.id for edit in self.edits()}
         return [intent.id for intent in self.intents.open(EDIT) if intent.id not in known]
 
     def settle(self, edit: Edit) -> tuple[Entry, ...]:
-        """Strike out a change and append it to the chain, in one step; () when somebody else did."""
+        """Close a change and append it to the chain, in one step; return () if another process did."""
         with self.state.write():
             return self.append(edit.notes) if self.drop(edit) else ()
 
     def drop(self, edit: Edit) -> bool:
-        """Strike out a change; false when somebody else did."""
+        """Close a change; return False if another process did."""
         with self.state.write():
             self.turn(edit)
             return self.intents.settle(edit.id)
 
     def turn(self, edit: Edit) -> None:
-        """Let readers know that a change begins, is taken back or ends, where they could see a part of it."""
+        """Notify readers that a change begins, is reversed or ends, if they could see a part of it."""
         if len(edit.paths) > 1:
             self.intents.turn()
 
@@ -297,10 +297,10 @@ class Journal:
         lineage = advance(last.lineage if last else ORIGIN, note)
         return self._chain.append(connection, (self.clock(), *note, lineage), after)
 
-    # the whole
+    # the whole history
 
     def verify(self) -> tuple[Problem, ...]:
-        """Everything in the history that does not fit: the chain, its log, the lineage, the contents."""
+        """Return every inconsistency of the history: the chain, its log, the lineage, the contents."""
         witness, loaded = self._witness(), self._chain.load()
         return (*self._verify_chain(witness, loaded), *self._damaged(loaded.rows).values())
 
@@ -316,19 +316,19 @@ class Journal:
             yield Problem(number, "history-cut", message)
 
     def _contradicts(self, witness: tuple[int, str], rows: Iterable[Entry]) -> int:
-        """The number of the entry that should be there, and is not; 0 for none, or where its loss is on record."""
+        """Return the number of an expected but missing entry; 0 if there is none, or its loss is on record."""
         number, of = witness
         held = [entry.hash for entry in rows if entry.id == number]
         return number if number and held != [of] and not self._chain.has_lost(rows, number) else 0
 
     def _witness(self) -> tuple[int, str]:
-        """Number and hash of the newest entry that the record of decisions knows of."""
+        """Return number and hash of the newest entry that the record of decisions knows."""
         rows = self.state.read("SELECT journal FROM audit WHERE journal <> '' ORDER BY id DESC LIMIT 1")
         number, _, of = str(rows[0][0]).partition(" ") if rows else ("", "", "")
         return (int(number), of) if number.isdecimal() and len(number) < len(ORIGIN) // 4 else (0, "")
 
     def _damaged(self, rows: Iterable[Entry]) -> dict[str, Problem]:
-        """Each content that something refers to and that cannot be given back, unless an entry says that it is lost."""
+        """Return each referenced content that is damaged or missing, unless an entry says that it is lost."""
         lost = {of for entry in rows if entry.action == LOST for of in _DIGEST.findall(entry.reason)}
         found: dict[str, Problem] = {}
         verdicts: dict[str, str] = {}  # each file is read once
@@ -353,7 +353,7 @@ class Journal:
         return found
 
     def _referred(self) -> set[str]:
-        """The digest of every content that something refers to."""
+        """Return the digest of every referenced content."""
         database = self.state.existing()
         if database is None:
             return set()
@@ -366,10 +366,10 @@ class Journal:
         return found - {""}
 
     def compact(self) -> int:
-        """Remove stored contents that nothing refers to; returns how many files.
+        """Remove stored contents that nothing refers to; return the number of files.
 
-        Only when the history is whole, because otherwise what refers to a content may be what is missing: raises
-        FailedError. After a loss that is on record, everything that is there stays.
+        Only if the history is intact, because otherwise the reference may be missing: raises FailedError. After a
+        recorded loss, all contents stay.
         """
         now, witness, loaded = self.clock(), self._witness(), self._chain.load()
         if any(entry.action == LOST for entry in loaded.rows):
@@ -387,7 +387,7 @@ class Journal:
         return len(self.blobs.remove_unreferenced(files, older_than_ns=_GRACE_NS, now_ns=now))
 
     def repair(self) -> Repaired:
-        """Restore what the log and the skills still have, and record what is lost."""
+        """Restore everything that the log and the skills still have, and record losses."""
         from whet.store.repair import Repaired
 
         witness = self._witness()
@@ -416,7 +416,7 @@ class Journal:
 
 
 def _recoded(data: bytes, one: str, other: str) -> bytes:
-    """The text of a link as the digest sees it, or as the file system does; they differ where it is not UTF-8."""
+    """Convert the text of a link between digest and file system; they differ if it is not UTF-8."""
     return data.decode("utf-8", one).encode("utf-8", other)
 
 
@@ -425,7 +425,7 @@ _DOCTOR = "Run `whet history verify` to see what is damaged."
 
 
 def _advances(entry: Entry, lineage: str) -> bool:
-    """Does the lineage of an entry follow from that of the one before it?"""
+    """Return whether the lineage of an entry follows from that of the previous one."""
     try:
         return entry.lineage == advance(lineage, entry)
     except FailedError:
@@ -433,7 +433,7 @@ def _advances(entry: Entry, lineage: str) -> bool:
 
 
 def chained(entry: Entry) -> str:
-    """The hash of an entry: over all of its other fields, the hash of the entry before among them."""
+    """Return the hash of an entry: over all of its other fields, including the previous hash."""
     return _seal(tuple(entry)[:-1])
 
 
@@ -441,14 +441,14 @@ _MODES = Entry._fields.index("modes")
 
 
 def _seal(fields: tuple[Any, ...]) -> str:
-    if not fields[_MODES]:  # as it was before there was such a field
+    if not fields[_MODES]:  # as it was before this field existed
         fields = (*fields[:_MODES], *fields[_MODES + 1 :])
     text = json.dumps([*fields, ""], ensure_ascii=False, separators=(",", ":"), default=str)
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def advance(lineage: str, change: Note | Entry) -> str:
-    """The lineage after a change: what the skill contributed goes, what it contributes now comes."""
+    """Return the lineage after a change: the skill's old share is removed, its new share added."""
     try:
         total = int(lineage, 16) - _share(change.path, change.before) + _share(change.path, change.after)
     except ValueError:
@@ -457,7 +457,7 @@ def advance(lineage: str, change: Note | Entry) -> str:
 
 
 def _share(path: str, of: str) -> int:
-    """What one skill with this content contributes, wherever its directory lies; nothing when there is none."""
+    """Return the share of one skill with this content, independent of its parent directory; 0 without content."""
     if not of:
         return 0
     name = os.path.basename(path)

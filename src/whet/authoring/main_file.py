@@ -1,8 +1,8 @@
-"""The main file of a skill that is being changed: its text, its version, what it says of itself.
+"""The main file of a skill that is being changed: its text, its version, its frontmatter.
 
-Bytes that are not UTF-8 survive, because the text carries them along as surrogates; texts that come from a caller never
-hold any (see `whet.authoring.drafts`). The version is written where the skill keeps it. A skill that has none gets one
-below `metadata`, which is the only place the specification leaves for it.
+Bytes that are not UTF-8 survive as surrogates in the text; texts from a caller never have any (see
+`whet.authoring.drafts`). The version is written where the skill keeps it. A skill that has none gets one below
+`metadata`, which is the only place in the specification.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from whet.skill.tree import Item, Tree
 
 KEEP = "keep"
-"""Asked for as a version: the one the skill has."""
+"""Requests the current version."""
 ASKED = "you asked for"
-"""Why a version stays that the caller wants to stay."""
+"""Why a version stays at the caller's request."""
 _VERSIONS = (("version",), ("metadata", "version"))
 
 
 class Main(NamedTuple):
-    """The main file, read."""
+    """A parsed main file."""
 
     path: str
     text: str
@@ -40,7 +40,7 @@ class Main(NamedTuple):
 
 
 def main_of(tree: Mapping[str, Item], before: Main | None = None) -> Main:
-    """The main file of a skill; `before` is what it was before a change, so that what is the same is not read again."""
+    """Return the main file of a skill; `before` is the earlier one, so that equal parts are not parsed again."""
     path = main_file(tree)
     if not path:
         raise UsageError("not-a-package", f"The skill has no {MAIN_FILE}.", hint="Restore it from its history.")
@@ -55,18 +55,18 @@ def main_of(tree: Mapping[str, Item], before: Main | None = None) -> Main:
 
 
 def with_text(tree: Mapping[str, Item], path: str, text: str) -> Tree:
-    """The tree with another text in one of its files."""
+    """Return the tree with another text in one of its files."""
     return {**tree, path: tree[path]._replace(data=text.encode("utf-8", "surrogateescape"))}
 
 
 def not_text(path: str, why: str) -> InvalidError:
-    """What to raise about a file that cannot be changed as a text."""
+    """Return the error for a file that cannot be edited as text."""
     hint = "Replace the whole file: SKILL.md with edit, other files with write_file."
     return InvalidError("not-a-text-file", f"{path} {why}, so it cannot be edited as text.", hint=hint, path=path)
 
 
 def said(document: Document, *path: str) -> str:
-    """A scalar of the frontmatter as text; empty when there is none."""
+    """Return a scalar of the frontmatter as text; "" if there is none."""
     if len(path) == 2 and not isinstance(document.values.get(path[0]), dict):
         return ""
     return written(document, *path) or ""
@@ -76,7 +76,7 @@ def said(document: Document, *path: str) -> str:
 
 
 def as_document(text: str) -> str:
-    """The text from its frontmatter on, if it has any; else nothing. A rule of dashes that opens nothing is none."""
+    """Return the text from its frontmatter on, if it has any; otherwise "". Dashes without frontmatter do not count."""
     mark = BOM if text.startswith(BOM) else ""
     text = mark + text.lstrip(f"{BOM} \t\r\n")
     fences = find_fences(text)
@@ -84,20 +84,20 @@ def as_document(text: str) -> str:
 
 
 def like(old: str, text: str) -> str:
-    """A new text with the byte order mark, the line ends and the end of the file it replaces."""
+    """Return a new text with the byte order mark, the line ends and the end of the old one."""
     mark = BOM if old.startswith(BOM) else ""
     text = mark + with_ends(text.removeprefix(BOM), line_end(old))
     return text if text.endswith("\n") or not old.endswith("\n") else text + line_end(old)
 
 
 def with_ends(text: str, end: str) -> str:
-    """The text with one kind of line end."""
+    """Return the text with one kind of line end."""
     text = text.replace("\r\n", "\n")
     return text.replace("\n", end) if end != "\n" else text
 
 
 def with_body(main: Main, body: str) -> str:
-    """The main file with another body, set off from the frontmatter as the old one was."""
+    """Return the main file with another body, separated from the frontmatter as before."""
     end = line_end(main.text)
     body = with_ends(body.removeprefix(BOM), end)
     if main.document.body.startswith(("\n", "\r\n")) and not body.startswith(("\n", "\r\n")):
@@ -106,7 +106,7 @@ def with_body(main: Main, body: str) -> str:
 
 
 def filled(text: str, old: Document) -> tuple[str, tuple[str, ...]]:
-    """A whole new document with the name, description and version of the old one where it has none, and which."""
+    """Fill in the name, description and version of the old document if missing; also return which."""
     new = read_document(text)
     missing = [key for key in ("name", "description") if not said(new, key).strip() and said(old, key).strip()]
     for key in missing:
@@ -114,13 +114,13 @@ def filled(text: str, old: Document) -> tuple[str, tuple[str, ...]]:
     version = version_of(old)
     if not version_of(new):
         for place in _places(old, version)[:1]:
-            with suppress(InvalidError):  # `bump_version` meets the same refusal and reports it
+            with suppress(InvalidError):  # `bump_version` fails in the same way and reports it
                 text = set_value(text, place, version)
     return text, tuple(missing)
 
 
 def quoted(text: str, document: Document | None = None) -> str:
-    """The text with the values in quotes that keep its frontmatter from being YAML; itself where that does not help."""
+    """Quote values that make the frontmatter invalid YAML; return the text unchanged if that does not help."""
     document, fences = document or read_document(text), find_fences(text)
     block = text[fences.start : fences.end].replace("\r\n", "\n")
     repaired = read_repaired(block) if document.step == "repaired" else None
@@ -145,14 +145,14 @@ def quoted(text: str, document: Document | None = None) -> str:
 
 
 def version_of(document: Document) -> str:
-    """The version a skill declares; empty when it declares none."""
+    """Return the version a skill declares; "" if it declares none."""
     return read_version(document)
 
 
 def bump_version(main: Main, old: Document, told: str) -> tuple[Main, str, tuple[str, ...]]:
-    """A changed main file with its next version, that version, and what is worth knowing about it.
+    """Return a changed main file with its next version, that version, and notes about it.
 
-    A version that the change itself brought counts, unless the caller `told` which it is to be.
+    A version from the change itself counts, unless the caller passes one in `told`.
     """
     new = main.document
     current, given = version_of(old), version_of(new)
@@ -178,7 +178,7 @@ def bump_version(main: Main, old: Document, told: str) -> tuple[Main, str, tuple
 
 
 def _said_at(main: Main, places: list[str], version: str) -> Main:
-    """The main file with a version at the first place, which is the one that is read, and if possible at the others."""
+    """Write a version at the first place, which is the one that is read, and if possible at the others."""
     text, document = change_value(main.text, main.document, places[0] if places else "metadata.version", version)
     for place in places[1:]:
         with suppress(InvalidError):
@@ -187,5 +187,5 @@ def _said_at(main: Main, places: list[str], version: str) -> Main:
 
 
 def _places(document: Document, version: str) -> list[str]:
-    """Where the document says this version."""
+    """Return the places where the document has this version."""
     return [".".join(path) for path in _VERSIONS if version and said(document, *path).strip() == version]

@@ -1,9 +1,8 @@
-"""Bringing two changes of one text together, line by line; where both changed the same place, nobody guesses.
+"""Merging two changes of one text, line by line; changes of the same place are conflicts.
 
-Each side's edits of the common text are found first, then those that concern the same place are brought together.
-The comparison is Myers', as git's is, within bounds: where two texts have too little in common for it, lines that occur
-once in both divide them, and what is left between these counts as replaced. That can show a larger conflict than need
-be; it never loses a line.
+Each side's edits of the common text are found first, then those of the same place are grouped. The comparison is
+Myers', like git's, within limits: if two texts have too little in common, lines that occur once in both divide them,
+and the parts between count as replaced. That can make a conflict larger than necessary; it never loses a line.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _STEPS, _STEPS_AT_ONCE = 1_000_000, 100_000
-"""How many pairs of lines are looked at to compare two texts, and in one stretch of them."""
+"""Number of line pairs that are compared for two texts, and in one stretch of them."""
 
 
 class Conflict(NamedTuple):
-    """One place that both sides changed in different ways."""
+    """One place that both sides changed differently."""
 
     yours: bytes
     before: bytes
@@ -30,20 +29,20 @@ class Conflict(NamedTuple):
 
 
 Pieces = list[bytes | Conflict]
-"""A text in order: what could be merged, and what could not."""
+"""A text in order: merged parts and conflicts."""
 
 
 class _Edit(NamedTuple):
     start: int
     end: int
     lines: Sequence[bytes]
-    """What takes the place of the lines from `start` to `end`."""
+    """The new lines from `start` to `end`."""
 
 
 def merge_text(before: bytes, yours: bytes, theirs: bytes, *, touching: bool = False) -> Pieces:
-    """The text with the changes of both sides, and the places where they do not go together.
+    """Merge the changes of both sides; return merged parts and conflicts.
 
-    Changes of neighbouring lines are a conflict, as they are to git, unless `touching` changes are welcome.
+    Changes of adjacent lines are a conflict, as in git, unless `touching` is set.
     """
     if yours == theirs or theirs == before:
         return [yours] if yours else []
@@ -66,13 +65,13 @@ def merge_text(before: bytes, yours: bytes, theirs: bytes, *, touching: bool = F
 
 
 def _lines(text: bytes) -> list[bytes]:
-    """The lines of a text with their ends; a lone carriage return ends none."""
+    """Return the lines of a text with their ends; a lone carriage return ends none."""
     *lines, last = text.split(b"\n")
     return [*(line + b"\n" for line in lines), *([last] if last else [])]
 
 
 def _group(left: list[_Edit], right: list[_Edit], *, touching: bool) -> Iterator[tuple[list[_Edit], list[_Edit]]]:
-    """The edits of both sides in order, those together that concern the same place."""
+    """Yield the edits of both sides in order, grouped by place."""
     sides = (left, right)
     at = [0, 0]
     while at[0] < len(left) or at[1] < len(right):
@@ -91,14 +90,14 @@ def _group(left: list[_Edit], right: list[_Edit], *, touching: bool) -> Iterator
 
 
 def _meet(one: _Edit, other: _Edit, *, touching: bool) -> bool:
-    """Do two edits concern the same place? An insertion at the edge of another edit always does."""
+    """Return whether two edits concern the same place. An insertion at the edge of another edit always does."""
     if touching and one.start < one.end and other.start < other.end:
         return one.start < other.end and other.start < one.end
     return one.start <= other.end and other.start <= one.end
 
 
 def _apply(origin: list[bytes], start: int, end: int, edits: list[_Edit]) -> list[bytes]:
-    """The lines from `start` to `end` as one side has them."""
+    """Return the lines from `start` to `end` of one side."""
     lines: list[bytes] = []
     for edit in edits:
         lines += [*origin[start : edit.start], *edit.lines]
@@ -107,7 +106,7 @@ def _apply(origin: list[bytes], start: int, end: int, edits: list[_Edit]) -> lis
 
 
 def _trim(yours: list[bytes], before: bytes, theirs: list[bytes]) -> Pieces:
-    """A conflict without the lines that both sides have at its beginning and end."""
+    """Remove the common lines at the beginning and end of a conflict."""
     if yours == theirs:
         return [b"".join(yours)]
     head, tail = _common(yours, theirs)
@@ -116,17 +115,17 @@ def _trim(yours: list[bytes], before: bytes, theirs: list[bytes]) -> Pieces:
 
 
 def _common(one: Sequence[object], other: Sequence[object]) -> tuple[int, int]:
-    """How many items two lists share at the beginning and at the end."""
+    """Return how many items two lists share at the beginning and at the end."""
     most = min(len(one), len(other))
     head = next((at for at in range(most) if one[at] != other[at]), most)
     return head, next((at for at in range(most - head) if one[-1 - at] != other[-1 - at]), most - head)
 
 
-# --- what one side changed ------------------------------------------------------------------------------------------
+# --- edits of one side -----------------------------------------------------------------------------------------------
 
 
 def _edits(origin: list[bytes], lines: list[bytes]) -> list[_Edit]:
-    """The edits that make `lines` of `origin`."""
+    """Return the edits that turn `origin` into `lines`."""
     numbers: dict[bytes, int] = {}
     old, new = ([numbers.setdefault(line, len(numbers)) for line in text] for text in (origin, lines))
     edits: list[_Edit] = []
@@ -139,7 +138,7 @@ def _edits(origin: list[bytes], lines: list[bytes]) -> list[_Edit]:
 
 
 def _slide(edits: list[_Edit], origin: list[bytes]) -> list[_Edit]:
-    """The same edits, as far down as they go, as git has them: of equal lines, both sides take out or add the same."""
+    """Move the edits down as far as possible, like git, so that both sides choose the same of equal lines."""
     result: list[_Edit] = []
     for start, end, lines in reversed(edits):
         new = list(lines)
@@ -160,7 +159,7 @@ def _slide(edits: list[_Edit], origin: list[bytes]) -> list[_Edit]:
 
 
 def _matches(old: list[int], new: list[int]) -> list[tuple[int, int, int]]:
-    """The runs of lines that two texts share, in order: where in each, and how long."""
+    """Return the runs of common lines, in order: both positions, and the length."""
     found: list[tuple[int, int, int]] = []
     open_ = [(0, len(old), 0, len(new))]
     steps = _STEPS
@@ -184,7 +183,7 @@ def _matches(old: list[int], new: list[int]) -> list[tuple[int, int, int]]:
 
 
 def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """The runs with those made one that follow each other in both texts."""
+    """Join runs that are adjacent in both texts."""
     result: list[tuple[int, int, int]] = []
     for a, b, size in runs:
         if result and result[-1][0] + result[-1][2] == a and result[-1][1] + result[-1][2] == b:
@@ -195,7 +194,7 @@ def _joined(runs: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
 
 
 def _myers(old: list[int], new: list[int], steps: int) -> tuple[list[tuple[int, int]] | None, int]:
-    """The pairs of lines of a shortest edit script (Myers, 1986), and how many steps are left; None for too few."""
+    """Return the line pairs of a shortest edit script (Myers, 1986), and the remaining steps; None if too few."""
     reached = {1: 0}
     history: list[dict[int, int]] = []
     for edits in range(len(old) + len(new) + 1):
@@ -215,7 +214,7 @@ def _myers(old: list[int], new: list[int], steps: int) -> tuple[list[tuple[int, 
 
 
 def _walk_back(history: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
-    """The pairs of equal lines on the way that was found, from the end to the beginning."""
+    """Return the pairs of equal lines on the path, from the end to the beginning."""
     pairs: list[tuple[int, int]] = []
     for edits in range(len(history) - 1, -1, -1):
         reached, k = history[edits], x - y
@@ -231,16 +230,16 @@ def _walk_back(history: list[dict[int, int]], x: int, y: int) -> list[tuple[int,
 
 
 def _anchors(old: list[int], new: list[int]) -> list[tuple[int, int]]:
-    """The lines that occur once in both texts, as many as are in the same order."""
+    """Return the lines that occur once in both texts, as many as are in the same order."""
     places: tuple[dict[int, int], dict[int, int]] = ({}, {})
     for text, where in zip((old, new), places, strict=True):
         for at, line in enumerate(text):
             where[line] = -1 if line in where else at
     once = [(at, places[1][line]) for line, at in places[0].items() if at >= 0 and places[1].get(line, -1) >= 0]
     ends: list[int] = []
-    """The last line, in the new text, of the best row of each length."""
+    """The last line, in the new text, of the best sequence of each length."""
     rows: list[tuple[int, int, int]] = []
-    """An anchor, and which one comes before it in its row."""
+    """An anchor, and the previous one in its sequence."""
     heads: list[int] = []
     for a, b in sorted(once):
         size = bisect_left(ends, b)

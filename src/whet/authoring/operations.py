@@ -1,4 +1,4 @@
-"""`skill_manage`: what each operation takes, as a schema that small models can follow, and how a call is read.
+"""`skill_manage`: the fields of each operation, as a schema that small models can follow, and parsing a call.
 
 The schema is one list of operations, each an object with its action spelled out and nothing else allowed.
 """
@@ -45,13 +45,13 @@ _MISNOMERS = {
     "content": "body",
     "body": "content",
 }
-"""What models call a field that other tools have -> the field of ours that it may be."""
+"""Field names of other tools that models use -> our field."""
 _COMPLAINTS = {
     "additionalProperties": "is not one of its fields",
     "required": "is missing",
     "type": "has the wrong type",
 }
-"""Broken keyword -> what is said about the field, the gravest first."""
+"""Violated keyword -> the complaint about the field, the gravest first."""
 
 
 def _schema(action: str, required: str, optional: str = "") -> Json:
@@ -81,16 +81,16 @@ OPERATIONS = {
 
 
 def read_operation(operation: Mapping[str, object]) -> dict[str, object]:
-    """The operation, if it fits the schema of its action. Raises UsageError that says what to write instead."""
+    """Return the operation if it fits the schema of its action. Raises UsageError with a correction."""
     fields = dict(operation) if isinstance(operation, dict) else {}
     action = fields.get("action")
     if not isinstance(action, str) or action not in OPERATIONS:
         hint = f"Use one of {', '.join(OPERATIONS)}."
         raise UsageError("bad-operation", f"{action!r} is not an action.", hint=hint)
     schema = OPERATIONS[action]
-    binary = {"content": ""} if isinstance(fields.get("content"), bytes) else {}  # which JSON does not know
+    binary = {"content": ""} if isinstance(fields.get("content"), bytes) else {}  # JSON has no bytes
     broken: dict[str, str] = {}
-    """Keyword -> the first field that breaks it."""
+    """Keyword -> the first field that violates it."""
     for problem in find_problems({**fields, **binary}, schema):
         broken.setdefault(problem.keyword, str(problem.path[0]))
     for keyword, complaint in _COMPLAINTS.items():
@@ -105,7 +105,7 @@ def read_operation(operation: Mapping[str, object]) -> dict[str, object]:
 
 
 def schema() -> Json:
-    """The tool definition, as JSON Schema."""
+    """Return the tool definition, as JSON Schema."""
     return {
         "name": "skill_manage",
         "description": (
@@ -130,7 +130,7 @@ def schema() -> Json:
 
 
 def read_call(arguments: Any) -> tuple[list[Mapping[str, Any]], str]:
-    """The operations and the reason of a call; one operation may also be given flat. `read_operation` reads each."""
+    """Return the operations and the reason of a call; a single operation may be flat. `read_operation` parses each."""
     if isinstance(arguments, dict) and "action" in arguments and "operations" not in arguments:
         flat = {name: value for name, value in arguments.items() if name != "reason"}
         arguments = {"operations": [flat], "reason": arguments.get("reason", "")}

@@ -1,13 +1,13 @@
 """Replacing a piece of a text: exactly, or not at all.
 
-The text to find must occur once. When it does not occur, or more often than once, nothing is written and the error
-says what a small model needs for its next attempt: the lines it may have meant, with their numbers, as the file has
-them. A tolerant patch accepts differences that cannot be seen or mean nothing, tried from the strictest on (see
-`TOLERANCES`), each including those before it; the first that finds anything decides. Similarity only ever picks what an
-error shows. It never picks what is written.
+The text to find must occur once. When it does not occur, or more often than once, nothing is written and the error says
+what a small model needs for its next attempt: the lines it may have meant, with their numbers, as the file has them. A
+tolerant patch accepts invisible or insignificant differences, from the strictest on (see `TOLERANCES`), each including
+the previous ones; the first that finds anything decides. Similarity only chooses the lines that an error shows, never
+the text that is replaced.
 
-Lines end at a line feed; a carriage return before it belongs to the line end. What find and replace have in common at
-their ends is context: in a tolerant patch those lines stay as the file has them.
+Lines end at a line feed; a carriage return before it belongs to the line end. Common lines at the ends of find and
+replace are context: in a tolerant patch they stay as they are in the file.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ TOLERANCES = {
     "white-space": "white space",
     "characters": "white space or look-alike characters (quotes, dashes)",
 }
-"""What may differ, the strictest first, and how an error calls it."""
+"""Allowed differences, the strictest first, and their names in errors."""
 _LINE_ENDS, _, _INDENTATION, _WHITE_SPACE, _CHARACTERS = range(len(TOLERANCES))
 
 _SHOWN = 5
-"""Places an error names."""
+"""Number of places in an error."""
 _WIDTH = 200
-"""Characters of the text that each of them shows."""
+"""Characters of text for each place."""
 _PROBES = 24
-"""Pieces of a line that are looked for in every other line before a few of them are compared."""
+"""Number of pieces of a line that are searched in every other line before a few are compared."""
 _FINALISTS = 20
 _SIMILAR = 0.5
-"""Similarity from which a line is worth showing."""
+"""Similarity from which on a line is shown."""
 
 _SPACES = " \t\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 _LOOK_ALIKES = {
@@ -67,26 +67,26 @@ class Patched(NamedTuple):
     text: str
     replacements: int
     tolerant: str
-    """The tolerance that was needed; empty when the text to find was there exactly."""
+    """The tolerance that was needed; "" for an exact match."""
 
 
 class _Near(NamedTuple):
-    """What a tolerance found: where each match begins, and what is needed to replace the first."""
+    """The matches of a tolerance: their starts, and data to replace the first."""
 
     tolerance: str
     starts: list[int]
     end: int = -1
-    """Where the first match ends, when it lies within a line; else -1, and the two below hold."""
+    """End of the first match within a line; otherwise -1, and the next two fields are set."""
     row: int = 0
     indents: dict[str, str] = {}  # noqa: RUF012  the default of a tuple's field, never changed
-    """The indentation of lines of `find`, and the one that these lines have in the text."""
+    """Indentations of lines of `find`, and those of the matching lines in the text."""
 
 
 def patch(text: str, find: str, replace: str, *, every: bool = False, tolerant: bool = False) -> Patched:
-    """The text with `find`, which must occur exactly once, replaced; with `every`, all its occurrences.
+    """Replace `find`, which must occur exactly once; with `every`, replace all occurrences.
 
-    With `tolerant`, a text that does not occur exactly may differ in one of the `TOLERANCES`. The replacement takes the
-    line ends of the text; what lies outside the replaced region is not touched.
+    With `tolerant`, a text that does not occur exactly may differ in one of the `TOLERANCES`. The replacement gets the
+    line ends of the text; the rest of the text is not touched.
     """
     _check(find, replace, every=every, tolerant=tolerant)
     count, tolerance = text.count(find), ""
@@ -128,7 +128,7 @@ def _check(find: str, replace: str, *, every: bool, tolerant: bool) -> None:
 
 
 def _replaced(text: str, find: str, replace: str) -> str:
-    """Every exact occurrence replaced. One that begins inside a line end takes the whole line end with it."""
+    """Replace every exact occurrence. One that begins inside a line end includes the whole line end."""
     end = _line_end(text)
     if end == "\r\n" and find.startswith("\n") and not find.endswith("\r"):
         find = f"\r{find}"
@@ -136,14 +136,14 @@ def _replaced(text: str, find: str, replace: str) -> str:
 
 
 def _rewritten(text: str, find: str, replace: str, near: _Near) -> str:
-    """A part of a line replaced, or whole lines but for those at either end that `find` and `replace` share."""
+    """Replace a part of a line, or whole lines except those at either end that `find` and `replace` share."""
     if near.end >= 0:
         return text[: near.starts[0]] + _with_ends(replace, _line_end(text)) + text[near.end :]
     rows, old, new = text.split("\n"), _lines(find), _lines(replace)
     starts = [0, *accumulate(len(row) + 1 for row in rows)]
     leads, trails = not old[0], not old[-1]
     row, behind = near.row, near.row + len(old) - leads - trails
-    # A line end around `find` that the file does not have, at its very start or end, is not asked for in `replace`.
+    # A line end around `find` that the file lacks, at its very start or end, is not required in `replace`.
     if leads and row == 0:
         leads, old, new = False, old[1:], new[1:] if not new[0] and len(new) > 1 else new
     if trails and behind == len(rows):
@@ -165,17 +165,17 @@ def _rewritten(text: str, find: str, replace: str, near: _Near) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text without their ends."""
+    """Return the lines of a text without their ends."""
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many characters of two texts, or lines of two lists, are the same from the start."""
+    """Return how many characters of two texts, or lines of two lists, are the same from the start."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _indented(line: str, indents: dict[str, str]) -> str:
-    """A line of the replacement, indented as the file indents what `find` indented like it."""
+    """Return a line of the replacement with the file's indentation for that of `find`."""
     indent = _indent(line)
     if indent is None or not indents:
         return line
@@ -190,7 +190,7 @@ def _indented(line: str, indents: dict[str, str]) -> str:
 
 
 def _line_end(text: str) -> str:
-    """The line end that the whole text uses; empty when it has none or both kinds."""
+    """Return the line end of the whole text; "" if it has none or both kinds."""
     pairs = text.count("\r\n")
     alone = text.count("\n") - pairs
     return "" if bool(pairs) == bool(alone) else "\r\n" if pairs else "\n"
@@ -204,7 +204,7 @@ def _with_ends(text: str, end: str) -> str:
 
 
 def _offsets(text: str, find: str) -> list[int]:
-    """Where the first occurrences begin, white space not counted."""
+    """Return the starts of the first occurrences, without leading white space."""
     lead = len(find) - len(find.lstrip())
     offsets: list[int] = []
     at = text.find(find)
@@ -215,7 +215,7 @@ def _offsets(text: str, find: str) -> list[int]:
 
 
 def _search(text: str, find: str) -> _Near | None:
-    """What the strictest tolerance that finds anything finds."""
+    """Return the matches of the strictest tolerance that finds any."""
     plain = text.isascii() and find.isascii()
     for level, tolerance in enumerate(list(TOLERANCES)[: -1 if plain else None]):
         if near := _whole_lines(text, find, level, tolerance):
@@ -226,13 +226,13 @@ def _search(text: str, find: str) -> _Near | None:
 
 
 def _whole_lines(text: str, find: str, level: int, tolerance: str) -> _Near | None:
-    """The places where every line of `find` equals a whole line of the text, as the level compares them."""
+    """Return the places where all lines of `find` equal whole lines of the text at this level."""
     rows, wanted = _lines(text), _core(find)
     said, asked = _said(rows, level), _said(wanted, level)
     if "\n".join(asked) not in "\n".join(said):
         return None
     given, depths = [_indent(row) for row in rows], [_indent(line) for line in wanted]
-    # However deep the block is indented, the search begins at its first word; blank lines above that are seen to after.
+    # The search begins at the first word of the block, at any depth; blank lines above it are checked afterwards.
     above = next(i for i, indent in enumerate(depths) if indent is not None) if level >= _INDENTATION else 0
     haystack, needle = _keyed(said, given, level), _keyed(asked[above:], depths[above:], level)[1:]
     found: list[tuple[int, dict[str, str]]] = []
@@ -254,13 +254,13 @@ def _whole_lines(text: str, find: str, level: int, tolerance: str) -> _Near | No
 
 
 def _core(find: str) -> list[str]:
-    """The lines of `find`, without a line end that it begins or ends with."""
+    """Return the lines of `find`, without a line end at its beginning or end."""
     lines = _lines(find)
     return lines[not lines[0] : len(lines) - (not lines[-1])]
 
 
 def _said(rows: list[str], level: int) -> list[str]:
-    """What the lines say, as the level compares it."""
+    """Return the content of the lines in the form of this level."""
     if level < _INDENTATION:
         return rows if level == _LINE_ENDS else [row.rstrip(" \t") for row in rows]
     plain = _plain("\n".join(rows)).split("\n") if level == _CHARACTERS else rows
@@ -269,10 +269,10 @@ def _said(rows: list[str], level: int) -> list[str]:
 
 
 def _keyed(said: list[str], indents: list[str | None], level: int) -> str:
-    """Lines in one string, so that one search finds a block of them.
+    """Join lines into one string, so that one search finds a block of them.
 
-    A line is a line feed, how it is indented against the line before, a line feed, what it says, a line feed. A block
-    whose lines all change alike is indented alike, however deep it begins.
+    A line is a line feed, its indentation relative to the previous line, a line feed, its content, a line feed. A block
+    whose relative indentations match is found at any depth.
     """
     if level < _INDENTATION:
         return "\n\n" + "\n\n\n".join(said) + "\n"
@@ -286,7 +286,7 @@ def _keyed(said: list[str], indents: list[str | None], level: int) -> str:
 
 
 def _turn(before: str, indent: str, level: int) -> str:
-    """How an indentation changes, exactly or only which way; it begins with a space, as nothing else in a key does."""
+    """Return the change of an indentation, exactly or only its direction; only these begin with a space."""
     if level > _INDENTATION:
         return " >" if _width(indent) > _width(before) else " <"
     same = _common(before, indent)
@@ -298,18 +298,18 @@ def _width(indent: str) -> int:
 
 
 def _plain(text: str) -> str:
-    """The text with look-alikes in their plainest form, composed characters taken apart."""
+    """Return the text with look-alikes in their plainest form and composed characters decomposed."""
     return text if text.isascii() else unicodedata.normalize("NFD", text.translate(_PLAIN))
 
 
 def _indent(line: str) -> str | None:
-    """The white space a line begins with; None when there is nothing else on it."""
+    """Return the white space at the beginning of a line; None for a blank line."""
     indent = line[: len(line) - len(line.lstrip(_SPACES))]
     return None if len(indent) == len(line) else indent
 
 
 def _in_step(asked: list[str | None], given: list[str | None], level: int) -> dict[str, str] | None:
-    """What each indentation became; None unless blank lines met blank ones and what is deeper here is deeper there."""
+    """Return the new indentations; None unless blank lines match blank ones and deeper lines stay deeper."""
     pairs = set(zip(asked, given, strict=True))
     known = {old: new for old, new in pairs if old is not None and new is not None}
     if len(pairs) > len(known) + ((None, None) in pairs):
@@ -320,13 +320,13 @@ def _in_step(asked: list[str | None], given: list[str | None], level: int) -> di
 
 
 def _difference(old: str, new: str) -> tuple[str, str]:
-    """What is left of two indentations without the end that both have."""
+    """Return two indentations without their common end."""
     same = _common(old[::-1], new[::-1])
     return old[: len(old) - same], new[: len(new) - same]
 
 
 def _within_lines(text: str, find: str, level: int) -> list[tuple[int, int]]:
-    """Start and end of every place that folds to what `find` folds to and splits nothing that was folded."""
+    """Return start and end of every place that folds to the folded `find` and splits nothing folded."""
     folded, needle = _fold(text, level), _fold(find, level).text
     spans: list[tuple[int, int]] = []
     at = folded.text.find(needle)
@@ -340,14 +340,14 @@ def _within_lines(text: str, find: str, level: int) -> list[tuple[int, int]]:
 
 
 class _Folded(NamedTuple):
-    """A text in the form in which it is compared, and the way back: stretches left alone (even) and folded (odd)."""
+    """A text in the form of comparison, with the way back: unchanged (even) and folded (odd) stretches."""
 
     text: str
     starts: list[int]
     origins: list[int]
 
     def origin(self, at: int) -> int:
-        """The place in the original text, or -1 when it lies inside something that was folded."""
+        """Return the offset in the original text, or -1 inside a folded stretch."""
         stretch = bisect_right(self.starts, at) - 1
         into = at - self.starts[stretch]
         return -1 if into and stretch % 2 else self.origins[stretch] + into
@@ -366,7 +366,7 @@ def _fold(text: str, level: int) -> _Folded:
 
 
 def _pieces(text: str, level: int) -> Iterator[tuple[int, int, str]]:
-    """What is compared in another form: runs of look-alikes, and characters with all the marks on them."""
+    """Yield the parts that are compared in another form: runs of look-alikes, and characters with marks."""
     for found in (_RUN if level == _WHITE_SPACE else _UNUSUAL).finditer(text):
         start, end = found.span()
         if not found.lastgroup:
@@ -417,7 +417,7 @@ def _not_found(text: str, find: str, replace: str, near: _Near | None) -> NotFou
 
 
 def _escaped(text: str, find: str) -> str:
-    """What to say when `find` would be there, were it not for escapes that nobody undid."""
+    """Return a hint if `find` would match without its literal escapes."""
     meant = find.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"').replace("\\'", "'")
     if meant == find or not meant.strip() or not (meant in text or _search(text, meant)):
         return ""
@@ -425,7 +425,7 @@ def _escaped(text: str, find: str) -> str:
 
 
 def _advice(text: str, wanted: list[str], replace: str, near: _Near | None, closest: list[Place]) -> str:
-    """The next step that is most likely to help."""
+    """Return the next step that is most likely to help."""
     if not closest:
         return "Nothing in the file is similar. View the file first, then copy the text to find from it."
     line, shown = int(closest[0]["line"]), str(closest[0]["text"])
@@ -447,7 +447,7 @@ def _advice(text: str, wanted: list[str], replace: str, near: _Near | None, clos
 
 
 def _closest(text: str, wanted: list[str]) -> list[Place]:
-    """The lines of the text most like the longest one that is wanted, each among as many lines as are wanted."""
+    """Return the lines that are most similar to the longest wanted one, each in a block of the wanted height."""
     rows, lines = text.split("\n"), [line.strip() for line in wanted]
     anchor = max(lines, key=len)
     starts = [0, *accumulate(len(row) + 1 for row in rows)]
@@ -458,10 +458,10 @@ def _closest(text: str, wanted: list[str]) -> list[Place]:
 
 
 def _similar(rows: list[str], anchor: str) -> list[tuple[int, int]]:
-    """The numbers of the rows most like a line in small letters, best first, and where in the row it begins.
+    """Return the most similar rows to a lowercase line, best first, and where in the row it begins.
 
-    One pass over the distinct rows with substring tests only; difflib compares a few finalists, and of a long row only
-    the part that the line seems to be.
+    One pass tests the distinct rows for substrings only; difflib compares a few finalists and, of a long row, only the
+    likely part.
     """
     from difflib import SequenceMatcher
 
@@ -484,7 +484,7 @@ def _similar(rows: list[str], anchor: str) -> list[tuple[int, int]]:
 
 
 def _place(text: str, at: int, height: int = 1) -> Place:
-    """The line at an offset: its number, and what it says around there; or a block of lines, and how it begins."""
+    """Return the line at an offset with its number and the text around it; or a block of lines and its beginning."""
     start = text.rfind("\n", 0, at) + 1
     said = "\n".join(text[start:].split("\n", height)[:height]).removesuffix("\r")
     cut = max(0, min(at - start - _WIDTH // 4, len(said) - _WIDTH)) if height == 1 else 0
@@ -492,6 +492,6 @@ def _place(text: str, at: int, height: int = 1) -> Place:
 
 
 def _quoted(text: str) -> str:
-    """The first line of a text in quotes, shortened."""
+    """Return the first line of a text in quotes, shortened."""
     shown = text.strip().split("\n")[0].rstrip()[:80]
     return repr(shown) + (" and more" if shown != text.strip() else "")

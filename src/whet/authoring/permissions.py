@@ -1,10 +1,9 @@
-"""The permissions of a skill's files and directories, as the history keeps them beside a content.
+"""The permissions of a skill's files and directories, kept in the history next to a content.
 
-The digest covers who may run a file, and nothing else. What a skill's files and directories had beyond that when it was
-changed or removed is kept with the entry of that change, and comes back with the content. Only what differs from the
-usual (0644, 0755) is written down, as JSON: `*` is what the files have, `*/` what the directories have, then every path
-that has something else, directories with a slash at the end; `/` is the skill's own. Bits that give the rights of
-another user are never kept.
+The digest covers only the executable bit. Other permissions of a changed or removed skill are kept with the entry of
+that change, and restored with the content. Only differences from the usual (0644, 0755) are stored, as JSON: `*` for
+files, `*/` for directories, then every path that differs, directories with a final slash; `/` is the skill's own.
+Set-user-ID and set-group-ID bits are never kept.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from whet.skill.tree import Item
 
 NONE: Mapping[str, int] = {}
-"""Nothing is known, or everything is as usual."""
+"""Unknown, or all as usual."""
 _FILE, _DIRECTORY, _ALL = 0o644, 0o755, 0o777
 
 
 def read_permissions(directory: str, tree: Mapping[str, Item] | None) -> str:
-    """What the files of a tree and their directories have on disk; "" where that is the usual."""
+    """Return the permissions of a tree's files and directories on disk; "" if they are the usual ones."""
     if tree is None or sys.platform == "win32":
         return ""
     items = {path: item for path, item in tree.items() if not item.link}
@@ -46,12 +45,12 @@ def read_permissions(directory: str, tree: Mapping[str, Item] | None) -> str:
 
 
 def parse_permissions(text: str) -> Mapping[str, int]:
-    """What `read_permissions` wrote down."""
+    """Parse the result of `read_permissions`."""
     return {path: int(mode, 8) & _ALL for path, mode in json.loads(text).items()} if text else NONE
 
 
 def permission_of(known: Mapping[str, int], path: str, item: Item) -> int | None:
-    """What a file gets; None where nothing is known, or where it is not the same for who may run it."""
+    """Return the permissions for a file; None if unknown, or if the executable bit differs."""
     mode = known.get(path)
     if mode is None and "*" in known:
         mode = _runnable(known["*"], item)
@@ -59,7 +58,7 @@ def permission_of(known: Mapping[str, int], path: str, item: Item) -> int | None
 
 
 def folders_of(tree: Mapping[str, Item]) -> list[str]:
-    """The directories in a tree, each with a slash at its end, the deepest first."""
+    """Return the directories in a tree, each with a final slash, the deepest first."""
     found = {path[: at + 1] for path in tree for at, letter in enumerate(path) if letter == "/"}
     return sorted(found, key=lambda path: (-path.count("/"), path))
 
@@ -76,7 +75,7 @@ def _on_disk(directory: str, paths: Iterable[str]) -> dict[str, int]:
 
 
 def _most(modes: Iterable[int]) -> int:
-    """The most frequent mode; in a tie, the strictest."""
+    """Return the most frequent mode; in a tie, the strictest."""
     counted = Counter(modes)
     return min(counted, key=lambda mode: (-counted[mode], mode))
 

@@ -1,7 +1,7 @@
-"""Changes that wait for a person: with their difference, bound to the content they were made for.
+"""Changes that wait for a person, with their difference, bound to the content they were made for.
 
-A proposal keeps what the skill would become, not how: approving it writes exactly what was shown. If the skill has
-moved on since, the proposal is stale and must be made again.
+A proposal stores the new content, not the edit: approving it writes exactly what was shown. If the skill has changed
+since, the proposal is stale and must be made again.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Proposed(NamedTuple):
     skill: str
     path: str
     base: str
-    """Digest of what it was made for; "" for no skill."""
+    """Digest of the content it was made for; "" for no skill."""
     after: str
     shown: str = ""
-    """Digest of what the difference is shown against, where that is not the base: the skill that is copied."""
+    """Digest of the content that the difference is shown against, if that is not the base: the copied skill."""
 
 
 class Proposal(NamedTuple):
@@ -54,7 +54,7 @@ class Proposal(NamedTuple):
     origin: str
     reason: str
     cause: str
-    """Why it was not simply done."""
+    """Why it was not applied directly."""
     changes: tuple[Proposed, ...]
     state: str
     """`pending`, `approved`, `rejected` or `stale`."""
@@ -62,7 +62,7 @@ class Proposal(NamedTuple):
     remark: str
 
     def to_json(self) -> Json:
-        """The proposal as JSON."""
+        """Return the proposal as JSON."""
         changes = [change._asdict() for change in self.changes]
         decided = iso(self.decided) if self.decided else ""
         return {**self._asdict(), "time": iso(self.time), "decided": decided, "changes": changes}
@@ -74,56 +74,56 @@ class PendingProposals(Rows[Proposal]):
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """The proposals as JSON."""
+        """Return the proposals as JSON."""
         return {"success": True, "proposals": [proposal.to_json() for proposal in self], "count": len(self)}
 
 
 class ShownProposal(NamedTuple):
-    """A proposal, and what it would change."""
+    """A proposal, and its difference."""
 
     proposal: Proposal
     diff: str
 
     def to_json(self) -> Json:
-        """The proposal as JSON."""
+        """Return the proposal as JSON."""
         return {"success": True, **self.proposal.to_json(), "diff": self.diff}
 
 
 class Check(Protocol):
-    """Looks at what a skill will be. Raising blocks the write: a check that fails is no check that passed."""
+    """Checks the future content of a skill. Raising blocks the write: a failed check does not count as passed."""
 
     def __call__(self, name: str, after: Mapping[str, Item], actor: str) -> GateDecision:
-        """Whether to allow it, to block it, or to ask a person, so that the write becomes a proposal."""
+        """Decide whether to allow it, to block it, or to ask a person, so that the write becomes a proposal."""
 
 
 class Accept(Protocol):
-    """Is told that a person lets through what a check asked about, and why."""
+    """Records that a person allows a content that a check asked about, with the reason."""
 
     def __call__(self, name: str, after: Mapping[str, Item], actor: str, reason: str) -> None:
-        """Note it. Raising keeps the write from happening."""
+        """Record it. Raising prevents the write."""
 
 
 class Reviewed(NamedTuple):
-    """What a check says of several skills together."""
+    """The result of a check of several skills together."""
 
     label: str
-    """For the journal: `safe`, `caution` or `dangerous`."""
+    """`safe`, `caution` or `dangerous`, for the journal."""
     cause: str = ""
-    """Why a person must decide, if one must."""
+    """Why a person must decide; "" if nobody must."""
     remarks: tuple[str, ...] = ()
-    """What was found and allowed."""
+    """Reasons of allowed findings."""
 
 
 class Review:
-    """The check of everything that one change writes; there is no write without one."""
+    """The check of everything that one change writes; no write happens without one."""
 
     def __init__(self, check: Check, accept: Accept | None = None) -> None:
-        """`accept` hears when a person lets through what the check asked about."""
+        """`accept` is called when a person allows a content that the check asked about."""
         self._check = check
         self._accept = accept
 
     def check(self, changes: Sequence[TreeChange], by: Provenance) -> Reviewed:
-        """What the check says of all results together. Raises RefusedError for what may not be written."""
+        """Check all results together. Raises RefusedError for a content that may not be written."""
         labels: dict[str, None] = {}
         causes: dict[str, None] = {}
         remarks: dict[str, None] = {}
@@ -148,7 +148,7 @@ class Review:
         return Reviewed(", ".join(labels), " ".join(causes), tuple(remarks))
 
     def accept(self, changes: Sequence[TreeChange], by: Provenance) -> None:
-        """Tell the guard that a person lets these through."""
+        """Tell the guard that a person allows these changes."""
         for change in changes:
             if self._accept is not None and change.after is not None:
                 self._accept(change.skill, change.after, by.actor, by.reason)
@@ -170,9 +170,9 @@ class Proposals:
         cause: str,
         originals: Mapping[str, Mapping[str, Item] | None] | None = None,
     ) -> int:
-        """Keep a change for later; returns its number. `bases` are the contents it was made for, by path.
+        """Store a change for later; return its number. `bases` are the contents it was made for, by path.
 
-        If a skill is copied from elsewhere, `originals` has what is copied.
+        If a skill is copied from elsewhere, `originals` has the copied content.
         """
         kept = [
             Proposed(
@@ -191,12 +191,12 @@ class Proposals:
             return int(connection.execute(query, values).lastrowid or 0)
 
     def all(self, state: str = "") -> tuple[Proposal, ...]:
-        """Every proposal, oldest first, or those in one state."""
+        """Return every proposal, oldest first, or those in one state."""
         query = f"SELECT {_COLUMNS} FROM proposals WHERE ? IN ('', state) ORDER BY id"  # noqa: S608  columns are ours
         return tuple(map(_proposal, self.journal.state.read(query, (state,))))
 
     def one(self, number: int) -> Proposal:
-        """One proposal that is pending. Raises NotFoundError and ConflictError."""
+        """Return a pending proposal. Raises NotFoundError and ConflictError."""
         hint = "`whet proposals list` lists the proposals."
         query = f"SELECT {_COLUMNS} FROM proposals WHERE id = ?"  # noqa: S608  columns are ours
         rows = self.journal.state.read(query, (number,))
@@ -208,7 +208,7 @@ class Proposals:
         return found
 
     def diff(self, proposal: Proposal) -> str:
-        """What the proposal would change."""
+        """Return the difference of a proposal."""
         content = self.journal.content
         return "".join(
             difference(content(change.shown or change.base), content(change.after), (change.skill, change.skill))
@@ -216,18 +216,18 @@ class Proposals:
         )
 
     def changes(self, proposal: Proposal) -> list[TreeChange]:
-        """What the proposal would do."""
+        """Return the changes of a proposal."""
         return [
             TreeChange(change.action, change.skill, change.path, self.journal.content(change.after), change.base)
             for change in proposal.changes
         ]
 
     def pending(self) -> PendingProposals:
-        """The proposals that wait, oldest first; `show` has the details of one."""
+        """Return the proposals that wait, oldest first; `show` has the details of one."""
         return PendingProposals(self.all("pending"))
 
     def show(self, number: int) -> ShownProposal:
-        """One that waits, with what it would change. Raises NotFoundError and ConflictError."""
+        """Return a pending proposal with its difference. Raises NotFoundError and ConflictError."""
         proposal = self.one(number)
         return ShownProposal(proposal, self.diff(proposal))
 
@@ -270,7 +270,7 @@ class Proposals:
         return Decision(number, "rejected")
 
     def _deciding(self, number: int) -> FileLock:
-        """One decision at a time."""
+        """Return the lock that allows one decision at a time."""
         return FileLock(lock_path(self.journal.state.directory, "proposal", str(number)), timeout=_LOCK_SECONDS)
 
     def _decide(self, number: int, state: str, remark: str) -> None:

@@ -1,4 +1,4 @@
-"""What changing skills answers with: frozen values, and the JSON that every surface gives of them."""
+"""Results of changing skills: frozen values, and their JSON on every surface."""
 
 from __future__ import annotations
 
@@ -27,43 +27,43 @@ class Similar(NamedTuple):
     name: str
     score: float
     shared: tuple[str, ...]
-    """The words that tell most of what they have in common."""
+    """The most significant words that they share."""
 
     def to_json(self) -> Json:
-        """The skill as JSON."""
+        """Return the skill as JSON."""
         return fields_json(self)
 
 
 class Change(NamedTuple):
-    """What one operation made of one skill."""
+    """The effect of one operation on one skill."""
 
     action: str
     skill: str
     path: str
     version: str
-    """What the skill says its version is; "" where it is gone, or says none."""
+    """The declared version; "" if the skill is gone or declares none."""
     digest: str
-    """Names its content; "" where it is gone."""
+    """The digest of its content; "" if it is gone."""
     id: int | None = None
-    """The number of the last entry that the history got; None where nothing was written."""
+    """Number of the last entry in the history; None if nothing was written."""
     notes: tuple[str, ...] = ()
-    """What the caller should know, a sentence each."""
+    """Notes for the caller, as sentences."""
     proposal: int | None = None
-    """The number of the proposal that it became, where a person has to decide."""
+    """Number of the proposal that it became, if a person has to decide."""
     reason: str = ""
-    """Why a person has to."""
+    """Why a person has to decide."""
     created: bool | None = None
     """Whether the skill is new; None for other actions than create."""
     similar: tuple[Similar, ...] = ()
     """Skills that a new one resembles."""
     replacements: int | None = None
-    """How many pieces a patch replaced."""
+    """Number of pieces that a patch replaced."""
     file: str | None = None
     """The file that was written or removed."""
     renamed_from: str | None = None
 
     def to_result(self) -> Json:
-        """What is told of it among several."""
+        """Return its part in a list of results."""
         told: Json = {"action": self.action, "name": self.skill, "path": self.path}
         told |= {"version": self.version, "digest": self.digest}
         for name in ("created", "replacements", "file", "renamed_from"):
@@ -74,30 +74,30 @@ class Change(NamedTuple):
         return told
 
     def to_json(self) -> Json:
-        """The change as JSON, alone."""
+        """Return the change as JSON, alone."""
         return Changes((self,), () if self.id is None else (self.id,), self.notes, self.proposal, self.reason).to_json()
 
 
 class Changes(NamedTuple):
-    """What a batch of operations did, or would do."""
+    """The effect of a batch of operations, made or proposed."""
 
     changes: tuple[Change, ...]
     """One for each operation."""
     entries: tuple[int, ...] = ()
-    """The numbers of what the history got."""
+    """Numbers of the entries in the history."""
     notes: tuple[str, ...] = ()
     proposal: int | None = None
-    """The number of the proposal that it became, where a person has to decide."""
+    """Number of the proposal that it became, if a person has to decide."""
     reason: str = ""
 
     def one(self) -> Change:
-        """The change of a batch of one."""
+        """Return the change of a batch of one."""
         (change,) = self.changes
         last = self.entries[-1] if self.entries else None
         return change._replace(id=last, notes=self.notes, proposal=self.proposal, reason=self.reason)
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it: of one operation flat, of several as a list of results."""
+        """Return the answer as JSON: flat for one operation, a list of results for several."""
         told: Json = {"success": True, "warnings": list(self.notes), "entries": list(self.entries)}
         if len(self.changes) == 1:
             told |= {**self.changes[0].to_result(), "entry": self.entries[-1] if self.entries else None}
@@ -112,15 +112,15 @@ class Changes(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """What to do about a proposal; "" where it is none."""
+        """What to do about a proposal; "" if it is not one."""
         return "" if self.proposal is None else _WAITS.format(self.proposal)
 
 
 class Reversal(NamedTuple):
-    """What going back wrote, or would write."""
+    """The effect of going back, made or planned."""
 
     entries: tuple[Entry, ...]
-    """None for a dry run."""
+    """The new entries; empty in a dry run."""
     notes: tuple[str, ...] = ()
     undone: tuple[Entry, ...] = ()
     """The changes that an undo reversed."""
@@ -131,10 +131,10 @@ class Reversal(NamedTuple):
     skill: str = ""
     """The name of that skill."""
     diff: str | None = None
-    """Of a dry run: what would change."""
+    """The difference, in a dry run."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         if self.diff is not None:
             names = [self.skill] if self.skill else list(dict.fromkeys(entry.skill for entry in self.undone))
             undone = [entry.id for entry in self.undone]
@@ -156,10 +156,10 @@ class SkillHistory(NamedTuple):
     name: str | None = None
     path: str = ""
     versions: tuple[tuple[int, int], ...] = ()
-    """Of one skill: the number of an entry, and the number of the version it made."""
+    """For one skill: the number of an entry, and the number of the version it made."""
 
     def to_json(self) -> Json:
-        """The history as JSON."""
+        """Return the history as JSON."""
         entries = [entry.to_json() for entry in self.entries]
         if self.name is None:
             return {"success": True, "name": None, "entries": entries}
@@ -178,27 +178,27 @@ class LostContent(NamedTuple):
     files: int
 
     def to_json(self) -> Json:
-        """The content as JSON."""
+        """Return the content as JSON."""
         return {**self._asdict(), "time": iso(self.time)}
 
 
 class LostContents(NamedTuple):
-    """Stored contents that no entry of the history names, the one that was stored last at the end."""
+    """Stored contents that no entry of the history names, the last stored one at the end."""
 
     contents: tuple[LostContent, ...]
 
     def to_json(self) -> Json:
-        """The contents as JSON."""
+        """Return the contents as JSON."""
         return {"success": True, "contents": [content.to_json() for content in self.contents]}
 
 
 class Difference(NamedTuple):
-    """What changed between two versions of a skill."""
+    """The difference between two versions of a skill."""
 
     name: str
     older: int
     newer: int | None
-    """None for what is there now."""
+    """None for the current content."""
     text: str
     """A unified diff."""
 
@@ -206,26 +206,26 @@ class Difference(NamedTuple):
         return self.text
 
     def to_json(self) -> Json:
-        """The difference as JSON."""
+        """Return the difference as JSON."""
         return {"success": True, "name": self.name, "from": self.older, "to": self.newer, "text": self.text}
 
 
 class Proof(NamedTuple):
-    """Whether the history is whole."""
+    """Whether the history is intact."""
 
     problems: tuple[Problem, ...]
     entries: int
-    """The number of the last one."""
+    """Number of the last entry."""
     lineage: str
-    """The digest over all contents, to be kept elsewhere."""
+    """The digest over all contents; keep a copy elsewhere."""
 
     @property
     def valid(self) -> bool:
-        """Is everything as it was written?"""
+        """Whether everything is as it was written."""
         return not self.problems
 
     def to_json(self) -> Json:
-        """The proof as JSON."""
+        """Return the proof as JSON."""
         told = {"success": True, "valid": self.valid, "entries": self.entries, "lineage": self.lineage}
         problems = [{"entry": number, "code": code, "message": text} for number, code, text in self.problems]
         return {**told, "problems": problems}
@@ -240,7 +240,7 @@ class StoredFile(NamedTuple):
 
 
 class Export(NamedTuple):
-    """One skill's whole history: its entries, exactly as they are hashed, and every content they name."""
+    """One skill's whole history: its entries, exactly as they are hashed, and all their contents."""
 
     name: str
     entries: tuple[Entry, ...]
@@ -248,13 +248,13 @@ class Export(NamedTuple):
     """Digest -> path -> file."""
 
     def to_json(self) -> Json:
-        """The history as JSON."""
+        """Return the history as JSON."""
         entries = [{**entry.to_json(), "time_ns": entry.time} for entry in self.entries]
         return {"success": True, "name": self.name, "entries": entries, "contents": as_json(self.contents)}
 
 
 class Decision(NamedTuple):
-    """What became of a proposal."""
+    """The outcome of a proposal."""
 
     proposal: int
     state: str
@@ -263,7 +263,7 @@ class Decision(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
-        """The decision as JSON."""
+        """Return the decision as JSON."""
         told: Json = {"success": True, "proposal": self.proposal, "state": self.state}
         if self.state == "approved":
             told["entries"] = list(self.entries)

@@ -1,9 +1,9 @@
 """A skill's files put on disk.
 
-A `Tree` is everything the digest covers: files with their executable bit, and links. Putting one in the place of
-another is one step for whoever looks: a single file trades places with the new one, several are changed by trading
-whole directories. Everything that needs room is done before; what was there lies beside until the change is certain.
-What the digest does not cover (`.git`, caches) is carried along, and files keep their permissions.
+A `Tree` is everything the digest covers: files with their executable bit, and links. Replacing one with another is one
+step for readers: a single file is swapped with the new one, several are changed by swapping whole directories.
+Everything that needs disk space is done before; the old content stays next to it until the change is certain. Files
+that the digest does not cover (`.git`, caches) are kept, and files keep their permissions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REPOSITORY = ".git"
 
 
 def digest(tree: Mapping[str, Item] | None) -> str:
-    """The content digest, as `whet sources digest` gives it; "" where there is no skill."""
+    """Return the content digest, as `whet sources digest` prints it; "" if there is no skill."""
     return "" if tree is None else trees.digest(entries(tree))
 
 
@@ -42,7 +42,7 @@ def write_tree(
     after: Mapping[str, Item] | None,
     modes: Mapping[str, int] = NONE,
 ) -> None:
-    """Make the directory hold `after` where it held `before`; None is no directory."""
+    """Make the directory hold `after` instead of `before`; None is no directory."""
     with replacing(directory, before, after, modes) as swap:
         sync_spares([swap])
         swap.apply()
@@ -56,10 +56,10 @@ def replacing(
     after: Mapping[str, Item] | None,
     modes: Mapping[str, int] = NONE,
 ) -> Iterator[Swap]:
-    """Have `after` ready beside the directory that holds `before`: applying it and taking it back need no room.
+    """Prepare `after` next to the directory that holds `before`: applying and reversing it need no disk space.
 
-    It is not durable before `sync_spares`. `modes` are permissions that `after` had before, see
-    `whet.authoring.permissions`. Where they say nothing, files keep theirs, and new ones get the usual ones.
+    It is not durable before `sync_spares`. `modes` are earlier permissions of `after`, see
+    `whet.authoring.permissions`. Without them, files keep theirs, and new ones get the usual ones.
     """
     if before == after:
         with Swap(directory, had=False, has=False) as swap:
@@ -83,7 +83,7 @@ def replacing(
             swap.make_directory()
             with _private(swap.spare, after, modes):
                 _fill(swap.spare, after, modes=modes)
-            # Not even an empty directory that somebody made meanwhile is taken: it is theirs.
+            # Not even an empty directory that somebody made meanwhile is replaced.
             if os.path.lexists(directory):
                 message = f"{directory} already exists."
                 raise ConflictError("skill-exists", message, hint="Choose another name.", path=directory)
@@ -117,7 +117,7 @@ def _replacing_directory(
 ) -> Iterator[Swap]:
     with Swap(directory, had=True, has=True) as swap:
         swap.make_directory()
-        with os_failures(directory):  # what is read-only stays so, and is then not filled either
+        with os_failures(directory):  # a read-only directory stays so, and is then not filled either
             os.chmod(swap.spare, stat.S_IMODE(os.stat(directory).st_mode))
         _carry(directory, swap.spare, before, after)
         with _private(swap.spare, after, modes):
@@ -128,7 +128,7 @@ def _replacing_directory(
 
 @contextmanager
 def _private(directory: str, tree: Mapping[str, Item], modes: Mapping[str, int]) -> Iterator[None]:
-    """Let nobody look into a directory that will be private while it is filled; then give all of them their modes."""
+    """Keep a directory that will be private closed while it is filled; then set all modes."""
     wanted = {folder: modes.get(folder, modes.get("*/")) for folder in [*folders_of(tree), "/"]}
     if wanted["/"] is not None:
         os.chmod(directory, stat.S_IRWXU)
@@ -140,7 +140,7 @@ def _private(directory: str, tree: Mapping[str, Item], modes: Mapping[str, int])
 
 
 def _carry(old: str, new: str, before: Mapping[str, Item], after: Mapping[str, Item], prefix: str = "") -> None:
-    """Link everything that stays from the old directory into the new one, untracked files and empty folders too."""
+    """Link everything that stays from the old directory into the new one, even untracked files and empty folders."""
     with os_failures(old, doing="copy"), os.scandir(old) as found:
         for entry in found:
             path, target = prefix + entry.name, os.path.join(new, entry.name)
@@ -154,13 +154,13 @@ def _carry(old: str, new: str, before: Mapping[str, Item], after: Mapping[str, I
 
 
 def _emptied(directory: str, prefix: str, before: Mapping[str, Item], after: Mapping[str, Item]) -> bool:
-    """Whether a folder loses its last file, and nothing of somebody else's is in it."""
+    """Return whether a directory loses its last file and contains no repository."""
     had, has = (any(path.startswith(prefix) for path in tree) for tree in (before, after))
     return had and not has and not _repository_in(directory)
 
 
 def _repository_in(directory: str) -> str:
-    """The first repository below a directory, or the directory itself if it is one; else nothing."""
+    """Return the first repository at or below a directory; "" if there is none."""
     return next((place for place, *names in os.walk(directory) if any(_REPOSITORY in part for part in names)), "")
 
 
@@ -204,7 +204,7 @@ def _put_item(path: str, item: Item, mode: int | None) -> None:
 
 
 def _mode(like: str, item: Item) -> int | None:
-    """The permissions that a file gets, where there is one like it; None for the usual ones."""
+    """Return the permissions of a file like an existing one; None for the usual ones."""
     mode = stat.S_IMODE(os.stat(like).st_mode) if os.path.isfile(like) else None
     if item.executable:
         return 0o755 if mode is None else mode | (mode & 0o444) >> 2
@@ -223,7 +223,7 @@ def _gone(path: str) -> ConflictError:
 
 
 def _check_removable(directory: str) -> None:
-    """Raise where a directory must not, or cannot, be removed: a repository inside it is somebody's work."""
+    """Raise if a directory must not, or cannot, be removed: a repository inside it is somebody's work."""
     if found := _repository_in(directory):
         message = f"{found} is a separate git repository; its history would be lost."
         raise ConflictError("holds-repository", message, hint="Move it by hand.", path=found)

@@ -1,9 +1,9 @@
-"""The version a skill gets when it is changed.
+"""The next version of a changed skill.
 
 People number skills in many ways: with one number, two or three, with dates, with words, or not at all. The next
-version looks like the one before it, so that nobody's scheme is replaced by ours. What a version says decides nothing
-in Whet (content digests do); it is there for people to tell two states of a skill apart, so it is never the same twice
-in a row, and never longer or stranger than a reader of frontmatter can take.
+version has the form of the previous one, so that every scheme is kept. Whet decides nothing by versions (it uses
+content digests); they help people to distinguish two states of a skill, so a version is never repeated, and always
+short enough for frontmatter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from whet.errors import UsageError
 from whet.patterns import compile_late
 
 MAX_LENGTH = 64
-"""Characters in a version."""
+"""Longest version in characters."""
 
 PARTS = ("major", "minor", "patch")
 
@@ -25,10 +25,10 @@ _EXAMPLES = "Use major, minor, patch, or a version such as 1.2.0."
 
 
 def next_version(current: str, told: str = "") -> str:
-    """The version that follows `current`, unless the caller `told` which part to raise or which version it is.
+    """Return the version after `current`, unless `told` names a part to raise or a version.
 
-    Without word from the caller the last number goes up, and a pre-release becomes its release; dates and words are
-    counted behind a dot. No version at all stands for an unnumbered first one.
+    By default the last number goes up, and a pre-release becomes its release; dates and words get a number after a dot.
+    No version stands for an unnumbered first one.
     """
     now = "".join(c if c.isprintable() and not c.isspace() else "-" for c in current.strip()) or "1"
     part = told.lower()
@@ -58,7 +58,7 @@ def _given(told: str, now: str) -> str:
 
 
 def _raised(mark: str, numbers: list[str], part: str, *, candidate: bool) -> str:
-    """Raise one number and clear those behind it; a pre-release of exactly that version only loses its suffix."""
+    """Raise one number and clear those after it; a pre-release of exactly that version only loses its suffix."""
     at = PARTS.index(part) if part else len(numbers) - 1
     numbers += ["0"] * (at + 1 - len(numbers))
     behind = numbers[at + 1 :]
@@ -68,5 +68,5 @@ def _raised(mark: str, numbers: list[str], part: str, *, candidate: bool) -> str
 
 
 def _plus_one(number: str) -> str:
-    """The next number, in as many digits: 09 is followed by 10, 007 by 008."""
+    """Return the next number with as many digits: 09 is followed by 10, 007 by 008."""
     return str(int(number) + 1).zfill(len(number))

@@ -1,4 +1,4 @@
-"""The one way a skill changes: locked, written down before and after, whole at every moment, never half of a batch.
+"""The only way to change a skill: locked, recorded before and after, complete at every moment.
 
 1. Changes of killed writers are settled: what is completely there is entered into the journal, anything else is taken
    back. Both contents are known, so either is possible, and nobody was told that it was done.
@@ -45,34 +45,34 @@ if TYPE_CHECKING:
     from whet.store.intents import Intent
 
 _LOCK_SECONDS = 30.0
-"""Long enough for a handful of others to check and make their changes of the same skill first."""
+"""Long enough for a handful of others to change the same skill first."""
 _PATIENCE = 2.0
-"""How long a reader waits for a writer."""
+"""Seconds that a reader waits for a writer."""
 _ATTEMPTS = 5
 _BACK = ("rollback", "restore", *REVERSALS)
-"""Actions that go back to what was there."""
+"""Actions that return to an earlier content."""
 _PAGE, _PAGES, _PAGES_EACH = 4096, 32, 8
-"""Of the database; how many a change may touch, and how many more with each entry."""
+"""Page size of the database; number of pages that a change may touch, and per entry."""
 
 
 class TreeChange(NamedTuple):
-    """What one skill's directory shall hold."""
+    """The intended content of one skill's directory."""
 
     action: str
     skill: str
     path: str
     after: Mapping[str, Item] | None
-    """None: no skill any more."""
+    """None: the skill is removed."""
     expected: str | None = None
-    """The digest the caller saw, "" for no skill; None when it does not matter."""
+    """The digest the caller saw, "" for no skill; None if it does not matter."""
     before: Mapping[str, Item] | None = None
-    """What the caller saw, which `expected` names; it is compared with the disk right before the change."""
+    """The content the caller saw, with the digest `expected`; compared with the disk right before the change."""
     version: str = ""
-    """What the skill will say its version is, where the caller knows."""
+    """The declared version after the change, if the caller knows it."""
 
 
 class Provenance(NamedTuple):
-    """Who changes something, and why."""
+    """The author of a change, and the reason."""
 
     actor: str
     origin: str = "foreground"
@@ -92,13 +92,12 @@ class Writer:
         self._state = state
         self._own = threading.local()
         self.settled: Callable[[Sequence[Entry], Any], None] = lambda *_: None
-        """Is called inside the transaction that enters a change, with what the lock will say; raising takes the change
-        back."""
+        """Called inside the transaction of a change, with the lock's data; raising reverses the change."""
 
     def write(self, changes: Sequence[TreeChange], by: Provenance, lock: Any = None) -> tuple[Entry, ...]:
-        """Make all of these changes or none; their entries. Raises WhetError.
+        """Make all of these changes or none; return their entries. Raises WhetError.
 
-        `lock` is kept with the intent and handed to `settled`: what a lock will say of these skills (`Edit.lock`).
+        `lock` is kept with the intent and passed to `settled`: the future lock entries (`Edit.lock`).
         """
         changes = [change._replace(path=os.path.realpath(change.path)) for change in changes]
         paths = sorted({change.path for change in changes})
@@ -121,7 +120,7 @@ class Writer:
 
     @contextmanager
     def hold(self, paths: Iterable[str], seconds: float = _LOCK_SECONDS) -> Iterator[None]:
-        """Keep other writers from these skills; what this thread holds already is not asked for again."""
+        """Lock these skills against other writers; locks that this thread already holds are not requested again."""
         held: frozenset[str] = getattr(self._own, "held", frozenset())
         wanted = sorted(set(paths) - held)
         with ExitStack() as locks:
@@ -142,12 +141,12 @@ class Writer:
             if change.expected is not None:
                 _check_same(change, change.expected, now[change.path])
         modes = {path: read_permissions(path, tree) for path, tree in before.items()}
-        id_ = f"r{os.urandom(8).hex()}"  # no run reads as the number of an entry
+        id_ = f"r{os.urandom(8).hex()}"  # no run looks like the number of an entry
         by = by if by.run else by._replace(run=id_)
         after = self.journal.keep_all([change.after for change in changes] + [*before.values()])
         made = [self._note(change, now, by, modes[change.path], of) for change, of in zip(changes, after, strict=False)]
         notes = [*self._found(changes, now), *made]
-        pairs = zip([None, *made], made, strict=False)  # where a skill is renamed to stands right behind where it was
+        pairs = zip([None, *made], made, strict=False)  # a rename's new path comes directly after its old one
         wanted = {note.path: parse_permissions(self._wanted_modes(note, earlier)) for earlier, note in pairs}
         edit = Edit(id_, tuple(notes), lock)
         order = sorted(changes, key=lambda change: _turn(now[change.path], change.after is not None))
@@ -162,14 +161,14 @@ class Writer:
                 ]
                 sync_spares(swaps)
                 for change, swap in zip(order, swaps, strict=True):
-                    _check_same(change, now[change.path], digest(read_tree(change.path)))  # an editor knows no locks
+                    _check_same(change, now[change.path], digest(read_tree(change.path)))  # editors ignore locks
                     swap.apply()
                 sync_places(swaps)
                 free()
                 return self._settle(edit, cleaning)
             except BaseException as error:
                 free()
-                if self._is_entered(edit):  # what came after that is made up for by whoever comes next
+                if self._is_entered(edit):  # the next process makes up for the rest
                     if isinstance(error, WhetError):
                         return self.journal.entries(run=by.run, last=len(changes))
                 elif not self._take_back(edit, swaps) and isinstance(error, WhetError):
@@ -179,7 +178,7 @@ class Writer:
                 raise
 
     def _settle(self, edit: Edit, cleaning: Callable[[], None] = lambda: None) -> tuple[Entry, ...]:
-        """Enter a change, and with it everything that is kept about its skills in the same database."""
+        """Record a change, and all data about its skills in the same database."""
         with self.journal.state.write():
             entries = self.journal.settle(edit)
             self.settled(entries, edit.lock)
@@ -188,7 +187,7 @@ class Writer:
 
     @contextmanager
     def _cleaning(self, paths: Sequence[str]) -> Iterator[Callable[[], None]]:
-        """What writes down that something lies beside these skills which goes before the block ends."""
+        """Yield a function that records leftovers next to these skills, which are removed before the block ends."""
         begun: list[str] = []
 
         def begin() -> None:
@@ -216,9 +215,9 @@ class Writer:
         )
 
     def _wanted_modes(self, note: Note, earlier: Note | None) -> str:
-        """The permissions of a content that was there before; a skill that is renamed takes along what it has.
+        """Return the permissions of an earlier content; a renamed skill keeps its own.
 
-        What replaced a content last says which it had. Otherwise files keep theirs, and new ones get the usual ones.
+        The entry that last replaced a content has its permissions. Otherwise files keep theirs; new ones get the usual.
         """
         if earlier and earlier.action == note.action == "rename" and not note.before and not earlier.after:
             return earlier.modes
@@ -228,9 +227,9 @@ class Writer:
         return next((entry.modes for entry in known if entry.before == note.after), "")
 
     def _found(self, changes: Sequence[TreeChange], now: Mapping[str, str]) -> list[Note]:
-        """Entries for what was changed by other means since the journal last heard of these skills.
+        """Return entries for changes by other means since the last entry about these skills.
 
-        They belong to no run: taking a run back must not take back what somebody else did before it.
+        They belong to no run: undoing a run must not undo somebody else's earlier change.
         """
         notes = []
         for change in changes:
@@ -243,14 +242,14 @@ class Writer:
         return notes
 
     def _is_entered(self, edit: Edit) -> bool:
-        """Is the change in the history? Where that cannot be told, it is not: its transaction has failed."""
+        """Return whether the change is in the history. If unknown, it is not: its transaction has failed."""
         try:
             return not self.journal.intents.is_open(edit.id)
         except WhetError:
             return False
 
     def _take_back(self, edit: Edit, swaps: Sequence[Swap]) -> bool:
-        """Put back what was there; where even that fails, the intent stays and the next one to come tries again."""
+        """Restore the old content; if even that fails, the intent stays and the next process tries again."""
         back = 0
         with suppress(WhetError):
             self.journal.turn(edit)
@@ -269,20 +268,20 @@ class Writer:
         return True
 
     def recover(self) -> tuple[str, ...]:
-        """Settle the changes of writers that were killed; what was done or could not be done, a sentence each."""
+        """Settle the changes of killed writers; return a sentence for each success or failure."""
         return self.journal.intents.recover(self.handlers())
 
     def handlers(self) -> dict[str, Handler]:
-        """How the intents of writers that were killed are settled."""
+        """Return the handlers for intents of killed writers."""
         return {
             EDIT: Handler(self._locks, self._recover, _describe),
             CLEAN: Handler(self._locks, self._clean, lambda intent: f"Cleaning up next to {intent.payload[0]}"),
         }
 
     def hidden(self) -> frozenset[str]:
-        """The directories that readers leave out while changes are open, to see each as it was or as it will be.
+        """Return the directories that readers leave out while changes are open, so that no change is visible in part.
 
-        As long as not all that is new is there, that is left out; from then on, what is about to go.
+        Until all new directories exist, these are left out; from then on, those that will be removed.
         """
         found: set[str] = set()
         for edit in self._several():
@@ -293,8 +292,7 @@ class Writer:
         return frozenset(found)
 
     def wait(self) -> bool:
-        """Wait a moment for living writers who replace several skills, of which some could be seen as they were and
-        others as they will be; were there any?"""
+        """Wait a moment for running changes of several skills that could be visible in part; return whether any ran."""
         mixed = [edit for edit in self._several() if any(note.before and note.after for note in edit.own)]
         for edit in mixed:
             with suppress(WhetError), self.hold(edit.paths, _PATIENCE):
@@ -302,7 +300,7 @@ class Writer:
         return bool(mixed)
 
     def _several(self) -> list[Edit]:
-        """The open changes of more than one skill; anybody sees a single one as it was or as it will be."""
+        """Return the open changes of more than one skill; a single one is never visible in part."""
         return [edit for edit in self.journal.edits() if len(edit.paths) > 1]
 
     def _locks(self, intent: Intent) -> list[FileLock]:
@@ -334,7 +332,7 @@ class Writer:
         return ""
 
     def _put_back(self, note: Note, current: Tree | None) -> None:
-        """Give a skill its content from before: the directory that stepped aside, else what is stored."""
+        """Restore a skill's earlier content: the directory that was moved aside, else the stored one."""
         if note.before and (aside := _find_aside(note.path, note.before)):
             with os_failures(note.path, doing="put back"):
                 if current is None:
@@ -354,17 +352,17 @@ def _describe(intent: Intent) -> str:
 
 
 def _turn(before: str, after: bool) -> int:
-    """When a skill's turn is among others: what is new first, what goes last."""
+    """Return the order of a skill among others: new ones first, removed ones last."""
     return 0 if not before else 1 if after else 2
 
 
 def _room(edit: Edit) -> int:
-    """An upper bound on the bytes needed to record a change: database pages and the new text of the lock."""
+    """Return an upper bound on the bytes needed to record a change: database pages and the new text of the lock."""
     return _PAGE * (_PAGES + _PAGES_EACH * len(edit.notes)) + 4 * len(json.dumps(edit.lock))
 
 
 def _find_aside(path: str, of: str) -> str:
-    """The directory with that content that stepped aside from a path; "" where there is none."""
+    """Return the directory with that content that was moved aside from a path; "" if there is none."""
     for found in leftovers(os.path.dirname(path)):
         if os.path.basename(found).startswith(f".{os.path.basename(path)}.") and os.path.isdir(found):
             with suppress(WhetError):
@@ -380,7 +378,7 @@ def _check_same(change: TreeChange, seen: str, now: str) -> None:
 
 
 def _clean(path: str) -> None:
-    """Remove what a killed writer left beside a skill, and in it; what cannot be removed is no part of any skill."""
+    """Remove a killed writer's leftovers next to a skill, and in it; failures are harmless."""
     with suppress(WhetError):
         clean_leftovers(os.path.dirname(path))
     for directory, *_ in os.walk(path):

@@ -9,7 +9,7 @@
 A session is known by its client and the client's own id. The store has its directory, the path of its transcript,
 counts of events, and the offered skills; never anybody's text.
 
-Failures of hooks are kept too, in `hooks.log` (`whet.learning.hook_log`), because hooks must not report them to their client:
+Failures of hooks are in `hooks.log` (`whet.learning.hook_log`), because hooks must not report them to their client:
 `examine` reports them to `whet doctor`.
 """
 

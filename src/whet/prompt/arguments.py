@@ -1,4 +1,4 @@
-"""What was typed behind a skill's name: its words, the placeholders that stand for them, and how a script takes them.
+"""Arguments after a skill's name: their words, their placeholders, and their use in scripts.
 
 Words are split as a shell splits them, with two kindnesses, because people type prose and paths here and not only
 shell: an apostrophe inside or behind a word (`don't`, `users'`) opens no quote, and a backslash before a letter or a
@@ -29,13 +29,13 @@ _PART = compile_late(
     re.DOTALL,
 )
 _ESCAPED = compile_late(r'\\(["\\$`])')
-"""What a backslash escapes inside double quotes."""
+"""A character that a backslash escapes inside double quotes."""
 
 _SIGN = compile_late(r"""\\.|\$?'|["()`]|\$\(|(?<![^\s;&|(])#""", re.DOTALL)
 _WITHOUT_ESCAPES, _WITH_ESCAPES = re.compile(r"[^']*+"), re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL)
-"""What stands in `'...'` and in `$'...'`."""
+"""The content of `'...'` and of `$'...'`."""
 PLACE = "\0"
-"""What stands for a placeholder in a script that `makes_code` looks at."""
+"""Stands for a placeholder in a script that `makes_code` checks."""
 _HEREDOC = compile_late(r"(?<!<)<<(?!<)")
 _EVALUATES = compile_late(
     r"""
@@ -49,12 +49,12 @@ _EVALUATES = compile_late(
     """,
     re.VERBOSE,
 )
-"""Where a value is read as code even if it stands in quotes; read generously, for a wrong guess only costs a run."""
+"""Places where a value is read as code even in quotes; matched generously: a wrong guess only prevents a run."""
 _ACTIVE = compile_late(r'(["\\$`])')
 
 
 def split_arguments(raw: str) -> tuple[str, ...]:
-    """The words of an argument string by shell quoting; a quote that is never closed is taken literally."""
+    """Split an argument string by shell quoting; an unclosed quote is literal."""
     words: list[str] = []
     word: list[str] = []
     for part in _PART.finditer(raw):
@@ -68,7 +68,7 @@ def split_arguments(raw: str) -> tuple[str, ...]:
 
 
 def placeholder(names: Sequence[str]) -> str:
-    """The pattern of every placeholder for arguments, `names` being the declared ones.
+    """Return the pattern of all placeholders for arguments, with the declared `names`.
 
     Groups: `escape` (one backslash before it), `all` (`$ARGUMENTS`), `at` (`$ARGUMENTS[N]`), `index` (`$N`), `name`.
     """
@@ -83,20 +83,21 @@ def placeholder(names: Sequence[str]) -> str:
 
 
 class Answer(NamedTuple):
-    """What a placeholder comes to."""
+    """The result of looking up a placeholder."""
 
     variable: str
-    """The environment variable that carries the value where it may not stand in the text itself."""
+    """The environment variable for the value if it must not be in the text itself."""
     value: str | None
-    """None when the placeholder stays as written."""
+    """None if the placeholder stays as written."""
     note: Note | None = None
     counts: bool = False
-    """Whether it shows that the body counts its arguments, so that another `$N` is no sum of money: `$ARGUMENTS[N]`,
-    or a `$N` for a word that was typed or for the next one."""
+    """Whether the body numbers its arguments, so that another `$N` is not an amount of money: `$ARGUMENTS[N]`, or a
+    `$N` for a word that was typed or for the next one.
+    """
 
 
 class Given(NamedTuple):
-    """What was typed, or None when nobody invoked the skill, and the declared names of its words."""
+    """The typed text, or None if nobody invoked the skill, and the declared names of its words."""
 
     raw: str | None
     words: tuple[str, ...]
@@ -104,14 +105,14 @@ class Given(NamedTuple):
 
     @classmethod
     def of(cls, raw: str | None, names: Sequence[str]) -> Given:
-        """What was typed, split into words."""
+        """Split the typed text into words."""
         return cls(raw, split_arguments(raw or ""), tuple(names))
 
     def answer(self, found: re.Match[str], *, in_command: bool = False) -> Answer:
-        """Look up a match of `placeholder`: the whole string, or a word by its number, counted from 0, or its name.
+        """Look up a match of `placeholder`: the whole string, or a word by its number, counted from 0, or by its name.
 
-        A name whose word was not given is empty in prose; in a command it stays, for `rm -r build/$name` is another
-        command without it.
+        A name without a word is empty in prose; in a command it stays, because `rm -r build/$name` is another command
+        without it.
         """
         name, number = found["name"], found["at"] or found["index"]
         if self.raw is None:
@@ -137,7 +138,7 @@ class Given(NamedTuple):
 
 
 def quoting(script: str) -> tuple[list[int], list[str]]:
-    """The places where quoting changes, the first one 0, and what holds from each: `'`, `"` or nothing.
+    """Return the offsets where quoting changes, the first one 0, and the quote from each: `'`, `"` or nothing.
 
     A script that `has_heredoc` is misread.
     """
@@ -168,23 +169,23 @@ def quoting(script: str) -> tuple[list[int], list[str]]:
 
 
 def word_at(script: str, at: int) -> bool:
-    """Whether a word begins there, and not a part of one as behind `x=` and `a/`."""
+    """Return whether a word begins there, and not a part of one as after `x=` and `a/`."""
     return at == 0 or script[at - 1] in " \t\n(`"
 
 
 def has_heredoc(script: str) -> bool:
-    """Whether `quoting` misreads the script: a heredoc has quotes of its own."""
+    """Return whether `quoting` misreads the script: a heredoc has its own quotes."""
     return _HEREDOC.search(script) is not None
 
 
 def makes_code(script: str) -> str:
-    """What in a script, with `PLACE` for each placeholder, would read a value as code, or nothing."""
+    """Return the construct in a script, with `PLACE` for placeholders, that would read a value as code; or ""."""
     found = _EVALUATES.search(script)
     return " ".join(found.group().partition(PLACE)[0].rstrip('" ').split()) if found else ""
 
 
 def literal(value: str, quote: str) -> str:
-    """A value written into a script as data, outside quotes or inside double ones."""
+    """Return a value as data in a script, outside quotes or inside double ones."""
     import shlex
 
     return _ACTIVE.sub(r"\\\1", value) if quote else shlex.quote(value)

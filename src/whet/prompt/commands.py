@@ -1,8 +1,8 @@
-"""Slash commands: which skill or bundle a typed `/name` means, and what a typed line asks for.
+"""Slash commands: the skill or bundle of a typed `/name`, and parsing a typed line.
 
 Cards come in the catalogue's order and the first one takes the command; a bundle comes before every skill, and the
-words that a client keeps for itself before both. Whoever goes without a command is in the report; a skill is still
-reached by `/skill NAME`. Every command has a `menu` form for chat clients, which allow little in a command's name.
+client's own words before both. Skills without a command are in the report; they are still reached by `/skill NAME`.
+Every command has a `menu` form for chat clients, which allow little in a command's name.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 RESERVED = frozenset(
     (
-        # what the client says about itself
+        # information about the client
         *("help", "commands", "version", "status", "usage", "cost", "context"),
         # the conversation
         *("new", "clear", "compact", "reset", "resume", "rewind", "undo", "history", "session", "sessions"),
         # the program
         *("start", "stop", "cancel", "restart", "exit", "quit", "login", "logout"),
-        # how it is set up
+        # configuration
         *("config", "settings", "permissions", "model", "models", "theme", "vim", "init"),
-        # what it works with
+        # tools and context
         *("skill", "skills", "bundle", "bundles", "reload", "tools", "mcp", "memory", "agents", "hooks", "plugins"),
     )
 )
-"""Words that clients keep for themselves. What people call a skill (review, deploy, commit, test) is not among them."""
+"""Words that clients reserve. Common names of skills (review, deploy, commit, test) are not among them."""
 MAX_STACK = 6
-"""Commands at the beginning of one line that are taken as such."""
+"""Number of commands at the beginning of one line."""
 MAX_MENU = 32
 
 _ASCII = compile_late("[a-z0-9]")
@@ -49,7 +49,7 @@ _SKILL = compile_late(r"""(?i)\s*+/skill(?:@[A-Za-z0-9_]++)?+(?::|\s++)(?:"([^"\
 
 
 class Command(NamedTuple):
-    """What one `/name` stands for."""
+    """The target of one `/name`."""
 
     name: str
     """The command form of the full name; a plugin's skill keeps its colon."""
@@ -59,12 +59,12 @@ class Command(NamedTuple):
     """The skill's full name, or the bundle's slug."""
     description: str
     hint: str
-    """What arguments it takes."""
+    """A hint at its arguments."""
     menu: str
-    """The name in `[a-z0-9_]`, at most 32 characters; "" when it has no letter or digit of these."""
+    """The name in `[a-z0-9_]`, at most 32 characters; "" if it has none of these."""
 
     def to_json(self) -> Json:
-        """What a client shows of it: {name, menu, kind, description, hint}."""
+        """Return the fields for a client: {name, menu, kind, description, hint}."""
         return {field: getattr(self, field) for field in ("name", "menu", "kind", "description", "hint")}
 
 
@@ -73,23 +73,23 @@ class CommandMap(NamedTuple):
 
     commands: tuple[Command, ...]
     by_name: dict[str, Command]
-    """Command form -> command; a plugin's skill also has its bare name where nobody else has it."""
+    """Command form -> command; a plugin's skill also has its bare name if no other has it."""
     by_menu: dict[str, Command]
     report: tuple[Note, ...]
 
 
 class Line(NamedTuple):
-    """What a typed line asks for."""
+    """The parsed line."""
 
     commands: tuple[Command, ...]
     text: str
-    """The rest, as typed, without white space in front."""
+    """The rest, as typed, without leading white space."""
     unknown: str
-    """The first word without its slash, when it looks like a command and is none."""
+    """The first word without its slash, if it looks like an unknown command."""
 
 
 class _Given(NamedTuple):
-    """Who got which command, before the forms of the menu."""
+    """The assigned commands, before the menu forms."""
 
     owners: dict[str, Command]
     bare: dict[str, set[str]]
@@ -122,14 +122,14 @@ def _give_out(cards: Iterable[Card], bundles: Iterable[Bundle], kept: set[str]) 
 def without_command(
     cards: Iterable[Card], bundles: Iterable[Bundle] = (), reserved: Collection[str] = RESERVED
 ) -> tuple[Note, ...]:
-    """Which skills and bundles get no command, and why: the report of `command_map` for less."""
+    """Return notes about skills and bundles without a command: the report of `command_map`, at less cost."""
     return tuple(_give_out(cards, bundles, set(map(command_form, reserved))).report)
 
 
 def command_map(
     cards: Iterable[Card], bundles: Iterable[Bundle] = (), reserved: Collection[str] = RESERVED
 ) -> CommandMap:
-    """Give out the commands; `reserved` are the words that the client itself answers to."""
+    """Assign the commands; `reserved` are the words that the client itself uses."""
     kept = set(map(command_form, reserved))
     owners, bare, report = _give_out(cards, bundles, kept)
     for word, forms in bare.items():
@@ -148,16 +148,16 @@ def command_map(
 
 
 def lookup(commands: CommandMap, word: str) -> Command | None:
-    """The command a word means, without its slash: hyphen, underscore and case alike, then the menu form."""
+    """Return the command of a word without its slash, ignoring hyphens, underscores and case; or by menu form."""
     found = commands.by_name.get(command_form(word))
     return found or commands.by_menu.get(names.key(word).replace("-", "_"))
 
 
 def parse_line(text: str, commands: CommandMap) -> Line | None:
-    """Take the commands off the beginning of a line; None when it does not begin with a `/word`.
+    """Parse the commands at the beginning of a line; None if it does not begin with a `/word`.
 
-    More than one counts, up to `MAX_STACK`, as long as each is known and new. The word behind `/skill` is any name of a
-    skill, in quotes where it has spaces.
+    More than one counts, up to `MAX_STACK`, as long as each is known and new. The word after `/skill` is any name of a
+    skill, in quotes if it has spaces.
     """
     token = _token(text, 0, commands)
     if token is None:
@@ -176,7 +176,7 @@ def parse_line(text: str, commands: CommandMap) -> Line | None:
 
 
 def complete(commands: CommandMap, prefix: str = "", limit: int = 50) -> list[Command]:
-    """What a client offers while a command is typed: names that begin so, then words in them, then the others."""
+    """Return the commands that complete a prefix: names that begin with it, then words in them, then the others."""
     if not isinstance(prefix, str):
         raise names.not_a_name(prefix)
     wanted = _plain(names.key(prefix.strip().removeprefix("/")))
@@ -186,7 +186,7 @@ def complete(commands: CommandMap, prefix: str = "", limit: int = 50) -> list[Co
 
 
 def _refusal(new: Command, owners: dict[str, Command], kept: set[str], path: str, qualified: str) -> Note | None:
-    """Why a skill or bundle gets no command of its own; None when it does."""
+    """Return why a skill or bundle gets no command of its own; None if it does."""
     owner = owners.get(new.name)
     if owner is None and new.name and new.name not in kept:
         return None
@@ -213,7 +213,7 @@ def _quoted(name: str) -> str:
 
 
 def _menus(owners: dict[str, Command], kept: set[str]) -> dict[str, str]:
-    """Command -> menu form. Whoever fits as it is keeps its name; none may read as the name of another command."""
+    """Return the menu form of each command. A name that fits stays; none may equal another command's name."""
     wishes = {command.name: wish for command in owners.values() if (wish := _menu(command.name))}
     menus: dict[str, str] = {}
     taken: set[str] = set()
@@ -236,7 +236,7 @@ def _menu(name: str) -> str:
 
 
 def _token(text: str, position: int, commands: CommandMap) -> tuple[str, Command | None, int] | None:
-    """The `/word` at a position, what it means, and where it ends; None when there is none."""
+    """Return the `/word` at a position, its command, and its end; None if there is none."""
     if named := _SKILL.match(text, position):
         return "skill", Command("skill", "skill", named[1] or named[2] or named[3], "", "", ""), named.end()
     found = _TOKEN.match(text, position)

@@ -1,7 +1,7 @@
-"""What a conversation keeps: the skills that are active in it, what outlives it, what comes back after a compaction.
+"""The state of a conversation: its active skills, the saved form, and the message after a compaction.
 
-Given back are skills as reference, bounded, and nothing that reads like a request. `SESSION` is the shape of a session
-as JSON.
+Skills are repeated as reference, limited, and without anything that reads like a request. `SESSION` is the JSON Schema
+of a session.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Active(NamedTuple):
     path: str
     digest: str
     text: str
-    """Its rendered instructions, as much of them as the message shows."""
+    """Its rendered instructions, as much as the message shows."""
     times: int
     turn: int
     """The last invocation that included it, counted from 1."""
@@ -51,7 +51,7 @@ class Active(NamedTuple):
 
 
 def reference(item: Active, text: str, state: str) -> str:
-    """One skill as it is given back."""
+    """Return one skill as a reference block."""
     directory = item.directory if os.path.isdir(item.directory) else ""
     if text != item.text.strip("\n"):
         text += f"\n[Cut here. The rest: skill_view({item.name!r}).]"
@@ -61,7 +61,7 @@ def reference(item: Active, text: str, state: str) -> str:
 
 
 def beginning(text: str, limit: int, count: Callable[[str], int]) -> str:
-    """The beginning of a text within a number of tokens, whole lines only where there are any."""
+    """Return the beginning of a text within a number of tokens, in whole lines if possible."""
     if count(text) <= limit:
         return text
     low, high = 0, len(text)
@@ -76,7 +76,7 @@ def beginning(text: str, limit: int, count: Callable[[str], int]) -> str:
 
 
 def message(blocks: Iterable[str], left_out: Iterable[str], gone: Iterable[str]) -> str:
-    """The whole message: the skills given back, and by name those that are not."""
+    """Return the whole message: the repeated skills, and the names of the others."""
     rows = [_COMPACTED]
     if names := ", ".join(map(spoken, left_out)):
         rows.append(f"Also active before, not repeated here: {names}. Load what you need with skill_view(name).")
@@ -98,7 +98,7 @@ def _pair(items: dict[str, Any]) -> dict[str, Any]:
 
 
 VERSION = 2
-"""Version 1 knew skills by the paths of their main files, not by their ids."""
+"""Version 1 identified skills by the paths of their main files, not by ids."""
 _ACTIVE = _object(
     {
         "id": _TEXT,
@@ -130,13 +130,13 @@ SESSION = _object(
     },
     "offered",
 )
-"""JSON Schema of a session that was saved."""
+"""JSON Schema of a saved session."""
 
 
 def check_session(data: Any) -> None:
-    """Raise UsageError unless the data is a session that this version of `Session.to_json` wrote, or the one before."""
+    """Raise UsageError unless the data is a session that this version of `Session.to_json` wrote, or the previous."""
     for problem in find_problems(data, SESSION, "it"):
-        if problem.keyword != "string":  # half of a character does no harm
+        if problem.keyword != "string":  # a lone surrogate does no harm
             raise _bad_session(problem.text)
     if not 1 <= data["version"] <= VERSION:
         raise _bad_session(f"version is {data['version']}")
@@ -145,7 +145,7 @@ def check_session(data: Any) -> None:
 
 
 def add_ids(data: Json, cards: Iterable[Card]) -> Json:
-    """A session of version 1 with the ids of its skills; a skill that is gone keeps its path for one."""
+    """Add the ids of skills to a session of version 1; a skill that is gone keeps its path as id."""
     if data["version"] == VERSION:
         return data
     ids = {card.path: str(card.id) for card in cards}

@@ -1,9 +1,8 @@
-"""The shapes an index can have: what stands before, one line for each skill, what stands behind.
+"""The formats of an index: the part before, one line for each skill, the part after.
 
-Every line is harmless text: no control or invisible characters, no line breaks, and where the shape has a syntax of its
-own (XML, JSON) it is escaped; these can be parsed as they are, with the rules as a note in them. Where it has none, no
-skill can write the mark of a line or the tags of a message. A skill without a description, because there was no room
-for one, is its name alone.
+Every line is harmless text: no control or invisible characters, no line breaks. XML and JSON are escaped and can be
+parsed as they are, with the rules as a note in them. In other formats, no skill can write the mark of a line or the
+tags of a message. A skill whose description did not fit is its name alone.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 
 MARK = "▸"
 _LAST_SEEN = "\U000e0000"
-"""From here on, tags, variation selectors and private use: a place to hide text in, never to show some."""
+"""From here on: tags, variation selectors and private use, which can hide text but never show any."""
 _NO_CHARACTERS = "\ufffe\uffff"
 _MESSAGE_TAGS = "skill_content|skill_reference|user_request|available_skills"
 _BLANKS = r"\u115f\u1160\u3164\uffa0"
 """Letters that show nothing."""
 _GAP = rf"(?:[^\w<>]|[{_BLANKS}])*+"
-"""What a reader may overlook between the beginning of a tag and its name: spaces, slashes, what cannot be seen."""
+"""Characters that a reader may overlook between the start of a tag and its name: spaces, slashes, invisible ones."""
 _END = rf"(?![^\W{_BLANKS}])"
 _TAGS = compile_late(rf"<(?={_GAP}(?:{_MESSAGE_TAGS}){_END})", re.IGNORECASE)
 _LISTED_TAGS = compile_late(rf"<(?={_GAP}(?:{_MESSAGE_TAGS}|skill){_END})", re.IGNORECASE)
@@ -44,12 +43,12 @@ _BY_FILE = (
 
 
 def neutral(text: str) -> str:
-    """The text with the tags that mark a message written so that they are none."""
+    """Escape the tags that mark a message."""
     return _TAGS.sub("&lt;", text)
 
 
 def plain(text: str) -> str:
-    """The text as a line without a syntax of its own can hold it: nothing in it is a tag or begins another line."""
+    """Return the text for a line without syntax: nothing in it is a tag or begins another line."""
     return _LISTED_TAGS.sub("&lt;", text).replace(MARK, ">")
 
 
@@ -62,23 +61,23 @@ class Line(NamedTuple):
 
 
 class Format(NamedTuple):
-    """One shape of an index."""
+    """One format of an index."""
 
     line: Callable[[Line], str]
     before: str = ""
     behind: str = ""
     note: Callable[[str], str] = plain
-    """How a remark, such as what is not listed, is written."""
+    """Formats a note, such as the number of skills that are not listed."""
     parsed: bool = False
-    """Whether programs read it: then the rules are a remark, too."""
+    """Whether programs parse it: then the rules are a note, too."""
 
     def told(self, rules_text: str) -> str:
-        """The rules as they are written."""
+        """Return the rules in this format."""
         return self.note(rules_text) if self.parsed and rules_text else rules_text
 
 
 def clean(text: str) -> str:
-    """The text in one line, without characters that show nothing, reorder what is shown or have no place in XML."""
+    """Return the text in one line, without invisible, reordering or invalid XML characters."""
     if not (text.isascii() and text.isprintable()):
         unseen = {ord(character) for character in set(text) if not character.isspace() and _unseen(character)}
         text = text.translate(dict.fromkeys(unseen))
@@ -90,14 +89,14 @@ def _unseen(character: str) -> bool:
 
 
 def line_cost(name: str, description: str) -> int:
-    """About how many tokens the line of a skill costs in every prompt."""
+    """Return the estimated tokens of a skill's line in every prompt."""
     from whet.prompt.tokens import estimate
 
     return estimate(_bullet(Line(name, description)))
 
 
 def rules(*, paths: bool) -> str:
-    """What a model is told about using the list."""
+    """Return the rules for a model on using the list."""
     return _BY_FILE if paths else _BY_NAME
 
 
@@ -146,7 +145,7 @@ FORMATS = {
 
 
 def assemble(format_: str, rules_text: str, notes: Sequence[str], lines: Sequence[Line]) -> str:
-    """The whole index."""
+    """Return the whole index."""
     shape = FORMATS[format_]
     told = shape.told(rules_text)
     rows = [shape.before, told] if shape.parsed else [told, shape.before]

@@ -43,37 +43,37 @@ if TYPE_CHECKING:
     from whet.prompt.tokens import Tokenizer
 
     Level = Literal["empty", "full", "shortened", "selected"]
-    """How far the pressure went."""
+    """The degree of shortening."""
 
 DEFAULT_CHARACTERS = 8_000
-"""The budget when nothing is known of the model's context window."""
+"""The default budget, if the model's context window is unknown."""
 WINDOW_SHARE = 50
-"""Of a known window, one part in this many goes to the index."""
+"""The index may fill one part in this many of a known window."""
 MAX_DESCRIPTION = 1_024
-"""Characters of one description, which is also what agentskills.io allows: one outlier must not starve the others."""
+"""Longest description in characters, as in agentskills.io: one long one must not crowd out the others."""
 
 _RULES_SHARE = 4
-"""The rules for the model may take one part in this many of the budget; else they are left out."""
+"""The rules may take one part in this many of the budget; otherwise they are left out."""
 _NAMES_SHARE = 0.85
-"""When not all names fit, the part of the budget for names; the rest describes the first of them."""
+"""The share of the budget for names if not all fit; the rest describes the first of them."""
 _USEFUL = "shorter than this one, a description says little"
-"""Not more skills get a description in such an index than there is room for this many times."""
+"""In such an index, at most as many skills get a description as this text fits."""
 _SHORTEST_ROW = 4
 _NAMED_IN_REPORT = 100
 _CATEGORIES = 10
 _CATEGORIES_SHARE = 8
-"""Largest categories are named as long as the line that says what is not listed takes one part in this many."""
+"""Categories are named as long as the line about unlisted skills takes at most one part in this many."""
 
 
 class Budget(NamedTuple):
-    """What an index may cost."""
+    """The size limit of an index."""
 
     limit: int
     unit: Literal["characters", "tokens"]
 
 
 class IndexReport(NamedTuple):
-    """What was shown, shortened and left out, and what it costs."""
+    """Counts of shown, shortened and omitted skills, and the cost."""
 
     total: int
     included: int
@@ -90,21 +90,21 @@ class IndexReport(NamedTuple):
     omitted_names: tuple[str, ...]
     """The first of them."""
     always: int = 0
-    """How many come first and in full because somebody said so."""
+    """Number of skills listed first and in full by a decision."""
     name_only: int = 0
-    """How many are listed by name only because somebody said so."""
+    """Number of skills listed by name only by a decision."""
     manual: int = 0
-    """How many are not in the index at all because somebody said so."""
+    """Number of skills left out of the index by a decision."""
     kept_back: int = 0
-    """How many are not in the index because the guard keeps them back."""
+    """Number of skills left out because the guard blocks them."""
 
     def to_json(self) -> Json:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return fields_json(self)
 
 
 class Index(NamedTuple):
-    """A rendered index, and what happened to each skill. `str()` returns its text."""
+    """A rendered index, and the treatment of each skill. `str()` returns its text."""
 
     text: str
     level: Level
@@ -122,16 +122,16 @@ class Index(NamedTuple):
     always: int = 0
     name_only: int = 0
     manual: int = 0
-    """How many skills are listed in each of these ways; see `IndexReport`."""
+    """Number of skills that are listed in each of these ways; see `IndexReport`."""
     kept_back: int = 0
-    """How many the guard keeps back."""
+    """Number of skills that the guard blocks."""
 
     def __str__(self) -> str:
         return self.text
 
     @property
     def report(self) -> IndexReport:
-        """What is shown, shortened and left out."""
+        """The counts of shown, shortened and omitted skills."""
         return IndexReport(
             len(self.included) + len(self.omitted),
             len(self.included),
@@ -152,26 +152,26 @@ class Index(NamedTuple):
         )
 
     def to_json(self) -> Json:
-        """The index as JSON."""
+        """Return the index as JSON."""
         gone = {"missing_roots": list(self.missing_roots)} if self.missing_roots else {}
         return {"success": True, "text": self.text, "report": self.report.to_json(), **gone}
 
 
 class Options(NamedTuple):
-    """How an index is wanted."""
+    """The options of an index."""
 
     format: str = "bullet"
     rules: bool = True
     paths: bool = False
-    """Show each skill's file, for an agent that reads files instead of calling skill_view."""
+    """Whether to show each skill's file, for an agent that reads files instead of calling skill_view."""
     limit: int | None = None
-    """At most this many skills: the few that matter for one turn."""
+    """Largest number of skills: the few that matter for one turn."""
     relevant: bool = False
-    """With a limit, none that is of no relevance at all."""
+    """Whether a limited index leaves out irrelevant skills."""
 
 
 def budget_for(characters: int | None = None, tokens: int | None = None, window: int | None = None) -> Budget:
-    """The budget a caller means: one of characters, tokens, or a context window in tokens. Raises UsageError."""
+    """Return the budget of a caller: in characters, in tokens, or for a context window in tokens. Raises UsageError."""
     all_three = {"in characters": characters, "in tokens": tokens, "for a context window": window}
     given = {kind: value for kind, value in all_three.items() if value is not None}
     if len(given) > 1:
@@ -199,7 +199,7 @@ def index_skills(
     relevance: Relevance | None = None,
     used: Callable[[Catalogue], Mapping[str, Use]],
 ) -> Index:
-    """The index of the skills this caller may see. `relevance` and `used` are asked when not all can be listed."""
+    """Return the index of the skills this caller may see. `relevance` and `used` are needed if not all fit."""
     from whet.prompt.requests import visible
 
     config = snapshot.config
@@ -237,10 +237,10 @@ def build(
     fits: Callable[[Card], bool] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> Index:
-    """The index of these skills, which come sorted by name and are all visible to the model.
+    """Return the index of these skills, which are sorted by name and all visible to the model.
 
-    `fits` says which ones are for the message; it is asked under pressure only. `modes` says, by path, which skills are
-    listed `always`, which come before the others, and which by `name` only.
+    `fits` returns whether a skill is for the message; it is called only if not all fit. `modes` has, by path, the
+    skills that are listed `always`, before the others, or by `name` only.
     """
     if options.format not in FORMATS:
         known = ", ".join(FORMATS)
@@ -252,11 +252,11 @@ def build(
     always = [at for at, card in enumerate(cards) if modes.get(card.path) == "always"]
     name_only = {at for at, card in enumerate(cards) if modes.get(card.path) == "name"}
     if options.relevant:
-        always = []  # what fits one message, and nothing else
+        always = []  # only skills that fit one message
     ranking: list[int] = []
 
     def rank(most: int) -> list[int]:
-        """Asked again, it is for fewer: the first answer has them."""
+        """Return the first ranks; later calls are for fewer and use the first result."""
         if not ranking:
             known = used() if callable(used) else used
             best = ranked(cards, most, scopes=scopes, relevance=relevance, used=known)
@@ -267,7 +267,7 @@ def build(
     foremost: list[list[int]] = []
 
     def fitting() -> list[int]:
-        """The places of those that are for the message, the best first."""
+        """Return the positions of skills for the message, the best first."""
         if not foremost:
             found = [at for at, card in enumerate(cards) if at not in always and fits(card)] if fits else []
             foremost.append([*always, *sorted(found, key=lambda at: -relevance(cards[at]) if relevance else 0.0)])
@@ -319,7 +319,7 @@ class _Draft:
         self.measure = measure
         self.rank = rank
         self.fitting = fitting
-        """The places of those that come first: those always listed, then those for the message."""
+        """The positions of the first skills: those always listed, then those for the message."""
         self.always = always
         self.name_only = name_only
         self.aliases = aliases or {}
@@ -336,7 +336,7 @@ class _Draft:
         self.spent = sum(self._row(row) for row in around if row)
 
     def best(self) -> _Draft:
-        """This draft, or the one with shorter paths if that shows more."""
+        """Return this draft, or the one with shorter paths if that shows more."""
         self._spend()
         if not self.options.paths or self.level == "full":
             return self
@@ -354,14 +354,14 @@ class _Draft:
         return max(self, other, key=lambda draft: (len(draft.places), sum(map(len, draft.descriptions))))
 
     def text(self) -> str:
-        """The index as it stands; nothing when not even what stands around it fits."""
+        """Return the index; "" if not even its frame fits."""
         if self.spent > self.limit or not (self.places or self.level == "selected"):
             return ""
         lines = [self._line(at, text) for at, text in zip(self.places, self.descriptions, strict=True)]
         return assemble(self.options.format, self.rules, self.notes, lines)
 
     def shortened(self) -> tuple[str, ...]:
-        """Names of the skills whose name or description is not what the skill says."""
+        """Return the names of the skills whose name or description is not shown in full."""
         return tuple(
             card.full_name
             for at, text in zip(self.places, self.descriptions, strict=True)
@@ -384,11 +384,11 @@ class _Draft:
             self._select(self.rank(max(self.limit, 0) // _SHORTEST_ROW + 1), int(self.limit * _NAMES_SHARE))
 
     def _description(self, at: int) -> str:
-        """What is said of a skill where there is room."""
+        """Return the description of a skill if there is room."""
         return "" if at in self.name_only else _described(self.cards[at])
 
     def _take(self, places: Sequence[int], describe: Callable[[int], str]) -> bool:
-        """List all of these if they fit, described like this."""
+        """List all of these with this description, if they fit."""
         spent = self.spent
         for at in places:
             spent += self._row(self.shape.line(self._line(at, describe(at))))
@@ -398,7 +398,7 @@ class _Draft:
         return True
 
     def _select(self, candidates: Sequence[int], names_limit: int) -> None:
-        """List those that fit, best first, and say how many do not."""
+        """List the skills that fit, best first, and the number of the others."""
         self.level = "selected"
         sizes = Counter(card.category for card in self.cards if card.category)
         reserved = self._note_cost(self._rest(len(self.cards), sizes, self.limit // _CATEGORIES_SHARE))
@@ -418,25 +418,25 @@ class _Draft:
         self._describe(left[: max(1, (self.limit - self.spent) // self.measure(_USEFUL))], whole)
 
     def _take_names(self, candidates: Sequence[int], chosen: list[int], around: int, most: int) -> None:
-        """Choose those whose names fit, the best first; the very first may have all the room there is."""
+        """Choose skills whose names fit, the best first; the very first may use all the room."""
         for at in candidates:
             cost = self._row(self.shape.line(self._line(at, "")))
             limit = most if chosen else self.limit
             if around + cost > limit:
-                continue  # too long even alone; it must not end the list for all behind it
+                continue  # too long even alone; it must not end the list for the others
             if self.spent + cost > limit:
                 break
             self.spent += cost
             chosen.append(at)
 
     def _fitting_first(self, places: Sequence[int]) -> list[int]:
-        """Those that are for the message, the best first; then the others by name."""
+        """Return the skills for the message, the best first; then the others by name."""
         there = {*places}
         first = [at for at in self.fitting() if at in there]
         return [*first, *sorted(there - {*first})]
 
     def _whole(self, places: Sequence[int]) -> dict[int, str]:
-        """Describe in full those that are for the message, the best first, as long as there is room."""
+        """Describe the skills for the message in full, the best first, as long as there is room."""
         whole: dict[int, str] = {}
         there = {*places}
         for at in self.fitting():
@@ -448,7 +448,7 @@ class _Draft:
         return whole
 
     def _describe(self, places: Sequence[int], whole: Mapping[int, str]) -> None:
-        """Give these skills what room there is for descriptions, beside those that have theirs."""
+        """Distribute the rest of the room among these skills' descriptions."""
         places = [at for at in places if at not in whole and at not in self.name_only]
         names = [_named(self.cards[at]) for at in places]
         texts = [_described(self.cards[at]) for at in places]
@@ -456,7 +456,7 @@ class _Draft:
         self.descriptions = [whole.get(at) or shown.get(at, "") for at in self.places]
 
     def _cost(self, description: str) -> int:
-        """What a description adds to the line of a skill."""
+        """Return the cost of a description in the line of a skill."""
         return self._row(self.shape.line(Line("x", description))) - self.bare
 
     def _line(self, at: int, description: str) -> Line:
@@ -474,7 +474,7 @@ class _Draft:
         return self._row(self.shape.note(note))
 
     def _rest(self, more: int, sizes: Counter[str], most: int) -> str:
-        """How many are not listed, how to find them, and, where that costs no more than `most`, the categories."""
+        """Return the note on unlisted skills, with categories if they cost at most `most`."""
         how = "`whet list --query WORDS`" if self.options.paths else "skills_list(query=...)"
         rest = f"{more:,} more {'skill is' if more == 1 else 'skills are'} not listed; find them with {how}."
         largest = nsmallest(_CATEGORIES, ((-count, name) for name, count in sizes.items() if name and count > 0))
@@ -491,7 +491,7 @@ def _is_count(value: object) -> bool:
 
 
 def _named(card: Card) -> str:
-    """The name as it is shown: one that is longer than the specification allows must not starve the others."""
+    """Return the shown name: one that is longer than the specification allows must not crowd out the others."""
     name = clean(card.name)
     if len(name) > MAX_LENGTH:
         name = name[: MAX_LENGTH - len(ELLIPSIS)].rstrip() + ELLIPSIS
@@ -503,7 +503,7 @@ def _meaning(alias: str, root: Root) -> str:
 
 
 def _shown(path: str) -> str:
-    """A path as it can be copied, with every space; one that hides something is made harmless."""
+    """Return a path that can be copied, with every space; one with hidden characters is cleaned."""
     harmless = clean(path)
     return path if path.isprintable() and path.split() == harmless.split() else harmless
 
@@ -513,7 +513,7 @@ def _described(card: Card) -> str:
 
 
 def _said(card: Card) -> str:
-    """What the skill says of itself: its description, and when to use it where that is said apart."""
+    """Return the skill's description, with its separate `when` if there is one."""
     description, when = clean(card.description), clean(card.when)
     if not when or when in description:
         return description
@@ -535,9 +535,9 @@ def ranked(
     relevance: Callable[[Card], float] | None = None,
     used: Mapping[str, Use] | None = None,
 ) -> list[int]:
-    """The places, in `cards`, of the `most` that matter most, best first.
+    """Return the positions, in `cards`, of the `most` important ones, best first.
 
-    `scopes` come in order of precedence; `used` goes by the key of a name.
+    `scopes` are in order of precedence; `used` is by the key of a name.
     """
     never = Use(0, 0)
     uses = used or {}

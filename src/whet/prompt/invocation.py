@@ -1,7 +1,7 @@
-"""From a request to what the model reads: skills found, rendered, fitted into a budget, put into one message.
+"""From a request to one message for the model: skills are found, rendered and fitted into a budget.
 
-An `Invocation` carries the message, what each skill came to, and everything that was asked for and is not there. Of a
-skill that runs apart (`context: fork`) the message has the report of its run, never its instructions.
+An `Invocation` has the message, the treatment of each skill, and the requested skills that are unavailable. For a skill
+that runs in a separate agent (`context: fork`) the message has the report of its run, never its instructions.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
     from whet.skill.model import Skill
 
     Fork = Callable[[str, str], str] | Literal["refuse", "rendered"]
-    """Runs a skill, by its name and what it is to do, and gives the report for the model that asked."""
+    """Runs a skill, by its name and task, and returns the report for the model that asked."""
 
 SHARED_TOKENS = 25_000
-"""What several skills at once may take together, unless the caller says otherwise. One alone is given in full."""
+"""Tokens for several skills together, by default. A single one is included in full."""
 _LONGEST_REASON = 200
 
 
 class InvocationContext(NamedTuple):
-    """Everything around one invocation."""
+    """The environment of one invocation."""
 
     workspace: Workspace
     config: ResolvedConfig
@@ -65,21 +65,21 @@ class InvocationContext(NamedTuple):
     session_id: str = ""
     runner: Runner | None = None
     loaded: Callable[[Part], bool] = lambda _: False
-    """Is exactly this in the conversation already?"""
+    """Returns whether exactly this is already in the conversation."""
     fork: Fork = "refuse"
-    """What becomes of a skill that runs apart (`context: fork`): it is refused, or run by this function, or it is
-    `rendered` because its own agent asks."""
+    """The treatment of a skill for a separate agent (`context: fork`): refuse it, run it with this function, or leave
+    it `rendered` because its own agent asks.
+    """
 
 
 class InvokedSkill(NamedTuple):
-    """One skill of an invocation: how much of it is in the message, and what it asks for."""
+    """One skill of an invocation: how much of it is in the message, and its requests."""
 
     name: str
     path: str
     digest: str
     strategy: str
-    """How much of it is there: `full`, an excerpt, `loaded` (it was there already), `omitted`, or `report`: what its
-    run did."""
+    """`full`, an excerpt, `loaded` (it was already there), `omitted`, or `report` (of its run)."""
     tokens: int
     context: str
     """Where it runs: `fork`, in a separate agent, or `inline`, in the conversation."""
@@ -94,10 +94,10 @@ class InvokedSkill(NamedTuple):
 
 
 class Invocation(NamedTuple):
-    """What a line asks for, as one message for the model."""
+    """The request of a line, as one message for the model."""
 
     message: str
-    """What the model gets."""
+    """The text for the model."""
     tokens: int
     tokenizer: str
     request: str
@@ -105,22 +105,22 @@ class Invocation(NamedTuple):
     skills: tuple[InvokedSkill, ...]
     bundles: tuple[str, ...]
     missing: tuple[Unavailable, ...]
-    """What was requested but is not available."""
+    """Requested skills that are not available."""
     budget: int | None
     blocks: tuple[Block, ...]
     """The parts of the message."""
     strategies: Mapping[str, int] | None = None
-    """What each step from the full text to the description costs; None unless requested."""
+    """Tokens of each step from the full text to the description; None unless requested."""
 
     def with_strategies(self, tokenizer: Tokenizer) -> Invocation:
-        """The same, with what each step costs if there is only one skill."""
+        """Return the same, with the cost of each step if there is only one skill."""
         if len(self.blocks) != 1:
             return self
         steps = ladder(self.blocks[0].part, tokenizer.count)
         return self._replace(strategies={strategy: tokens for strategy, (_, tokens) in steps.items()})
 
     def to_json(self) -> Json:
-        """The invocation as JSON."""
+        """Return the invocation as JSON."""
         told = {"success": True, **fields_json(self._replace(blocks=(), strategies=None))}
         del told["blocks"], told["strategies"]
         return told if self.strategies is None else {**told, "strategies": dict(self.strategies)}
@@ -129,7 +129,7 @@ class Invocation(NamedTuple):
 def new_context(
     workspace: Workspace, snapshot: Snapshot, tokenizer: Tokenizer | None = None, session_id: str = ""
 ) -> InvocationContext:
-    """What an invocation needs around it, without a session."""
+    """Return the context of an invocation without a session."""
     config = snapshot.config
     settings = dict(config.settings.skill_settings)
     return InvocationContext(
@@ -138,7 +138,7 @@ def new_context(
 
 
 def prepare(card: Card, arguments: str, context: InvocationContext) -> Part:
-    """Read and render one skill; of one that runs apart, the body is the report of its run."""
+    """Read and render one skill; for a separate agent, the body is the report of its run."""
     opened = context.workspace.open(card)
     context.workspace.admit(opened, context.config)
     skill = opened.skill
@@ -165,12 +165,12 @@ def prepare(card: Card, arguments: str, context: InvocationContext) -> Part:
 
 
 def is_apart(skill: Skill, context: InvocationContext) -> bool:
-    """Does the conversation get a report of this skill, and not its instructions?"""
+    """Return whether the conversation gets a report of this skill instead of its instructions."""
     return skill.execution.context == "fork" and context.fork != "rendered"
 
 
 def _tells_more(note: Note) -> bool:
-    """Is a note worth the model's while: not a trifle, and not what stands in the body as a mark already?"""
+    """Return whether a note is useful to the model: not trivial, and not already marked in the body."""
     marked = note.code in ("inline-shell-failed", "inline-shell-timeout")
     return note.code == "inline-shell-off" or (note.severity != "info" and not marked)
 
@@ -178,10 +178,10 @@ def _tells_more(note: Note) -> bool:
 def invoke(
     asked: Asked, context: InvocationContext, *, budget: int | None = None, note: str = "", strategy: str = "full"
 ) -> Invocation:
-    """Put what was asked for into one message; `budget` is in tokens, `note` is for the model.
+    """Put the requested skills into one message; `budget` is in tokens, `note` is for the model.
 
-    `strategy` is how much of each skill is included at most. A skill that cannot be read is among the missing; where
-    nothing is left, that is the error.
+    `strategy` is how much of each skill is included at most. An unreadable skill is among the missing ones; if nothing
+    is left, its error is raised.
     """
     if budget is not None and budget < 1:
         raise UsageError("bad-budget", "The budget must be above zero.", hint="Leave it out for the default.")

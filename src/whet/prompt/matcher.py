@@ -1,9 +1,9 @@
-"""Which skills fit a message: what it names comes first, then what the index finds among the skills this caller sees.
+"""Skills that fit a message: named ones first, then those that the index finds among the visible skills.
 
-Skills that the message names (`/name`, `$name`, `[$name](path)`) need no search. Everything else is asked of the index
-(`whet.routing`), which knows all skills; who may see what is decided here, at the moment of asking. What is
-recommended has passed the guard as it is now: what nobody has scanned is scanned first. A skill that fits best and is
-hidden from this caller is told of in a note, and so is why.
+Skills that the message names (`/name`, `$name`, `[$name](path)`) need no search. All others come from the index
+(`whet.routing`), which knows all skills; visibility is decided here, for each question. Recommended skills have passed
+the guard as they are now: unscanned ones are scanned first. If the best skill is hidden from this caller, a note says
+so, with the reason.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ if TYPE_CHECKING:
     from whet.routing.router import Found
 
     Level: TypeAlias = Literal["must", "may", "none"]
-    """How much a message calls for a skill."""
+    """How much a message needs a skill."""
 
 _TURNS, _TURN = 2, 600
-"""Messages before one that count for it, and characters of each."""
+"""Number of earlier messages that count, and characters of each."""
 _FILES = 200
-"""Files whose kinds count for a message."""
+"""Number of files whose kinds count."""
 NAMED = "the message names it"
 _MOST_HIDDEN = 3
-"""Hidden skills that fit and are told of."""
+"""Number of fitting hidden skills that are mentioned."""
 _RANKED = 100
-"""Skills that a list or an index is ranked by."""
+"""Number of skills by which a list or an index is ranked."""
 _AGAINST = "but "
-"""How a reason begins that speaks against a skill."""
+"""Prefix of a reason against a skill."""
 _NEAR, _FAR = 32, 120
-"""Skills that one is compared with to tell how it does; more where it is not among the first."""
+"""Number of skills to compare one with; more if it is not among the first."""
 
 
 class MessageContext(NamedTuple):
-    """What is known besides a message. It often says what the message leaves out."""
+    """The context of a message. It often has what the message leaves out."""
 
     turns: tuple[str, ...] = ()
     """The messages before it, the latest last."""
@@ -66,7 +66,7 @@ class MessageContext(NamedTuple):
 
     @classmethod
     def here(cls, directory: str, turns: tuple[str, ...] = ()) -> MessageContext:
-        """The context of a working directory: the names of the first files in it."""
+        """Return the context of a working directory: the names of the first files in it."""
         try:
             with os.scandir(directory) as found:
                 return cls(turns, tuple(entry.name for entry in islice(found, _FILES)))
@@ -94,7 +94,7 @@ class Match(NamedTuple):
     why: tuple[str, ...]
     """The evidence for it, and against it."""
     also: tuple[Card, ...] = ()
-    """Skills that say nearly the same, such as a copy or a skill of the same name by another author."""
+    """Nearly identical skills, such as a copy or a skill of the same name by another author."""
 
     @property
     def name(self) -> str:
@@ -103,11 +103,11 @@ class Match(NamedTuple):
 
     @property
     def explicit(self) -> bool:
-        """May only a person invoke it?"""
+        """Whether only a person may invoke it."""
         return not self.card.gates.model_invocable
 
     def to_json(self) -> Json:
-        """The match as a row of a search."""
+        """Return the match as a row of a search."""
         card = self.card
         told = {"name": card.full_name, "path": card.location, "score": self.fit, "why": list(self.why)}
         told["also"] = [other.full_name for other in self.also]
@@ -125,14 +125,14 @@ class Matches(Rows[Match]):
         """Remarks, such as a skill that fits but is hidden from this caller."""
 
     def to_json(self) -> Json:
-        """The search as JSON."""
+        """Return the search as JSON."""
         rows = [match.to_json() for match in self]
         notes = [note.to_json() for note in self.notes]
         return {"success": True, "results": rows, "notes": notes}
 
 
 class Assessment(NamedTuple):
-    """How one skill does for a message, and why."""
+    """The result of one skill for a message, with reasons."""
 
     card: Card
     rank: int | None
@@ -145,12 +145,12 @@ class Assessment(NamedTuple):
     instead: str | None
     """The skill that comes up instead."""
     ahead: Match | None
-    """The one that ranks before it."""
+    """The skill that ranks before it."""
     hidden: Note | None
-    """Why it does not come up, however well it fits."""
+    """Why it does not come up, no matter how well it fits."""
 
     def to_json(self) -> Json:
-        """The assessment as JSON."""
+        """Return the assessment as JSON."""
         return {
             "name": self.card.full_name,
             "path": self.card.location,
@@ -184,7 +184,7 @@ class Detection(NamedTuple):
     notes: tuple[Note, ...] = ()
     """Remarks."""
     kept_back: tuple[Card, ...] = ()
-    """Skills that fit better but that the guard keeps back; empty unless requested."""
+    """Skills that fit better but that the guard blocks; empty unless requested."""
 
     @property
     def skill(self) -> str | None:
@@ -197,7 +197,7 @@ class Detection(NamedTuple):
         return self.match.why if self.match else ()
 
     def to_json(self) -> Json:
-        """The detection as JSON."""
+        """Return the detection as JSON."""
         nearest = {"name": self.nearest.name, "confidence": self.confidence} if self.nearest else None
         return {
             "success": True,
@@ -224,13 +224,13 @@ class Detection(NamedTuple):
 
 
 class SkillMatcher:
-    """What answers questions about messages for one library."""
+    """Finds skills for messages in one library."""
 
     def __init__(self, index_manager: IndexManager) -> None:
         self.index_manager = index_manager
 
     def find(self, message: str, k: int, caller: Caller, context: MessageContext | None = None) -> Matches:
-        """The skills that fit a message best, the best first."""
+        """Return the skills that fit a message best, the best first."""
         if k < 1:
             raise UsageError("bad-limit", f"The limit must be at least 1, not {k}.", hint="Give 1 or more.")
         question = Question(self, message, caller, context=context, searched=True)
@@ -246,9 +246,9 @@ class SkillMatcher:
     def detect(
         self, message: str, caller: Caller, skill: str | None = None, context: MessageContext | None = None
     ) -> Detection:
-        """Whether a skill must, may or should not be brought up for a message, without being asked for.
+        """Return whether a skill must, may or should not be brought up for a message, without a request.
 
-        With a `skill`, also how that one does.
+        With a `skill`, also the assessment of that one.
         """
         question = Question(self, message, caller._replace(model=True), context=context)
         card = None if skill is None else self.index_manager.workspace.find(skill)[0]
@@ -261,7 +261,7 @@ class SkillMatcher:
     def offer(
         self, message: str, caller: Caller, snapshot: Snapshot, context: MessageContext | None = None
     ) -> Detection:
-        """What `detect` finds in one look at the disk, without what else is worth knowing, save what not to use."""
+        """Return the result of `detect` from one look at the disk, without notes, but with blocked skills."""
         question = Question(self, message, caller, snapshot, context)
         detection = question.detect()
         if not (question.is_asked and question.snapshot.config.disabled.keeps_back):
@@ -270,13 +270,13 @@ class SkillMatcher:
         return detection._replace(kept_back=tuple(card for card, why in fitting if why.code == "guard-blocked"))
 
     def relevance(self, message: str, caller: Caller, *, few: bool) -> Relevance:
-        """How much each skill matters for a message; with `few`, only those count that should come up for it."""
+        """Return how much each skill matters for a message; with `few`, only skills that should come up count."""
         return Relevance(self, message, caller, few=few)
 
     def scores(self, query: str, paths: Collection[str]) -> dict[str, float]:
-        """How well the best of the skills at these paths fit a query; those for which nothing speaks are left out.
+        """Return how well the best of the skills at these paths fit a query; those without evidence are left out.
 
-        A list does not wait until a large library is indexed; then there is nothing to tell.
+        A list does not wait until a large library is indexed; then the result is empty.
         """
         snapshot = self.index_manager.workspace.snapshot()
         if not self.index_manager.is_ready(snapshot):
@@ -288,7 +288,7 @@ class SkillMatcher:
 
 
 class Question:
-    """One message of one caller, about the skills as they are at one look."""
+    """One message of one caller, about the skills as of one look."""
 
     def __init__(
         self,
@@ -300,7 +300,7 @@ class Question:
         *,
         searched: bool = False,
     ) -> None:
-        """`searched`: a person or a model searches with the message. Raises UsageError for what is no message."""
+        """`searched`: a person or a model searches with the message. Raises UsageError for an invalid message."""
         self.message = checked(message)
         self._context = context or _NO_CONTEXT
         self._searched = searched
@@ -313,20 +313,20 @@ class Question:
         loaded = {name_key(name) for name in self._context.loaded}
         present = [card for card in self.snapshot.catalogue.cards if loaded and not loaded.isdisjoint(card.known_as)]
         self.shut = {*self._hidden, *(str(card.id) for card in present)}
-        """Keys of skills that are not to be found."""
+        """Keys of skills that must not be found."""
         self.is_asked = False
-        """Whether the index was asked."""
+        """Whether the index was used."""
         self.cards = CardsById(self.snapshot.catalogue)
         self._notes: list[Note] = []
         self.named: tuple[Card, ...] = ()
-        """What the message asks for by name, as a person may."""
+        """Skills that the message names and a person may invoke."""
         self.request = self.message
-        """The user's own words, less the commands at their beginning."""
+        """The user's own words, without the commands at their beginning."""
         if may_name(self.message):
             self._read_names()
 
     def _read_names(self) -> None:
-        """Find what the message asks for by name; a slash can mean anything else, too."""
+        """Find the skills that the message names; a slash may also mean something else."""
         try:
             asked = self._asked_for(self.message)
         except WhetError as error:
@@ -357,14 +357,14 @@ class Question:
         return asked_for(text, self.snapshot, self.caller._replace(model=False))
 
     def _unknown(self, word: str, error: WhetError) -> None:
-        """Note that a message begins with the name of a skill that is not there, unless a client knows the word."""
+        """Add a note on an unknown name at the beginning of a message, unless the word is a client's."""
         from whet.prompt.commands import RESERVED
 
         if command_form(word) not in RESERVED:
             self._notes.append(_named_unknown(word, error.hint))
 
     def _refuse(self, cards: Sequence[Card]) -> dict[str, Note]:
-        """Hide those of the skills that the guard keeps back, and tell why; those that are new to it are scanned."""
+        """Hide the skills that the guard blocks, and return the reasons; new ones are scanned."""
         workspace, config = self._index.workspace, self.snapshot.config
         if new := workspace.unreviewed(cards, config):
             config = workspace.review(new, config)
@@ -378,9 +378,10 @@ class Question:
     def search(
         self, k: int, text: str = "", *, least: float = 0.0, shut: Collection[str] | None = None
     ) -> tuple[Found, ...]:
-        """The skills that fit a text, or the message, best; those that score at `least` so much have passed the guard.
+        """Return the skills that fit a text, or the message, best; those with at least the score `least` passed the
+        guard.
 
-        With other keys to `shut` out than the question's own, nothing is asked of the guard, and nothing is grouped.
+        With other keys to `shut` out, the guard is not used, and nothing is grouped.
         """
         while True:
             closed = self.shut if shut is None else shut
@@ -401,7 +402,7 @@ class Question:
                 return found
 
     def detect(self) -> Detection:
-        """Whether a skill should be brought up: what the message names, else what the index is sure of."""
+        """Decide whether to bring up a skill: one that the message names, else one that the index is sure of."""
         if self.named:
             first, *rest = [Match(card, 1.0, (NAMED,)) for card in self.named]
             return Detection("must", first, 1.0, others=tuple(rest))
@@ -413,7 +414,7 @@ class Question:
         return Detection(found.decision, match, found.confidence, nearest, tuple(map(self.match, found.others)))
 
     def assess(self, card: Card, winner: str | None) -> Assessment:
-        """How one skill does for the message, what speaks for it and against it, and what comes before it."""
+        """Assess one skill for the message, with evidence for and against it, and the skill before it."""
         key, named = str(card.id), {str(asked.id) for asked in self.named}
         reason: Note | None = None
         ranking: tuple[Match, ...] = (Match(card, 1.0, (NAMED,)),)
@@ -448,7 +449,7 @@ class Question:
         )
 
     def relevant(self, *, few: bool) -> dict[str, float]:
-        """How much skills matter, by path: what is named more than all others; with `few`, only what should come up."""
+        """Return how much skills matter, by path: named ones most; with `few`, only those that should come up."""
         named = {card.path: 2.0 for card in self.named}
         if self.is_unwanted():
             return named
@@ -459,7 +460,7 @@ class Question:
         return {**scores, **named}
 
     def fit_but_hidden(self) -> Iterator[tuple[Card, Note]]:
-        """The skills that fit better than all that may be had, and why they are not offered."""
+        """Yield the hidden skills that fit better than all available ones, with reasons."""
         if not self._hidden:
             return
         for item in self.search(_MOST_HIDDEN, shut=self.shut - self._hidden.keys()):
@@ -468,21 +469,21 @@ class Question:
             yield self.cards[item.key], self._hidden[item.key]
 
     def tell_hidden(self) -> None:
-        """Note which skills fit better than all that may be had, and why they are not offered."""
+        """Add notes on hidden skills that fit better than all available ones."""
         self._notes.extend(_fits_but_hidden(card, reason) for card, reason in self.fit_but_hidden())
 
     def is_unwanted(self) -> bool:
-        """Did somebody say that no skill should come up for such a message? Then it is noted, too."""
+        """Return whether feedback says that no skill should come up for such a message, and add a note then."""
         try:
             unwanted = self._index.feedback.is_unwanted(self.message)
-        except FailedError:  # whoever keeps the index tells that it cannot be read
+        except FailedError:  # the keeper of the index reports that it cannot be read
             return False
         if unwanted and _no_skill_wanted() not in self._notes:
             self._notes.append(_no_skill_wanted())
         return unwanted
 
     def match(self, found: Found) -> Match:
-        """What the index found, as it is told."""
+        """Return a result of the index as a match."""
         return Match(self.cards[found.key], found.score, found.why, tuple(self.cards[key] for key in found.also))
 
     def notes(self) -> tuple[Note, ...]:
@@ -491,7 +492,7 @@ class Question:
 
 
 class Relevance:
-    """How much each skill matters for a message. The index is asked when the first skill is."""
+    """How much each skill matters for a message. The index is used at the first call."""
 
     def __init__(self, matcher: SkillMatcher, message: str, caller: Caller, *, few: bool) -> None:
         self._matcher, self._message, self._caller, self._few = matcher, checked(message), caller, few
@@ -501,16 +502,16 @@ class Relevance:
         return Question(self._matcher, self._message, self._caller).relevant(few=self._few)
 
     def __call__(self, card: Card) -> float:
-        """From 0 to 1; 2 for one that the message names."""
+        """Return 0 to 1; 2 for a skill that the message names."""
         return self._known.get(card.path, 0.0)
 
     def fits(self, card: Card) -> bool:
-        """Should it come up, or be offered?"""
+        """Return whether it should come up, or be offered."""
         return self(card) >= MAY
 
 
 def _fits_but_hidden(card: Card, reason: Note) -> Note:
-    """That a skill fits, and why it does not come up all the same."""
+    """Return a note that a skill fits, and why it does not come up."""
     message, hint = f"{card.full_name} fits but is not offered: {reason.message}", reason.hint
     if reason.code == "explicit-only":
         message, hint = f"{card.full_name} fits, but only a person may invoke it.", f"Type /{card.full_name}."
@@ -518,12 +519,12 @@ def _fits_but_hidden(card: Card, reason: Note) -> Note:
 
 
 def _named_unknown(name: str, hint: str) -> Note:
-    """That a message begins with the name of a skill that is not there."""
+    """Return a note on an unknown name at the beginning of a message."""
     return Note("named-unknown", "info", f"There is no skill {name!r}.", hint)
 
 
 def _no_skill_wanted() -> Note:
-    """That no skill comes up because somebody said so."""
+    """Return a note that feedback prevents all skills."""
     message = "Feedback says that a message like this needs no skill."
     hint = "`whet learn feedback --none --list` shows it; `--forget` removes it."
     return Note("no-skill-wanted", "info", message, hint)

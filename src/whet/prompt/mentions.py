@@ -1,8 +1,8 @@
-"""Skills that a message names: `$name`, and `[$name](target)` where the writer also says which one.
+"""Skills that a message names: `$name`, or `[$name](target)` with an explicit target.
 
 A message is prose, code and shell in any mixture, so most dollars in it mean something else. Code is blanked out first,
 with every other character left in its place; what remains is searched once from left to right. Every step is linear in
-the length of the message, whatever it holds.
+the length of the message.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from whet.records import NamedTuple
 from whet.skill import names
 
 MAX_MENTIONS = 8
-"""Skills that the mentions of one message may load."""
+"""Number of skills that the mentions of one message may load."""
 MOST_FOUND = 1_000
-"""Mentions of one text that are looked at; what is not a skill is told by whoever knows the skills."""
+"""Number of mentions of one text; the caller decides which are skills."""
 
 RUN = r"(?:[\w:-]|[^\x00-\x7f\s])++"
-"""What may be a name, as a pattern; `spelled` says how much of it is one, because `\\w` knows no combining marks."""
+"""A possible name, as a pattern; `spelled` returns the part that is one, because `\\w` lacks combining marks."""
 _JOINERS = "\u200c\u200d"
 _MENTION = compile_late(rf"\$(?![:-])({RUN})")
 _BLANK = "\0"
 _TARGET = rf"[^()\n{_BLANK}]*+"
 _LINK = compile_late(rf"\][ \t]*+\(({_TARGET}(?:\({_TARGET}\){_TARGET})*+)\)")
-"""Behind the name of a linked mention; the target may hold pairs of parentheses, as paths do."""
+"""The text after the name of a linked mention; the target may hold pairs of parentheses, as paths do."""
 _VARIABLE = compile_late(r"[0-9_]*[A-Z][0-9_]*[A-Z][A-Z0-9_]*")
-"""How environment variables are written: PATH, HOME, TMP, XDG_CONFIG_HOME, FOO_BAR."""
+"""The form of environment variables: PATH, HOME, TMP, XDG_CONFIG_HOME, FOO_BAR."""
 _ROW = compile_late(r"[^\n]*\n|[^\n]+")
 _FENCE = compile_late(r"[ \t]*+(`{3,}+|~{3,}+)([^\n]*)")
 _TICKS = compile_late(r"`+")
@@ -44,12 +44,12 @@ class Mention(NamedTuple):
 
 
 def may_name(text: str) -> bool:
-    """May a line name a skill, by a mention or a command? Most cannot, and need no menu of commands to see it."""
+    """Return whether a line may name a skill, by a mention or a command. Most cannot, and need no menu."""
     return "$" in text or text.lstrip().startswith("/")
 
 
 def find_mentions(text: str) -> tuple[Mention, ...]:
-    """What a message names and may be a skill, in order, each once, at most `MOST_FOUND`.
+    """Return the possible skills that a message names, in order, each once, at most `MOST_FOUND`.
 
     Not mentions: environment variables, amounts and positions (`$5`), what is escaped (`\\$name`), what stands behind a
     letter, a digit or another dollar, `${x}` and `$(x)`, and everything in code.
@@ -70,7 +70,7 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
 
 
 def command_form(name: str) -> str:
-    """The name as commands and mentions are compared; a plugin's skill keeps its colon. Empty when nothing is left."""
+    """Return the name in the form for comparison; a plugin's skill keeps its colon. "" if nothing is left."""
     if not isinstance(name, str):
         raise names.not_a_name(name)
     if ":" not in name:
@@ -81,7 +81,7 @@ def command_form(name: str) -> str:
 
 
 def spelled(run: str) -> str:
-    """The beginning of a run that can be a name: letters, digits and marks of any script, `_`, `-`, `:`."""
+    """Return the beginning of a run that can be a name: letters, digits and marks of any script, `_`, `-`, `:`."""
     if run.isascii():
         return run
     for at, letter in enumerate(run):
@@ -111,7 +111,7 @@ def _is_word(letter: str) -> bool:
 
 
 def _escaped(text: str, at: int) -> bool:
-    """Is the character behind an odd number of backslashes?"""
+    """Return whether the character follows an odd number of backslashes."""
     first = at
     while first and text[first - 1] == "\\":
         first -= 1
@@ -119,7 +119,7 @@ def _escaped(text: str, at: int) -> bool:
 
 
 def _without_code(text: str) -> str:
-    """The text, as long as it was, with fenced code and inline code blanked out."""
+    """Return the text with fenced code and inline code blanked out, at the same length."""
     if "`" not in text and "~~~" not in text:
         return text
     pieces: list[str] = []
@@ -143,7 +143,7 @@ def _without_code(text: str) -> str:
 
 
 def _without_spans(paragraph: str) -> str:
-    """A paragraph with its inline code blanked out: from a run of backticks to the next run of the same length."""
+    """Blank out inline code in a paragraph: from a run of backticks to the next run of the same length."""
     runs = [match.span() for match in _TICKS.finditer(paragraph)]
     closing = [-1] * len(runs)
     following: dict[int, int] = {}

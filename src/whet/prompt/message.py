@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from whet.skill.model import Skill
 
 MAX_BODY = 100_000
-"""Characters of one body in a message; the rest is to be had page by page."""
+"""Longest body in a message, in characters; the rest comes page by page."""
 _MOST_FILES = 50
 _MOST_REMARKS = 4_000
 _LONGEST_NAME = 64
@@ -44,40 +44,40 @@ _LONGEST_VALUE = 200
 _PLAIN_NAME = compile_late(r"[\w:.-]{1,64}", re.ASCII)
 
 ASKED = "The user asked for the "
-"""How every message begins that puts skills into a conversation."""
+"""The beginning of every message that puts skills into a conversation."""
 _BEGINNING = compile_late(rf'^(?:{ASKED}(?:skills?|bundles?) |<skill_content name="|<skill_reference>)', re.MULTILINE)
 _OPEN, _CLOSE = "<user_request>\n", "\n</user_request>"
 
 
 class Part(NamedTuple):
-    """One skill, ready to be put into a message."""
+    """One skill, ready for a message."""
 
     card: Card
     skill: Skill
     digest: str
     body: str
-    """Rendered."""
+    """The rendered body."""
     notes: tuple[Note, ...]
     allowed_tools: tuple[str, ...]
-    """With the variables for directories filled in."""
+    """Its tools, with the variables for directories replaced."""
     settings: tuple[str, ...]
     """`key = value` of each setting the skill declares."""
     remarks: tuple[str, ...]
-    """What is worth knowing beside the body: directory, files, setup, settings."""
+    """Remarks below the body: directory, files, setup, settings."""
 
 
 class Block(NamedTuple):
-    """One skill as it stands in a message."""
+    """One skill in a message."""
 
     part: Part
     strategy: str
-    """One of `STRATEGIES`, `loaded` (it is in the conversation already), `report` (it ran apart) or `omitted`."""
+    """One of `STRATEGIES`, `loaded` (already in the conversation), `report` (of a separate run) or `omitted`."""
     text: str
     tokens: int
 
 
 def spoken(name: str) -> str:
-    """A name as we say it outside a block: a skill must not speak in our voice through its name."""
+    """Return a name for our own sentences: a skill must not speak in our voice through its name."""
     if _PLAIN_NAME.fullmatch(name):
         return name
     short = clean(name).replace('"', "'")
@@ -85,14 +85,14 @@ def spoken(name: str) -> str:
 
 
 def tagged(name: str, digest: str, text: str, status: str = "") -> str:
-    """A skill's text between tags that only we can write."""
+    """Return a skill's text between tags that only we can write."""
     label = name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
     extra = f' status="{status}"' if status else ""
     return f'<skill_content name="{label}" digest="{digest}"{extra}>\n{neutral(text)}\n</skill_content>'
 
 
 def block(part: Part, strategy: str) -> str:
-    """A skill with its tags around it. What is only a description comes without remarks: the skill is not there yet."""
+    """Return a skill with its tags. A description alone comes without remarks: the skill is not loaded yet."""
     body = excerpt(part.body, part.skill.description, strategy).strip("\n")
     name = part.card.full_name
     if len(body) > MAX_BODY:
@@ -104,14 +104,14 @@ def block(part: Part, strategy: str) -> str:
 
 
 def already_loaded(part: Part) -> str:
-    """What stands for a skill whose content is in the conversation, unchanged."""
+    """Return the stub for a skill that is in the conversation, unchanged."""
     name = part.card.full_name
     text = f"[{spoken(name)} is already loaded above and has not changed. Follow it for this request.]"
     return tagged(name, part.digest, text, "loaded")
 
 
 def ladder(part: Part, count: Counter) -> dict[str, tuple[str, int]]:
-    """The skill by each strategy with its tokens; one that saves nothing gives the same as the one above it."""
+    """Return the skill by each strategy with its tokens; a strategy that saves nothing repeats the previous one."""
     steps: dict[str, tuple[str, int]] = {}
     for strategy in STRATEGIES:
         text = block(part, strategy)
@@ -120,10 +120,10 @@ def ladder(part: Part, count: Counter) -> dict[str, tuple[str, int]]:
 
 
 def fit(parts: Sequence[Part], budget: int | None, count: Counter, strategy: str = "full") -> list[Block]:
-    """The parts within a token budget, most relevant first: each by the strategy, or one step down after the other.
+    """Fit the parts into a token budget, most relevant first: by the strategy, or lowered step by step.
 
-    Every step goes from the least relevant to the most relevant skill; what does not fit even as its description is
-    omitted. Room that is left in the end raises the most relevant ones again.
+    Every step goes from the least relevant to the most relevant skill; a skill whose description does not fit is
+    omitted. Remaining room raises the most relevant ones again.
     """
     steps = [[*ladder(part, count).values(), ("", 0)] for part in parts]
     first = STRATEGIES.index(strategy)
@@ -145,7 +145,7 @@ def fit(parts: Sequence[Part], budget: int | None, count: Counter, strategy: str
 
 
 def compose(head: Sequence[str], blocks: Sequence[str], request: str) -> str:
-    """The whole message."""
+    """Return the whole message."""
     parts = ["\n".join(map(neutral, head)), *blocks]
     if request:
         parts.append(f"{_OPEN}{request}{_CLOSE}")
@@ -153,7 +153,7 @@ def compose(head: Sequence[str], blocks: Sequence[str], request: str) -> str:
 
 
 def recover(message: str) -> str | None:
-    """The user's own words in a message that Whet made; None for any other message, "" if there are none."""
+    """Return the user's own words in a message that Whet made; None for any other message, "" if there are none."""
     began = _BEGINNING.search(message)
     if began is None:
         return None
@@ -162,7 +162,7 @@ def recover(message: str) -> str | None:
 
 
 def setting_lines(skill: Skill, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """What each setting that a skill declares is set to; one left blank has its default."""
+    """Return the values of the settings that a skill declares; a blank one has its default."""
     lines = []
     for setting in skill.gates.settings:
         value = values.get(setting.key)
@@ -186,7 +186,7 @@ def remarks(
     settings: Sequence[str],
     opens: str = "skill_view(name, file_path)",
 ) -> tuple[str, ...]:
-    """What stands below a body; `opens` is the call that reads a file."""
+    """Return the remarks below a body; `opens` is the call that reads a file."""
     rows = [f"[Skill directory: {directory}. Paths in the skill are relative to it.]"] if directory else []
     if part_files:
         listed = ", ".join(f"{clean(path)} ({size:,} bytes)" for path, size in part_files[:_MOST_FILES])
@@ -210,11 +210,11 @@ _USAGE = compile_late(
     re.IGNORECASE,
 )
 _MOST_INTRODUCTION = 1_200
-"""Characters of what stands before the first section, when it is taken for the overview."""
+"""Longest introduction in characters, if it serves as the overview."""
 
 
 def excerpt(body: str, description: str, strategy: str) -> str:
-    """The part of a body that a strategy shows."""
+    """Return the part of a body that a strategy shows."""
     if strategy == "full":
         return body
     if strategy == "description":
@@ -223,7 +223,7 @@ def excerpt(body: str, description: str, strategy: str) -> str:
 
     rows = body.split("\n")
     found = sections(rows)
-    if found and found[0].level == 1:  # the title, and what follows it
+    if found and found[0].level == 1:  # the title, and the text after it
         del found[0]
     kept = set(range(_introduction(rows, found[0].start if found else len(rows))))
     wanted = (_OVERVIEW, _USAGE) if strategy == "overview+usage" else (_OVERVIEW,)
@@ -239,7 +239,7 @@ def excerpt(body: str, description: str, strategy: str) -> str:
 
 
 def _introduction(rows: list[str], end: int) -> int:
-    """How many of the rows before the first section fit into an overview: whole paragraphs, at least one."""
+    """Return the number of lines before the first section that fit into an overview: whole paragraphs, at least one."""
     used, last, prose, fenced = 0, 0, False, False
     for number, row in enumerate(rows[:end]):
         used += len(row) + 1

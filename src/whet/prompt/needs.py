@@ -1,7 +1,7 @@
-"""What the skills in play still need, in one list: asked once, for all of them, before a turn.
+"""Missing requirements of the skills in play, in one list: requested once, for all of them, before a turn.
 
-A `Need` never carries a value. What a user answers goes through the caller's hands to the caller's own store; Whet
-remembers only that it was given.
+A `Need` never has a value. The caller passes the user's answers to its own store; Whet remembers only that they were
+given.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class Need(NamedTuple):
-    """One thing that is missing, and for which skills."""
+    """One missing thing, and the skills that need it."""
 
     kind: str
     """`env`, `command`, `setting`, or the kind of a tool such as `mcp`."""
     name: str
     prompt: str
-    """What to ask the user."""
+    """The question for the user."""
     help: str
     secret: bool
     """Whether the answer must not be shown, logged, or written into anything a model reads."""
     skills: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """The need as JSON."""
+        """Return the need as JSON."""
         return fields_json(self)
 
 
@@ -48,14 +48,14 @@ class Needs(Rows[Need]):
         return not len(self)
 
     def to_json(self) -> Json:
-        """The needs as JSON."""
+        """Return the needs as JSON."""
         return {"success": True, "ready": self.ready, "needs": [need.to_json() for need in self]}
 
 
 def collect_needs(cards: Iterable[Card], probe: Probe) -> tuple[Need, ...]:
-    """Everything these skills miss in the environment, each thing once, in the words of the first who explains it."""
+    """Return everything these skills lack in the environment, each thing once, with the first explanation."""
     found: dict[tuple[str, str], Need] = {}
-    for card in {card.id: card for card in cards}.values():  # one that was read twice is still one
+    for card in {card.id: card for card in cards}.values():  # a skill that was read twice counts once
         for kind, name, text in missing(card.gates, probe):
             need = Need(kind, name, _prompt(card.gates, kind, name), text, kind == "env", ())
             known = found.get((kind, name), need)
@@ -82,7 +82,7 @@ def _prompt(gates: Gates, kind: str, name: str) -> str:
 
 
 class Given:
-    """A probe that also knows what this session was given."""
+    """A probe that also knows the values given in this session."""
 
     def __init__(self, probe: Probe, names: Iterable[str], settings: Iterable[str]) -> None:
         self._probe = probe
@@ -91,21 +91,21 @@ class Given:
 
     @property
     def platform(self) -> str:
-        """That of the probe behind it."""
+        """The platform of the wrapped probe."""
         return self._probe.platform
 
     def has_command(self, name: str) -> bool | None:
-        """As the probe behind it says."""
+        """Return the answer of the wrapped probe."""
         return self._probe.has_command(name)
 
     def has_env(self, name: str) -> bool | None:
-        """Given in this session, or as the probe behind it says."""
+        """Return whether it was given in this session, or the answer of the wrapped probe."""
         return name in self._names or self._probe.has_env(name)
 
     def has_tool(self, tool: Tool) -> bool | None:
-        """As the probe behind it says."""
+        """Return the answer of the wrapped probe."""
         return self._probe.has_tool(tool)
 
     def has_setting(self, key: str) -> bool | None:
-        """Given in this session, or as the probe behind it says."""
+        """Return whether it was given in this session, or the answer of the wrapped probe."""
         return key in self._settings or self._probe.has_setting(key)

@@ -1,13 +1,12 @@
-"""A skill's body as the model reads it: variables and arguments filled in, inline commands run where that is allowed.
+"""Rendering a skill's body for the model: variables and arguments are filled in, allowed inline commands run.
 
-The body is read once, from left to right, with one pattern. What is put in (an argument, a directory, what a command
-printed) is never looked at again, so no value can bring a placeholder or a command of its own. Into the text of a
-command no value is put at all: a placeholder there becomes a reference to an environment variable, which is as safe as
-`"$1"` in any script: one word, whatever is in it. Only `$ARGUMENTS` that begins a word outside quotes is split at
-its spaces; such a script runs with `set -f`, so that no part of it is taken for a pattern of file names. What cannot
-be filled stays visible and is told in a note. A command is not run without all its values, nor where a shell could
-take them for code. One that is off or over a limit shows its values, quoted for a POSIX shell, so that a reader who
-runs it runs what was meant.
+The body is read once, from left to right, with one pattern. Inserted values (an argument, a directory, the output of a
+command) are never parsed again, so no value can add a placeholder or a command. No value is put into the text of a
+command: a placeholder there becomes a reference to an environment variable, which is as safe as `"$1"` in any script:
+always one word. Only `$ARGUMENTS` that begins a word outside quotes is split at its spaces; such a script runs with
+`set -f`, so that no part of it is taken for a pattern of file names. A placeholder without a value stays visible and
+gets a note. A command is not run without all its values, nor if a shell could read them as code. A command that is off
+or over a limit shows its values, quoted for a POSIX shell, so that a reader can run it as intended.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
 
 MOST_COMMANDS = 20
 MOST_OUTPUT = 20_000
-"""How many commands a body may run, and how many characters they may put into it together."""
+"""Number of commands that a body may run, and characters of their output together."""
 
 
 class Variables(NamedTuple):
-    """What the variables of a skill mean; empty is unknown."""
+    """The values of a skill's variables; "" if unknown."""
 
     skill_dir: str
     skill_name: str = ""
@@ -60,7 +59,7 @@ VARIABLES: dict[str, str] = {
     "${HERMES_SESSION_ID}": "session_id",
     "{baseDir}": "skill_dir",
 }
-"""Each variable as a body writes it, and the field of `Variables` it stands for."""
+"""Each variable in a body, and its field of `Variables`."""
 
 _VARIABLE = r"(?P<variable>\$\{(?:WHET|CLAUDE|HERMES)_\w{1,64}\}|(?<!\$)\{baseDir\})"
 _FENCE = (
@@ -68,7 +67,7 @@ _FENCE = (
     r"(?P<fence>`{3,}+(?=[^`\n]*$)|~{3,}+)(?=(?P<info>[^\n]*))"
 )
 _SPAN = r"(?<!`)(?P<ticks>`{2,8})(?!`)(?=(?P<span>[^\n]+?(?<!`)(?P=ticks)(?!`)))"
-_OWN = r"(?P<own>(?<!\\)\$[0-9]\w*)"  # no placeholder (`$1x`), but a shell would fill in something of its own
+_OWN = r"(?P<own>(?<!\\)\$[0-9]\w*)"  # not a placeholder (`$1x`), but a shell would expand it
 _COMMAND = r"(?<!\S)!`(?=(?P<command>[^`\r\n]++)`)"
 _CLOSING = compile_late(r"^([ \t]*+)(`{3,}+)[ \t]*+(?=\r?$)", re.MULTILINE)
 # Word characters and spaces are those of ASCII: prose without spaces (`处理$ARGUMENTS文件`) holds placeholders too.
@@ -76,14 +75,14 @@ _FLAGS = re.MULTILINE | re.ASCII
 
 
 class Rendered(NamedTuple):
-    """A body ready to be read, and what is worth knowing about how it became so."""
+    """A rendered body, and notes."""
 
     text: str
     notes: tuple[Note, ...]
 
 
 class _Filled(NamedTuple):
-    """A script with its values, and why it should not be used: the placeholders without one, what makes it unsafe."""
+    """A script with its values, and reasons not to use it: placeholders without a value, unsafe constructs."""
 
     text: str
     missing: dict[str, None]
@@ -98,16 +97,16 @@ def render(
     arguments: str | None = None,
     shell: Shell | None = None,
 ) -> Rendered:
-    """Fill in a body.
+    """Render a body.
 
-    `names` are the declared arguments. `arguments` is what was typed; None is a look at the skill that nobody invoked,
-    which leaves the placeholders for arguments alone. Without a `shell` no command is run.
+    `names` are the declared arguments. `arguments` is the typed text; None means that nobody invoked the skill, which
+    leaves the placeholders for arguments unchanged. Without a `shell` no command is run.
     """
     return _Pass(variables, tuple(names), arguments, shell).over(body)
 
 
 def expand(text: str, variables: Variables) -> str:
-    """Only the variables, as rules of `allowed-tools` use them; what has no value stays as it is."""
+    """Replace only the variables, for rules of `allowed-tools`; those without a value stay."""
     return re.sub(_VARIABLE, lambda found: _value(found.group(), variables) or found.group(), text, flags=_FLAGS)
 
 
@@ -116,13 +115,13 @@ def _value(variable: str, variables: Variables) -> str:
 
 
 def _closes(lead: str, fence: str, opening_lead: str, opening: str) -> bool:
-    """Does a fence end the block: the same sign, no fewer, in the same quotation, not indented like code?"""
+    """Return whether a fence ends the block: the same sign, as long, in the same quotation, not indented like code."""
     same_place = lead.count(">") == opening_lead.count(">") and len(lead) <= len(opening_lead) + 3
     return fence.startswith(opening) and same_place and not lead.strip(" \t>")
 
 
 class _Pass:
-    """One way through one body, and what is gathered on it."""
+    """One pass through one body, and its results."""
 
     def __init__(
         self, variables: Variables, names: tuple[str, ...], arguments: str | None, shell: Shell | None
@@ -131,10 +130,10 @@ class _Pass:
         self.given = Given.of(arguments, names)
         self.values = f"{_VARIABLE}|{placeholder(names)}"
         self.notes: dict[Note, None] = {}  # in order, each one once
-        self.counts = False  # whether the body counts its arguments
-        self.block: tuple[str, str] | None = None  # what stood before the fence of the code block we are in, and it
-        self.span_end = 0  # where the code span we are in ends
-        self.ran, self.room, self.spent = 0, MOST_OUTPUT, 0.0  # commands run, output they may still give, their time
+        self.counts = False  # whether the body numbers its arguments
+        self.block: tuple[str, str] | None = None  # the prefix and the fence of the current code block
+        self.span_end = 0  # the end of the current code span
+        self.ran, self.room, self.spent = 0, MOST_OUTPUT, 0.0  # commands run, remaining output, their time
         self.left = Left()
 
     def over(self, body: str) -> Rendered:
@@ -150,7 +149,7 @@ class _Pass:
         return Rendered("".join(parts), (*notes, *self.left.notes()))
 
     def _replace(self, found: re.Match[str], body: str) -> tuple[str, int]:
-        """What stands in the text for a match, and where to read on."""
+        """Return the replacement of a match, and where to continue."""
         text = found.group()
         if found["fence"]:
             return self._fence(found, body)
@@ -168,7 +167,7 @@ class _Pass:
         return text, found.end()
 
     def _fence(self, found: re.Match[str], body: str) -> tuple[str, int]:
-        """Enter or leave a code block; a block of commands is taken as a whole."""
+        """Enter or leave a code block; a block of commands is read as a whole."""
         lead, fence, info = found["lead"], found["fence"], found["info"].strip()
         if self.block:
             if not info and _closes(lead, fence, *self.block):
@@ -189,7 +188,7 @@ class _Pass:
         return found.group(), found.end()
 
     def _answer(self, found: re.Match[str], *, in_command: bool = False) -> Answer:
-        """What a variable or a placeholder for arguments comes to."""
+        """Look up a variable or a placeholder for arguments."""
         if not (variable := found["variable"]):
             return self.given.answer(found, in_command=in_command)
         name = "WHET_SKILL_DIR" if variable == "{baseDir}" else variable[2:-1]
@@ -210,7 +209,7 @@ class _Pass:
         return answer
 
     def _command(self, script: str, written: str) -> str:
-        """What a command printed, or the command itself when it is not run."""
+        """Return the output of a command, or the command itself if it is not run."""
         shell = self.shell
         if shell is None:
             self.left.add(Left.OFF)
@@ -242,7 +241,7 @@ class _Pass:
         return text
 
     def _referring(self, script: str, shell: Shell, env: dict[str, str]) -> _Filled:
-        """The script with references to environment variables for its placeholders; `env` gets their values."""
+        """Return the script with references to environment variables for its placeholders; `env` gets their values."""
         splits = False
 
         def refer(variable: str, value: str, where: str) -> str:
@@ -255,20 +254,20 @@ class _Pass:
         return filled._replace(text=f"set -f; {filled.text}") if splits and not shell.is_powershell else filled
 
     def _spelled(self, written: str) -> str:
-        """A command that is not run, with its values as a POSIX shell would have to be given them."""
+        """Return a command that is not run, with its values quoted for a POSIX shell."""
 
         def spell(_: str, value: str, where: str) -> str:
             return (
                 " ".join(literal(word, "") for word in self.given.words) if where == "words" else literal(value, where)
             )
 
-        filled = self._filled(written, spell)  # the signs around the command do not change what is quoted in it
+        filled = self._filled(written, spell)  # the marks around the command do not change its quoting
         return written if filled.hazard else filled.text
 
     def _filled(self, script: str, put: Callable[[str, str, str], str]) -> _Filled:
-        """A script with what `put` makes of each variable, its value and where it stands.
+        """Return a script with each variable replaced by `put`, which gets its name, value and quoting.
 
-        That is a double quote inside of such, `words` where it is split, and nothing where it is one word.
+        The quoting is `"` inside double quotes, `words` where the value is split, and "" where it is one word.
         """
         values = re.compile(f"{self.values}|{_OWN}", _FLAGS)
         marked = values.sub(lambda found: found.group() if found["escape"] else PLACE, script)

@@ -1,7 +1,7 @@
-"""Who is asked for: from a typed line to skills. `/name args`, `$name`, `[$name](path)`, bundles, several at once.
+"""From a typed line to the requested skills: `/name args`, `$name`, `[$name](path)`, bundles, several at once.
 
-A command that is none is an error, with the closest names. A mention that is none is not, because a dollar means many
-things; but one that names a path which leads nowhere is reported, and does not fall back to the name.
+An unknown command is an error, with the closest names. An unknown mention is not, because a dollar means many things;
+but a mention with a wrong path is reported, and does not fall back to the name.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Unavailable(NamedTuple):
-    """What was asked for and cannot be had, and why."""
+    """A requested skill that is unavailable, with the reason."""
 
     name: str
     code: str
@@ -40,71 +40,71 @@ class Unavailable(NamedTuple):
 
     @classmethod
     def because(cls, name: str, error: WhetError) -> Unavailable:
-        """What an error says of it."""
+        """Return the entry for an error."""
         return cls(name, error.code, error.message, error.hint)
 
 
 class Asked(NamedTuple):
-    """The skills a line asks for, most wanted first, and what the user says besides."""
+    """The requested skills of a line, most important first, and the rest of its text."""
 
     cards: tuple[Card, ...]
     request: str
-    """The user's own words, less the commands at their beginning."""
+    """The user's own words, without the commands at their beginning."""
     bundles: tuple[Bundle, ...] = ()
     missing: tuple[Unavailable, ...] = ()
-    """What was asked for by name and cannot be had."""
+    """Skills that were named but are unavailable."""
 
 
 class Menu(NamedTuple):
-    """Everything a person can call by a name."""
+    """Everything a person can invoke by a name."""
 
     commands: CommandMap
     bundles: tuple[Bundle, ...]
     report: tuple[Note, ...]
 
     def complete(self, prefix: str, limit: int) -> Commands:
-        """What a client offers while a command is typed."""
+        """Return the commands that complete a prefix."""
         return Commands(complete(self.commands, prefix, limit), self.report)
 
 
 class Commands(Rows["Command"]):
-    """Slash commands that a client offers, and which skills go without one."""
+    """Slash commands that a client offers, and notes on skills without one."""
 
     __slots__ = ("notes",)
 
     def __init__(self, rows: list[Command], notes: tuple[Note, ...]) -> None:
         super().__init__(rows)
         self.notes = notes
-        """Who lost a name to whom."""
+        """Notes on names that another skill has."""
 
     def to_json(self) -> Json:
-        """The commands as JSON."""
+        """Return the commands as JSON."""
         commands = [command.to_json() for command in self]
         return {"success": True, "commands": commands, "report": [note.to_json() for note in self.notes]}
 
 
 def visible(snapshot: Snapshot, caller: Caller) -> list[Card]:
-    """The skills that are not hidden from this caller."""
+    """Return the skills that are not hidden from this caller."""
     cards, config = snapshot.catalogue.cards, snapshot.config
     without = {card.path for card, _ in hidden_cards(cards, caller, config.disabled, config.probe)}
     return [card for card in cards if card.path not in without]
 
 
 def menu_of(snapshot: Snapshot, caller: Caller, reserved: Collection[str] | None = None) -> Menu:
-    """The commands this caller has; `reserved` are those of the client itself, if they are not the usual ones."""
+    """Return the commands of this caller; `reserved` are those of the client, if they are not the usual ones."""
     bundles, report = read_bundles(snapshot.config.bundle_directories)
     commands = command_map(visible(snapshot, caller), bundles, RESERVED if reserved is None else reserved)
     return Menu(commands, bundles, (*report, *commands.report))
 
 
 def menu_report(snapshot: Snapshot, caller: Caller) -> tuple[Note, ...]:
-    """What is wrong with bundles, and who gets no command; no menu is made for it."""
+    """Return problems of bundles, and skills without a command, without building a menu."""
     bundles, report = read_bundles(snapshot.config.bundle_directories)
     return *report, *without_command(visible(snapshot, caller), bundles)
 
 
 def asked_for(text: str, snapshot: Snapshot, caller: Caller, reserved: Collection[str] | None = None) -> Asked:
-    """What a line asks for. Raises NotFoundError and RefusedError for a command that cannot be had."""
+    """Parse a line. Raises NotFoundError and RefusedError for an unavailable command."""
     if not may_name(text):
         return Asked((), text)
     menu = menu_of(snapshot, caller, reserved)
@@ -122,7 +122,7 @@ def asked_for(text: str, snapshot: Snapshot, caller: Caller, reserved: Collectio
 
 
 def asked_by_name(names: Iterable[str], request: str, snapshot: Snapshot, caller: Caller) -> Asked:
-    """Skills by name and bundles by theirs, a bundle before a skill as with commands. Raises what finding raises."""
+    """Return skills and bundles by name, a bundle before a skill as with commands. Raises the errors of `find`."""
     bundles, _ = read_bundles(snapshot.config.bundle_directories)
     slugs = {bundle.slug for bundle in bundles}
     gathering = _Gathering(bundles, snapshot, caller)
@@ -135,7 +135,7 @@ def asked_by_name(names: Iterable[str], request: str, snapshot: Snapshot, caller
 
 
 def lacking(bundle: Bundle, snapshot: Snapshot, caller: Caller) -> tuple[Unavailable, ...]:
-    """The skills of a bundle that this caller cannot have, and why."""
+    """Return the unavailable skills of a bundle for this caller, with reasons."""
     gathering = _Gathering((), snapshot, caller)
     gathering.bundle(bundle)
     return gathering.asked("").missing
@@ -160,7 +160,7 @@ class _Gathering:
             self.skill(command.target)
 
     def skill(self, name: str) -> None:
-        """Take a skill, by any of its names. Raises what finding it raises, and RefusedError."""
+        """Add a skill, by any of its names. Raises the errors of `find`, and RefusedError."""
         card = find(self._snapshot.catalogue, name)
         _check(card, self._snapshot, self._caller)
         self._cards.setdefault(card.path, card)
@@ -191,13 +191,13 @@ class _Gathering:
             self._missing.append(Unavailable("", "too-many-mentions", message, "Ask for them again."))
 
     def _named(self, word: str) -> str:
-        """The skill that a word names and that has no command: hidden, waiting for trust, or its word is reserved."""
+        """Return the skill that a word names without a command: hidden, waiting for trust, or its word is reserved."""
         catalogue, form = self._snapshot.catalogue, command_form(word)
         names = (card.full_name for card in (*catalogue.cards, *catalogue.waiting))
         return next((name for name in names if command_form(name) == form), "")
 
     def _try(self, name: str, target: str) -> None:
-        """Take a skill if it can be had; else say why not, once."""
+        """Add a skill if it is available; otherwise record why not, once."""
         try:
             self.skill(target)
         except WhetError as error:
@@ -207,14 +207,14 @@ class _Gathering:
 
 
 def _check(card: Card, snapshot: Snapshot, caller: Caller) -> None:
-    """Raise RefusedError when this caller may not have the skill."""
+    """Raise RefusedError if this caller may not use the skill."""
     config = snapshot.config
     if reason := hidden(card, caller, config.disabled, config.probe):
         raise refusal(card, reason)
 
 
 def _unknown(word: str, menu: Menu, snapshot: Snapshot, caller: Caller) -> WhetError:
-    """Why there is no such command: the skill is hidden, or there is none, with the closest names."""
+    """Return why there is no such command: the skill is hidden, or does not exist, with the closest names."""
     for card in (*snapshot.catalogue.cards, *snapshot.catalogue.waiting):
         if command_form(card.full_name) == command_form(word):
             try:

@@ -1,8 +1,8 @@
-"""Commands written in a skill's body: who runs them, what they get to see, and what their end looks like in the text.
+"""Commands in a skill's body: who runs them, their environment, and their result in the text.
 
-Running goes through a `Runner`: in a box of the sandbox, or on the bare machine, or what a client brings. Whatever a
-runner reports is treated as a stranger's text: cleaned of control characters, cut to its limit, and turned into a
-visible mark when the command did not succeed. Nothing here raises because a command went wrong.
+A `Runner` runs them: in the sandbox, on the bare machine, or as a client defines. Its output is treated as a stranger's
+text: cleaned of control characters, cut to its limit, and replaced by a visible mark if the command failed. A failed
+command never raises.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PROGRAMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "powershell": (("powershell", "pwsh"), _POWERSHELL),
     "pwsh": (("pwsh", "powershell"), _POWERSHELL),
 }
-"""What a skill may name as its `shell`: the programs that can be it, the first one found counts, and their options."""
+"""Values of a skill's `shell`: the possible programs, of which the first one found counts, and their options."""
 
 _ALLOWED = frozenset(("PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL")) | (
     frozenset(("SYSTEMROOT", "PATHEXT", "COMSPEC")) if sys.platform == "win32" else frozenset()
@@ -54,11 +54,11 @@ class Runner(Protocol):
     """Runs the script of a skill."""
 
     def run(self, script: str, *, shell: str, cwd: str, env: Mapping[str, str], seconds: float, limit: int) -> Ran:
-        """Run it in this shell and directory with only this environment, and return `limit` characters at most."""
+        """Run it in this shell and directory with only this environment, and return at most `limit` characters."""
 
 
 class Shell(NamedTuple):
-    """That, where and how the commands of a body are run.
+    """How the commands of a body are run.
 
     `seconds` and `limit` (characters of output) are for one command, `total` is the seconds for all of them together.
     """
@@ -76,7 +76,7 @@ class Shell(NamedTuple):
         return _PROGRAMS.get(self.program, ((), ()))[1] is _POWERSHELL
 
     def reference(self, name: str, *, whole: bool) -> str:
-        """How a command of this shell writes the value of an environment variable; `whole` keeps it one word."""
+        """Return the shell syntax for an environment variable's value; `whole` keeps it one word."""
         if self.is_powershell:
             return f"${{env:{name}}}"  # always one word there
         return f'"${{{name}}}"' if whole else f"${{{name}}}"
@@ -85,12 +85,12 @@ class Shell(NamedTuple):
 class LocalRunner:
     """Runs scripts on this machine, as this user, with no isolation.
 
-    A script can read and change whatever the user can. What is kept from it is the caller's environment, the
-    terminal, and time: at the limit, and when it ends, it and all it started in its process group are killed.
+    A script can read and change everything that the user can. It has no access to the caller's environment and the
+    terminal, and limited time: at the limit, and when it ends, its process group is killed.
     """
 
     def run(self, script: str, *, shell: str, cwd: str, env: Mapping[str, str], seconds: float, limit: int) -> Ran:
-        """Run the script with no input; more output than `limit` is read and thrown away, far more ends it."""
+        """Run the script with no input; output beyond `limit` is read and discarded, far more ends it."""
         words = _words(shell, script, env)
         if not words:
             return Ran("", None, "not-found", truncated=False, level="none")
@@ -98,22 +98,22 @@ class LocalRunner:
 
 
 class SandboxRunner:
-    """Runs scripts in a box: they read what it shows, write to a temporary directory, and have no network.
+    """Runs scripts in a sandbox: they read what it shows, write to a temporary directory, and have no network.
 
-    Where the machine has no sandbox to offer, a script is not run.
+    If the machine has no sandbox, a script is not run.
     """
 
     def __init__(self, box: Box) -> None:
         self.box = box
 
     def works(self) -> bool:
-        """Does this machine offer a sandbox?"""
+        """Return whether this machine has a sandbox."""
         from whet.guard.sandbox.levels import level
 
         return level().isolates
 
     def run(self, script: str, *, shell: str, cwd: str, env: Mapping[str, str], seconds: float, limit: int) -> Ran:
-        """Run the script in the box; a directory or a part of the PATH that the box does not show is not there."""
+        """Run the script in the sandbox; hidden directories and parts of the PATH do not exist for it."""
         from whet.guard.sandbox.levels import NONE, level, run_program
 
         here, box = level(), self.box
@@ -130,7 +130,7 @@ class SandboxRunner:
 
 
 class Witness:
-    """Runs scripts by another runner and remembers what was around them."""
+    """Runs scripts with another runner and records their isolation."""
 
     SANDBOXED = Note("inline-shell-sandboxed", "info", "ran in a sandbox ({level})")
     UNSANDBOXED = Note(
@@ -152,7 +152,7 @@ class Witness:
         return ran
 
     def notes(self) -> list[Note]:
-        """What is to be told; nothing of a runner that does not say what it does."""
+        """Return notes on the isolation; empty for a runner that does not report it."""
         notes = []
         for level, number in self._levels.items():
             note = self.UNSANDBOXED if level == "none" else self.SANDBOXED
@@ -162,7 +162,7 @@ class Witness:
 
 
 def _words(shell: str, script: str, env: Mapping[str, str]) -> list[str]:
-    """What is started for a script; nothing when there is no such shell."""
+    """Return the command line for a script; empty if there is no such shell."""
     import shutil
 
     names, options = _PROGRAMS.get(shell, ((), ()))
@@ -172,12 +172,12 @@ def _words(shell: str, script: str, env: Mapping[str, str]) -> list[str]:
 
 
 def allowed_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """What a command gets of the caller's environment: the few variables that programs need and that hold no secret."""
+    """Return the variables that a command gets: the few that programs need and that hold no secret."""
     return {name: value for name, value in env.items() if name in _ALLOWED or name.startswith("LC_")}
 
 
 class Left:
-    """The commands of a body that were not run: how many for which reason, and what all of them lack or have."""
+    """The commands of a body that were not run, counted by reason, with details."""
 
     NO_SANDBOX = Note("inline-shell-no-sandbox", "warning", "this machine offers no sandbox", NO_SANDBOX_HINT)
     OFF = Note(
@@ -207,7 +207,7 @@ class Left:
 
     @classmethod
     def instead(cls, note: Note) -> Note:
-        """The note for commands that are not run because there is no sandbox, in place of the one that they are off."""
+        """Return the note on a missing sandbox instead of the note that commands are off."""
         if note.code != cls.OFF.code:
             return note
         return cls.NO_SANDBOX._replace(message=note.message.replace(cls.OFF.message, cls.NO_SANDBOX.message))
@@ -216,11 +216,11 @@ class Left:
         self._reasons: dict[Note, list[tuple[str, ...]]] = {}
 
     def add(self, reason: Note, *what: str) -> None:
-        """One more that was not run."""
+        """Add a command that was not run."""
         self._reasons.setdefault(reason, []).append(what)
 
     def notes(self) -> list[Note]:
-        """One note for each reason."""
+        """Return one note for each reason."""
         notes = []
         for reason, commands in self._reasons.items():
             count = "1 inline command was" if len(commands) == 1 else f"{len(commands)} inline commands were"
@@ -231,7 +231,7 @@ class Left:
 
 
 def shown(ran: Ran, script: str, shell: Shell) -> tuple[str, Note | None]:
-    """What stands in the text for a command that was run, and what is worth telling about it."""
+    """Return the text for a command that was run, and a note about it."""
     command, limit, seconds = _line(script, 80), shell.limit, f"{round(shell.seconds, 2):g}"
     text = _CONTROL.sub("", ran.output).rstrip("\n")
     if ran.problem == "timeout":
@@ -263,13 +263,13 @@ def shown(ran: Ran, script: str, shell: Shell) -> tuple[str, Note | None]:
 
 
 def _says_no(script: str) -> bool:
-    """Is exit code 1 an answer: does the script end in a command that searches or compares?"""
+    """Return whether exit code 1 is an answer: the script ends with a command that searches or compares."""
     script = script.rstrip()
     last = max((found.end() for found in _SEPARATOR.finditer(script) if found["end"]), default=0)
     return _ASKS.match(script, last) is not None
 
 
 def _line(text: str, length: int) -> str:
-    """The first line that says something, shortened."""
+    """Return the first line with text, shortened."""
     line = text.lstrip().partition("\n")[0].rstrip()
     return line if len(line) <= length else line[: length - 3] + "..."

@@ -1,21 +1,21 @@
-"""Shortening descriptions so that what tells sibling skills apart stays.
+"""Shortening descriptions so that the differences between sibling skills stay.
 
 A shortened line is made of pieces of the description as its author wrote them: the first clause, or as much of it as
 leaves room for more, and then *phrases*, runs of words between filler words and punctuation. Nothing is ever cut inside
 a phrase, neighbours keep the short words between them, and one word out of the middle of a clause or of a quotation is
 not shown, for lists of such words cannot be read. Each phrase is worth the sum of its words, and a word is worth more
 
-- the fewer other skills of the same index use it (that is what tells siblings apart),
-- the earlier it stands and the more often it is repeated (measured on real messages: a user is four times as likely to
+- the fewer other skills of the same index use it (which distinguishes siblings),
+- the earlier it occurs and the more often it is repeated (measured on real messages: a user is four times as likely to
   say a word from the beginning of a description as one from its end, and says a repeated one twice as often),
 - unless the skill's own name, which is always shown, says it already.
 
-Room is handed out to whichever phrase of whichever skill is worth most for what it costs; every phrase a skill has got
-makes its next one a little less urgent, so that a few long descriptions do not starve the short ones.
+Room goes to the phrase of any skill with the most worth for its cost; every phrase of a skill makes its next one a
+little less urgent, so that a few long descriptions do not crowd out the short ones.
 
-A negation ("Do not use for ...", "Forms are not filled in") is one phrase with all that it negates, and what is shown
-after it starts a sentence of its own: half of it, or more than it, would say the opposite. This knows English and the
-commonest Chinese; where it is in doubt, the phrase is the longer one.
+A negation ("Do not use for ...", "Forms are not filled in") is one phrase with all that it negates, and the text after
+it starts a new sentence: half of it, or more than it, would say the opposite. It knows English and the commonest
+Chinese; if in doubt, the phrase is the longer one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _VERB = r"(?:is|are|was|were|be|has|have|had|will|would|should|can|could|must|ma
 _STILL = (
     r"""\.(?=\s+(?-i:[a-z]))|(?<=\b(?:e\.g|i\.e))\.|(?<=\bvs)\.|(?<=\s\d)\.|(?<=\s\d\d)\.|[.,;!?](?![\s"'”’)\]}]|$)"""
 )
-"""A sign that ends nothing: in an abbreviation, the number of an item, a number or the name of a file."""
+"""A mark that ends nothing: in an abbreviation, the number of an item, a number or the name of a file."""
 _N_T = r"n['’ʼ`´]?t"
 _NEGATION = compile_late(
     rf"""(?<![^\W_])(?<![^\W_]_)(?<!-)(?:
@@ -66,27 +66,28 @@ _NEGATION = compile_late(
 )|(?:(?P<wide>不支持|不[能可]|无法|不再)|不[要用适得]|[请切]勿|禁止|除非)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""How a negation begins. With `verb`, `state` or `wide`, what stands before it is negated too."""
+"""The beginning of a negation. With `verb`, `state` or `wide`, the text before it is negated too."""
 _SENTENCE = compile_late(rf"(?:[^.!?。！？]|{_STILL})*", re.IGNORECASE)
 _CLAUSE = compile_late(rf"(?:[^.,;!?。，；！？—–]|{_STILL})*", re.IGNORECASE)
-"""It goes on to the end of the sentence, for only its writer knows where a list of what it negates ends; with `even`,
-to the end of the clause."""
+"""The rest of a negation, to the end of the sentence, because the end of a negated list is unknown; with `even`, of the
+clause.
+"""
 _SUBJECT = compile_late(
     r"""\((?![^()]*\))|(?:[.;:!?—–]["'”’]*|\b(?:when|whenever|where|if|while|because|but))\s+|[。！？；：（]\s*""",
     re.IGNORECASE,
 )
-"""What ends before the subject of a negation begins; a comma does not, as in "Excel, Word are not read"."""
+"""The end of the text before the subject of a negation; a comma is not, as in "Excel, Word are not read"."""
 _BESIDE = compile_late(r"(?:\s*:|\s*[(\[](?:which|that|who|it|this|they|these)?)\s*$", re.IGNORECASE)
 _BESIDE_REMARK = compile_late(r"\s*[:(\[—–-]\s*$")
-"""What may stand between a thing and a negation of it: a verb, or a remark such as "unsupported"."""
+"""Text between a thing and its negation: a verb, or a remark such as "unsupported"."""
 _QUOTES = ('"', "“", "”")
 _QUOTED = compile_late(r"""(?<![^\s(\[{,:])(?:"[^"]*"(?!\w)|“[^”]*”|\([^()]*\)|\[[^][]*\]|\{[^{}]*\})""")
 _CONNECTION = compile_late(r"[\w ,/&'-]{1,4}|[.:;] ")
 _SENTENCE_LIKE = compile_late(r"[\w ,/&'-]{1,24}|[.:;] ")
-"""What may stay between two phrases that are both shown and were neighbours; more where there is room to spare."""
+"""Text that may stay between two shown neighbours; more of it if there is room to spare."""
 _CLAUSE_END = compile_late(r"[.;:!?,)](?=\s)|\s(?=[—–-]\s|[(\[])|[。；！？，]")
 _BREAK = compile_late(r"[^\w\s]|\b(?:and|or)\b", re.IGNORECASE)
-"""What stands between two clauses or two items of a list."""
+"""Text between two clauses or two items of a list."""
 
 _EARLY_WORDS = 60.0
 _LATE_WORTH = 0.4
@@ -94,18 +95,17 @@ _NAMED_WORTH = 0.3
 _NEGATED_WORTH = 0.3
 _MOST_REPEATS = 4
 _ALMOST = 3
-"""Characters more that are worth showing a text in full."""
+"""Number of additional characters that are worth showing a text in full."""
 _SPARE = 0.6
-"""The part of all the text for which there is room, from which on the most urgent phrases come first, whatever they
-are: their neighbours come, too."""
+"""The share of all text that must fit for the most urgent phrases to come first in any rank, with neighbours."""
 _OPENING, _JOINED = 0.3, 0.25
-"""The part of a text's mean room that its first clause may take as it is written. Of a longer one, the beginning is
-shown with what stands between its phrases, as far as that is no more than a part of them."""
+"""The share of a text's mean room for its first clause as written. Of a longer clause, the beginning is shown, with
+text between its phrases if that is only a part of them.
+"""
 _HUNGER = 400.0
-"""Characters a skill has got that halve the worth of its next phrase."""
+"""Number of shown characters of a skill that halve the worth of its next phrase."""
 _FIRST, _ALONE, _PART = range(3)
-"""The beginning of a text; what can be read alone; a word from inside a clause or a quotation, which can be read beside
-others."""
+"""The beginning of a text; a phrase that can be read alone; a word of a clause or a quotation, which needs others."""
 
 
 class Phrase(NamedTuple):
@@ -114,16 +114,16 @@ class Phrase(NamedTuple):
     start: int
     end: int
     worth: tuple[tuple[str, float], ...]
-    """Its terms, and what each is worth."""
+    """Its terms, and the worth of each."""
     negated: bool
     rank: int
-    """When it is its turn: `_FIRST`, `_ALONE` or `_PART`."""
+    """Its turn: `_FIRST`, `_ALONE` or `_PART`."""
 
 
 def shorten(names: Sequence[str], texts: Sequence[str], room: int, cost: Callable[[str], int]) -> list[str]:
-    """Each text as it is shown beside its name, at most `room` in all; "" where there is none left.
+    """Shorten each text next to its name to at most `room` in all; "" if there is no room left.
 
-    `cost` says what a text takes, and what is not shown costs nothing.
+    `cost` returns the cost of a text; hidden text costs nothing.
     """
     allotment = _Allotment(names, texts, cost)
     allotment.fill(room)
@@ -131,7 +131,7 @@ def shorten(names: Sequence[str], texts: Sequence[str], room: int, cost: Callabl
 
 
 def cut(text: str, limit: int) -> str:
-    """The beginning of one text, up to the last end of a clause within `limit` characters."""
+    """Return the beginning of a text, up to the last end of a clause within `limit` characters."""
     if len(text) <= limit:
         return text
     most = limit - len(ELLIPSIS)
@@ -147,13 +147,13 @@ def cut(text: str, limit: int) -> str:
 
 @lru_cache(maxsize=1024)
 def _terms_in(text: str) -> tuple[str, ...]:
-    """`terms` of a description: an index is made again and again from the same ones."""
+    """Return the `terms` of a description, cached because an index is often made from the same ones."""
     return tuple(plain_terms(text))
 
 
 @lru_cache(maxsize=1024)
 def _taken_apart(text: str) -> tuple[Phrase, ...]:
-    """`phrases` of a description; every term in them is worth 1."""
+    """Return the `phrases` of a description; every term in them is worth 1."""
     found = phrases(text)
     gaps = ["", *(text[before[1] : after[0]] for before, after in pairwise(found)), ""]
     apart = [not gap or _BREAK.search(gap) is not None for gap in gaps]
@@ -171,7 +171,7 @@ def _taken_apart(text: str) -> tuple[Phrase, ...]:
 
 
 def phrases(text: str) -> list[tuple[int, int, bool]]:
-    """Where the phrases of a text begin and end, and whether each is a negation."""
+    """Return start and end of the phrases of a text, and whether each is a negation."""
     found: list[tuple[int, int, bool]] = []
     at = 0
     for start, end in _negations(text):
@@ -184,7 +184,7 @@ def phrases(text: str) -> list[tuple[int, int, bool]]:
 
 
 def _negations(text: str) -> Iterator[tuple[int, int]]:
-    """Where the negations of a text begin and end, each with all that it negates."""
+    """Yield start and end of the negations of a text, each with everything that it negates."""
     quotes = [quoted.span() for quoted in _QUOTED.finditer(text)]
     at = 0
     while negation := _NEGATION.search(text, at):
@@ -193,19 +193,19 @@ def _negations(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _reach(text: str, at: int, negation: re.Match[str], quotes: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Where what is negated begins and ends: behind `at`, and not beyond the quotes or brackets that it stands in."""
+    """Return start and end of a negated text: after `at`, and within its quotes or brackets."""
     start, rest = negation.span()
     end = next((_CLAUSE if negation["even"] else _SENTENCE).finditer(text, rest)).end()
     first = at
     for opening, closing in quotes:
         if opening < start < closing and _is_apart(text[opening:closing], negation):
             first, end = max(at, opening + 1), min(end, closing - 1)
-        elif start < opening < end < closing - 2:  # a sentence that ends in quotes goes on behind them
+        elif start < opening < end < closing - 2:  # a sentence that ends in quotes continues after them
             end = next(_SENTENCE.finditer(text, closing)).end()
     if negation["verb"] or negation["state"] or negation["wide"]:
         beside = (_BESIDE_REMARK if negation["state"] else _BESIDE).search(text, at, start)
         before = beside.start() if beside else start
-        if before < first:  # the brackets hold a remark on what stands before them
+        if before < first:  # the brackets hold a remark on the text before them
             first, end = at, end + 1
         ends = (subject.end() for subject in _SUBJECT.finditer(text, first, before) if not _goes_on(text, subject))
         start = max(ends, default=first)
@@ -213,12 +213,12 @@ def _reach(text: str, at: int, negation: re.Match[str], quotes: Sequence[tuple[i
 
 
 def _goes_on(text: str, stop: re.Match[str]) -> bool:
-    """Whether a full stop is that of an abbreviation: "Word etc. are not read"."""
+    """Return whether a full stop is that of an abbreviation: "Word etc. are not read"."""
     return stop[0][0] == "." and text[stop.end() : stop.end() + 1].islower()
 
 
 def _is_apart(quoted: str, negation: re.Match[str]) -> bool:
-    """Whether what stands in quotes or brackets can be negated alone: it is more than a word that is stressed."""
+    """Return whether text in quotes or brackets can be negated alone: it is more than an emphasized word."""
     if quoted[0] in _QUOTES:
         return len(quoted.split()) > 2
     return len(quoted.split()) > 1 or bool(negation["state"])
@@ -241,7 +241,7 @@ def _plain_phrases(text: str, start: int, end: int) -> list[tuple[int, int, bool
 
 
 class _Allotment:
-    """One handing out of room among the descriptions of an index."""
+    """One distribution of room among the descriptions of an index."""
 
     def __init__(self, names: Sequence[str], texts: Sequence[str], cost: Callable[[str], int]) -> None:
         self.texts = texts
@@ -254,7 +254,7 @@ class _Allotment:
         self._said: list[set[str]] = [set() for _ in texts]
 
     def fill(self, room: int) -> None:
-        """Hand out the room: to openings, to what can be read alone, to the rest; then complete what almost is."""
+        """Distribute the room: to openings, to phrases readable alone, to the rest; then complete nearly full texts."""
         share = room / max(1, sum(map(self.cost, self.texts)))
         most = int(_OPENING * share * sum(map(len, self.texts)) / max(1, len(self.texts)))
         self.phrases = [_open(text, found, most) for text, found in zip(self.texts, self.phrases, strict=True)]
@@ -266,7 +266,7 @@ class _Allotment:
         self._complete(room)
 
     def _hand_out(self, room: int, ranks: Collection[int]) -> int:
-        """Show phrases of these ranks, the most urgent first; what room is left."""
+        """Show phrases of these ranks, the most urgent first; return the remaining room."""
         heap = [
             (-self._urgency(at, number), at, number)
             for at, found in enumerate(self.phrases)
@@ -286,14 +286,14 @@ class _Allotment:
         return room
 
     def _is_beside(self, at: int, number: int) -> bool:
-        """Whether the phrase next to this one is shown, with at most a few letters between the two."""
+        """Return whether the phrase next to this one is shown, with at most a few letters between the two."""
         text, found = self.texts[at], self.phrases[at]
         shown = [other for other in (number - 1, number + 1) if other in self._chosen[at]]
         pairs = ((found[min(number, other)], found[max(number, other)]) for other in shown)
         return any(self._connection.fullmatch(text[before.end : after.start]) for before, after in pairs)
 
     def _complete(self, room: int) -> None:
-        """Show in full what almost is, as far as the room goes, the smallest differences first."""
+        """Show nearly complete texts in full, as far as there is room, the smallest differences first."""
         short = [(self.cost(text) - self._spent[at], at) for at, text in enumerate(self.texts)]
         for more, at in sorted(short):
             if more <= room and self.shown[at] != self.texts[at]:
@@ -301,7 +301,7 @@ class _Allotment:
                 room -= more
 
     def _urgency(self, at: int, number: int) -> float:
-        """What a phrase is worth now for each unit of what it costs; nothing once all of the text is shown."""
+        """Return the worth of a phrase per unit of its cost; 0 once the whole text is shown."""
         if not self.phrases[at]:
             return 0.0
         phrase, said = self.phrases[at][number], self._said[at]
@@ -310,7 +310,7 @@ class _Allotment:
         return worth / ((phrase.end - phrase.start + (2 if spent else 4)) * (1 + spent / _HUNGER))
 
     def _take(self, at: int, number: int, room: int) -> int:
-        """Show one more phrase if it fits; what that costs."""
+        """Show one more phrase if it fits; return its cost."""
         phrase, spent = self.phrases[at][number], self._spent[at]
         if phrase.end - phrase.start > room and self.cost(self.texts[at][phrase.start : phrase.end]) > room:
             return 0
@@ -329,7 +329,7 @@ class _Allotment:
         return more
 
     def _joined(self, at: int) -> str:
-        """The chosen phrases in their order; neighbours keep the few letters that stood between them."""
+        """Return the chosen phrases in their order; neighbours keep the few letters between them."""
         text, found = self.texts[at], self.phrases[at]
         parts: list[str] = []
         last = -2
@@ -347,7 +347,7 @@ class _Allotment:
 
 
 def _open(text: str, found: list[Phrase], most: int) -> list[Phrase]:
-    """The phrases of a text, its first clause or the beginning of it as one, up to so many characters."""
+    """Return the phrases of a text, with its first clause or its beginning as one, up to `most` characters."""
     if not found:
         return found
     start, clause = found[0].start, _CLAUSE_END.search(text, found[0].end)
@@ -369,7 +369,7 @@ def _open(text: str, found: list[Phrase], most: int) -> list[Phrase]:
 
 
 def _weigh(names: Sequence[str], texts: Sequence[str]) -> list[list[Phrase]]:
-    """Every phrase of every text with its worth."""
+    """Return every phrase of every text with its worth."""
     own = [set(plain_terms(name)) for name in names]
     said = [_terms_in(text) for text in texts]
     users = Counter(term for name, words in zip(own, said, strict=True) for term in name.union(words))

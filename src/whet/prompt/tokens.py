@@ -1,4 +1,4 @@
-"""How many tokens a text costs: counted exactly where that is possible without a network, estimated everywhere else.
+"""Token counts: exact if possible without a network, otherwise estimated.
 
 The estimate follows how byte-pair vocabularies cut text before they merge anything, and is fitted to `o200k_base`: a
 word takes the space before it along and is one token nearly always; so is a run of punctuation; a number costs one
@@ -39,7 +39,7 @@ class Tokenizer(NamedTuple):
 
 
 def _kinds(**members: bytes | range) -> bytes:
-    """A table that gives each first byte of a character the letter of its kind; what is not named is punctuation."""
+    """Return a table from the first byte of a character to the letter of its kind; others are punctuation."""
     table = bytearray(b"p" * 256)
     for kind, first_bytes in members.items():
         for first in first_bytes:
@@ -48,7 +48,7 @@ def _kinds(**members: bytes | range) -> bytes:
 
 
 def _alone(kinds: bytes) -> bytes:
-    """A table in which these kinds are `+` and all others are `-`, so that `-+` is where a run of them begins."""
+    """Return a table in which these kinds are `+` and all others `-`, so that `-+` is the start of a run."""
     return bytes(ord("+") if kind in kinds else ord("-") for kind in range(256))
 
 
@@ -84,25 +84,25 @@ _RUNS = (
     (_alone(_SIGNS), b"-+", 105),
     (_alone(b"r"), b"-+", 85),
     (_alone(b"d"), b"-+", 100),
-    (_alone(b"s"), b"-++", 85),  # an indent or a gap; a single space belongs to what follows it
+    (_alone(b"s"), b"-++", 85),  # an indent or a gap; a single space belongs to the next word
 )
 _SHAPE = bytes.maketrans(_LETTERS + _SIGNS, b"w" * len(_LETTERS) + b"p" * len(_SIGNS))
 _SHAPES = (
     (b"wpw", -85),  # one sign between two words is the head of the second
     (b"ppp", 45),
-    (b"sd", 100),  # the space before a number stands alone
+    (b"sd", 100),  # the space before a number is a separate token
     (b"dddd", 110),
-    (b"wn", 130),  # a line break that no sign takes along
+    (b"wn", 130),  # a line break after a word
     (b"w" * 16, 200),  # a chain of words, a key, or a script without spaces
 )
 _CAPITALS = ((b"lU", 90), (b"UUU", 40))
 _BEYOND_ASCII = ((b"a", 120), (b"c", 18), (b"i", 25), (b"y", 120), (b"h", 60), (b"k", 45), (b"f", 60), (b"e", 170))
 _LONGEST = 128
-"""No token of the vocabulary is longer than this many characters (it is one of spaces), so a long run costs that."""
+"""Longest token of the vocabulary in characters (one of spaces), so a long run costs that."""
 
 
 def estimate(text: str) -> int:
-    """Roughly how many tokens the text is, without any vocabulary."""
+    """Return the estimated tokens of a text, without any vocabulary."""
     if not text:
         return 0
     data = text.encode("utf-8", "surrogatepass")
@@ -128,18 +128,18 @@ _VOCABULARY = "o200k_base"
 _FILE = "fb374d419588a4632f3f557e76b4b70aebbca790"
 _FILE_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 _SPECIAL, _SPECIAL_TOKENS = "<|endoftext|>", 7
-"""A text that only a counter with the right vocabulary, reading special tokens as plain text, counts as seven."""
+"""A text that counts as seven only with the right vocabulary and special tokens as plain text."""
 _SLICE = 100_000
 
 
 def tokenizer_for(settings: Settings) -> Tokenizer:
-    """What counts tokens: exactly, where that is installed and wanted."""
+    """Return the tokenizer: an exact one, if it is installed and wanted."""
     return installed() if settings.exact_tokens else ESTIMATE
 
 
 @lru_cache(maxsize=1)
 def installed() -> Tokenizer:
-    """An exact tokenizer when an installed package can count without a network, else the estimate.
+    """Return an exact tokenizer if an installed package can count without a network, else the estimate.
 
     `splintr-rs` carries its vocabulary. `tiktoken` would download its own, so it is asked only when the intact file
     is already in its cache. Found once per process.
@@ -176,14 +176,14 @@ def _tiktoken() -> Counter | None:
     encode: Any = importlib.import_module("tiktoken").get_encoding(_VOCABULARY).encode_ordinary
 
     def count(text: str) -> int:
-        """In slices, since a run of some hundred thousand spaces makes the package panic; a cut may cost one token."""
+        """Count in slices, because very long runs of spaces make the package panic; a cut may cost one token."""
         return sum(len(encode(text[start : start + _SLICE])) for start in range(0, len(text), _SLICE))
 
     return count
 
 
 def _tiktoken_is_cached() -> bool:
-    """Whether the vocabulary is where the package looks for it; a damaged copy would be removed and fetched anew."""
+    """Return whether the vocabulary is in the package's cache; a damaged copy would be downloaded again."""
     import hashlib
     import tempfile
 

@@ -1,7 +1,6 @@
-"""Tiers 2 and 3 as they are given out: the body rendered, hidden skills refused, what is loaded already as a stub.
+"""Tiers 2 and 3 for a caller: rendered bodies, refusals of hidden skills, stubs for loaded ones.
 
-What a skill's variables and inline commands mean in one library is decided here: the bridge from a place on disk to
-rendering.
+It also determines the variables and inline commands of a skill in one library.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
 def refused_unless_seen(
     card: Card, caller: Caller, config: ResolvedConfig, asked_for: Collection[str], *, drafts: bool = False
 ) -> Note | None:
-    """Raise RefusedError for a skill that a model may not have; why it is hidden from a person comes back.
+    """Raise RefusedError for a skill that a model may not use; return why it is hidden from a person.
 
-    A model may have what the user asked for, and with `drafts` any draft.
+    A model may use skills that the user asked for, and with `drafts` any draft.
     """
     reason = hidden(card, caller, config.disabled, config.probe)
     if reason and caller.model:
@@ -53,7 +52,7 @@ def view(
     loaded: Loaded | None = None,
     session_id: str = "",
 ) -> View:
-    """One skill's instructions; with `file_path`, one of its files as it lies on disk."""
+    """Return one skill's instructions; with `file_path`, one of its files as it is on disk."""
     card, config = workspace.find(name)
     return view_card(workspace, card, config, file_path, page, caller=caller, loaded=loaded, session_id=session_id)
 
@@ -73,11 +72,11 @@ def view_card(
     settings: Mapping[str, Any] | None = None,
     asked_for: Collection[str] = (),
 ) -> View:
-    """One skill's instructions, or with `file_path` one of its files as it lies on disk; for a session, or without one.
+    """Return one skill's instructions, or with `file_path` one of its files, for a session or without one.
 
-    Inline commands run only for a model, and only where the settings allow it: a person who looks is not asking for
-    anything to happen. `asked_for` are the ids of skills that the user asked for; a model may see these even if it
-    must not choose them.
+    Inline commands run only for a model, and only if the settings allow it: a person who views a skill does not want to
+    run anything. `asked_for` are the ids of skills that the user asked for; a model may see these even if it must not
+    choose them.
     """
     reason = refused_unless_seen(card, caller, config, asked_for)
     reason = reason or (None if caller.model else workspace.shadowed(card))
@@ -111,14 +110,14 @@ def view_card(
 
 
 def _apart(card: Card) -> Note:
-    """What a model learns that reads a skill which is not meant for its conversation."""
+    """Return the note for a model that reads a skill for a separate agent."""
     message = f"{card.full_name} runs in a separate agent (`context: fork`). Do not carry it out in this conversation."
     hint = f"Call skill_run if you have it, or ask the user to run `whet run {card.full_name}`."
     return Note("runs-apart", "warning", message, hint, skill=card.full_name, path=card.path)
 
 
 def variables_of(opened: Opened, config: ResolvedConfig, session_id: str = "") -> Variables:
-    """The variables of one skill."""
+    """Return the variables of one skill."""
     root = opened.card.root
     plugin = ""
     if root.namespace:
@@ -136,9 +135,9 @@ def variables_of(opened: Opened, config: ResolvedConfig, session_id: str = "") -
 def shell_of(
     opened: Opened, workspace: Workspace, config: ResolvedConfig, runner: Runner | None = None
 ) -> Shell | None:
-    """What runs the skill's inline commands: nothing, unless the settings allow it for how far the skill is trusted.
+    """Return the shell for the skill's inline commands; None unless the settings allow it for the skill's trust.
 
-    They run in a box that shows the skill and the project, unless the settings say otherwise or the caller brings a
+    They run in a sandbox with the skill and the project, unless the settings say otherwise or the caller passes a
     runner.
     """
     allowed = config.settings.inline_shell
@@ -146,7 +145,7 @@ def shell_of(
         return None
     from whet.library.trust import place_level
 
-    level = place_level(opened.card)  # of what lies among your own skills, this says nothing: it may be installed
+    level = place_level(opened.card)  # this says nothing about the user's root: a skill there may be installed
     if workspace.trust(opened.card) not in allowed and (level == "local" or level not in allowed):
         return None
     from whet.prompt.shell import LocalRunner, SandboxRunner, Shell, allowed_environment
@@ -167,7 +166,7 @@ def shell_of(
 def render_skill(
     opened: Opened, variables: Variables, *, arguments: str | None = None, shell: Shell | None = None
 ) -> Rendered:
-    """The skill's body as the model reads it; what its commands ran in is among the notes."""
+    """Return the skill's rendered body; the isolation of its commands is in the notes."""
     skill = opened.skill
     if shell is None or not has_commands(skill.body):
         return render(skill.body, variables, names=skill.arguments, arguments=arguments, shell=shell)
@@ -184,5 +183,5 @@ def render_skill(
 
 
 def has_commands(body: str) -> bool:
-    """May a body hold commands? Where it surely holds none, nothing has to be found out about the machine."""
+    """Return whether a body may contain commands. If not, the machine need not be examined."""
     return "!`" in body or "`!" in body
