@@ -107,7 +107,6 @@ def test_facts_tell_what_other_files_must_know() -> None:
         "fs.writeFileSync('out/state.txt', key);\n"
         "require('child_process').execFile('./out/run.sh');\n"
         "fetch('https://a.invalid/v', {body: data});\n"
-        "const t = Buffer.from(fs.readFileSync('assets/t.dat', 'utf8'), 'base64');\n"
     )
     facts = [(fact.kind, fact.subject, fact.line, fact.grave) for fact in javascript.check(text).facts]
     assert facts == [
@@ -115,7 +114,6 @@ def test_facts_tell_what_other_files_must_know() -> None:
         ("execute", "./out/run.sh", 4, False),
         ("sink", "https://a.invalid/v", 5, False),
         ("fetch", "https://a.invalid/v", 5, False),
-        ("assemble", "assets/t.dat", 6, False),
     ]
 
 

@@ -97,8 +97,6 @@ def is_stand_in(text: str) -> bool:
     address = _address(name)
     if address is not None:
         return address.is_private  # those of documentation are among them
-    if host_of(text).kind == "reserved":
-        return True
     return " " in text and _BLANK.search(text) is not None and not _NUMBERS.search(text) and "://" not in text
 
 

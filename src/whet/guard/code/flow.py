@@ -343,8 +343,6 @@ class _Flow(Judges):
             inner |= {Mark("decoded", "a decoder")}
         if FETCHES.search(given):
             inner |= {mark for mark in marks if mark.kind == "fetched"}
-        if not own and not inner:
-            return
         for mark in sorted(inner):
             if mark.kind == "decoded":
                 self.hit("exec-decoded")

@@ -52,7 +52,6 @@ _AGAIN = re.compile(
 )
 _KEYBOARD = expression(r"^(?:iohook|uiohook-napi|uiohook|node-global-key-listener|keylogger\.js|gkm|keysender)\b")
 _FOREIGN = expression(r"https?:", re.IGNORECASE)
-_TYPING = frozenset({"keydown", "keypress", "keyup"})
 _ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
 
 
@@ -62,8 +61,6 @@ _SENSITIVE = expression(
 _PASSING = api("javascript", "passing")
 _NAMED_PASSING = expression(r"compress|encode|encrypt|stringif|serializ|tohex|base64|pack|zip", re.IGNORECASE)
 _LISTENING = frozenset({"on", "once", "addEventListener", "addListener"})
-_PARTS = frozenset({"match", "split", "exec", "find", "get", "substring", "slice", "matchAll", "getItem"})
-"""Methods that give a part of a text."""
 _PICKING = frozenset({"match", "exec", "matchAll", "find", "get", "getItem"})
 """Methods that look one thing up in what they are called on."""
 _FILLING = api("javascript", "filling")
@@ -126,8 +123,6 @@ class Meaning(Judges):
         if call.callee.fn:
             given = either(program.work_out(call.callee.fn, call.args), program.bind(call.callee.fn, call.args))
             result = either(given, result)
-        elif not call.name and call.verb and (own := program.fields.get(call.verb)) is not None:
-            result = either(program.bind(own.fn, call.args), result)
         if call.args and call.verb in _FILLING and not call.made:
             self._filled(program, call)
         return self._callbacks(program, call, result)
@@ -140,10 +135,10 @@ class Meaning(Judges):
             return
         if call.verb == "push" and call.owner.items is not None and len(call.owner.items) < 2000:
             items = (*call.owner.items, *call.args)
-            program.extend(owner, call.owner.but(items=items, marks=union((call.owner, *call.args))))
+            program.fill(owner, call.owner.but(items=items, marks=union((call.owner, *call.args))))
         elif call.verb == "set" and len(call.args) > 1 and call.args[1].fn and call.args[0].exact:
             props = {**(call.owner.props or {}), call.args[0].exact: call.args[1]}
-            program.extend(owner, call.owner.but(props=props))
+            program.fill(owner, call.owner.but(props=props))
         elif marks := union([Value(marks=everything(arg)) for arg in call.args]):
             program.taint(owner, marks)
 
@@ -155,13 +150,11 @@ class Meaning(Judges):
             return worked
         carry = Value(marks=union((result, call.owner)))
         given = [carry] * 3
-        if call.verb in _LISTENING and (event := listening(call)) is not NOTHING:
-            given[0] = event
+        if call.verb in _LISTENING and hooks_keys(call.owner.name):
+            given[0] = Value(marks=_ALL_KEYS)
         if call.verb in _LISTENING and call.args[0].exact == _MESSAGES and _MESSAGES in program.passed:
             message = program.passed[_MESSAGES]
             given[0] = message.but(props={"data": message, **(message.props or {})})
-        if call.owner.name.startswith("(") and call.verb in ("then", "on", "once"):
-            given[0] = call.owner
         if result.name == "(server)":
             given[0] = result.but(name="(socket)")
         if call.owner.items and call.verb in ("map", "forEach", "flatMap", "filter", "some", "every"):
@@ -199,8 +192,6 @@ def _on_shell(effects: Meaning, call: Call) -> Value:
 def _worked_out(program: Program, call: Call) -> Value | None:
     """A function given to `map`, `reduce`, `replace` and the like, worked out over constants in full."""
     receiver, method, function = call.owner, call.verb, call.args[0].fn
-    if method == "from" and call.name.startswith(("Array.", "Uint8Array.", "Buffer.")) and len(call.args) > 1:
-        receiver, method, function = call.args[0], "map", call.args[1].fn
     if method in ("replace", "replaceAll") and len(call.args) > 1:
         pattern, function = regex_of(call.args[0]), call.args[1].fn
         if pattern is None or not function or receiver.exact is None or len(receiver.exact) > 4000:
@@ -257,8 +248,6 @@ def _passed(effects: Meaning, call: Call) -> Value:
         effects.handed([Value(marks=secret)])
     if method in _HANDING and not receiver.name.startswith(_OWN) and any(map(everything, call.args)):
         effects.handed(call.args)
-    if method in _PARTS and receiver.has("captured"):
-        return Value(marks=frozenset({Mark("captured", "part of what the page keeps")}))
     if _passes(method):
         marks = union((receiver, *call.args))
         if method in _PICKING:
@@ -351,14 +340,11 @@ def _assigned(_effects: Meaning, call: Call) -> Value:
     return Value(marks=union(call.args), props=props)
 
 
-def _proxied(effects: Meaning, call: Call) -> Value:
-    """An object behind functions that are called when it is read, written or called."""
+def _proxied(_effects: Meaning, call: Call) -> Value:
+    """An object behind functions that are called when it is written or called."""
     target, traps = call.arg(0), call.arg(1).props or {}
-    got = NOTHING
-    if "get" in traps:
-        got = effects.program.bind(traps["get"].fn, (target, NOTHING, target))
     own = {key: traps[name] for key, name in ((SET, "set"), (APPLY, "apply")) if name in traps}
-    return target.but(marks=union((target, got)), props={**(target.props or {}), **own} or target.props)
+    return target.but(props={**(target.props or {}), **own} or target.props)
 
 
 def _stringify(_effects: Meaning, call: Call) -> Value:
@@ -380,15 +366,6 @@ def _parsed(first: Value) -> Value:
 def hooks_keys(name: str) -> bool:
     """Is this a library that sees every key of the machine?"""
     return _KEYBOARD.match(name) is not None
-
-
-def listening(call: Call) -> Value:
-    """What a listener is given: an event with a key in it, or all keys of the machine."""
-    if hooks_keys(call.owner.name):
-        return Value(name="", marks=_ALL_KEYS)
-    if call.args and call.args[0].exact in _TYPING:
-        return Value(name="(event)", marks=frozenset({Mark("captured", "an event")}))
-    return NOTHING
 
 
 def finish(effects: Meaning, source: bytes) -> None:
@@ -436,8 +413,6 @@ def buffer(effects: Meaning, call: Call) -> Value:
         spelled = characters(effects, call_of("", "", NOTHING, NOTHING, (first,), call.node))
         return spelled.but(const=spelled.const.encode("latin-1", "replace")) if spelled.exact else spelled
     if encoding in ("base64", "hex", "base64url"):
-        for mark in first.has("file"):
-            effects.fact("assemble", "decodes a file", mark.subject)
         return _decode(first, encoding)
     return Value(first.const, marks=first.marks, hidden=first.hidden)
 
@@ -464,14 +439,6 @@ def unescape(_effects: Meaning, call: Call) -> Value:
     return Value(_CODES.sub(lambda found: chr(int(found[1], 16)), text), marks=first.marks, hidden="decoded")
 
 
-def unpacked(effects: Meaning, call: Call) -> Value:
-    """Decompressed or decrypted."""
-    first = union(call.args)
-    for mark in Value(marks=first).has("file"):
-        effects.fact("assemble", "unpacks a file", mark.subject)
-    return Value(marks=first | {Mark("decoded", "compression")}, hidden="decoded")
-
-
 def _spread(_effects: Meaning, call: Call) -> Value:
     """`Array.from`."""
     first = call.arg(0)
@@ -480,7 +447,7 @@ def _spread(_effects: Meaning, call: Call) -> Value:
 
 Meaning.specials = {
     "require": _require, "join": _join, "letters": characters, "base64": base64,
-    "buffer": buffer, "unescape": unescape, "spread": _spread, "unpack data": unpacked, "worker": _worker,
+    "buffer": buffer, "unescape": unescape, "spread": _spread, "worker": _worker,
     "variable": _variable, "prototype": _prototype, "assign": _assigned, "proxy": _proxied, "stringify": _stringify,
     "parse": lambda _, call: _parsed(call.arg(0)), "message": _message, "pipeline": _pipeline,
 }  # fmt: skip

@@ -39,6 +39,13 @@ _STRONG = re.compile(
     rb"\beval\b|child_process|\bFunction\(|fromCharCode|\batob\b|homedir|execSync|spawn|process\.env\b(?!\.)|\.ssh\b|sendBeacon"
 )
 _TELLING = api("javascript", "telling")
+_SIDES = {
+    "variable_declarator": ("name", "value"),
+    **dict.fromkeys(
+        ("assignment_expression", "augmented_assignment_expression", "for_in_statement"), ("left", "right")
+    ),
+}
+"""What gives something to a name: where the name stands, and where that."""
 _SAYS = expression(r"[^A-Z\s][^\n]{0,300}?[./:~\\ ]|[~/]|Library|AppData|[A-Z]:")
 """What a text has to say to be worth it."""
 
@@ -198,27 +205,20 @@ class Program:
     def _statement(self, node: Node, kind: str) -> None:
         if kind in ("call_expression", "new_expression"):
             self.value(node)
-        elif kind == "variable_declarator":
-            value, name = node.child_by_field_name("value"), node.child_by_field_name("name")
-            if name is not None and value is not None:
-                self.assign(name, self.value(value), self.scope)
-        elif kind == "assignment_expression":
-            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-            if left is not None and right is not None:
-                self.assign(left, self.value(right), None)
-        elif kind == "augmented_assignment_expression":
-            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-            if left is not None and right is not None:
-                new = joined((self.value(left), self.value(right)))
-                if _repeats(node) and isinstance(new.const, str):
-                    new = new.but(const=f"{new.const[:2000].rstrip(HOLE)}{HOLE}")
-                self.assign(left, new, None)
-        elif kind == "for_in_statement":
-            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-            if left is not None and right is not None:
-                over = self.value(right)
-                inner = one_of(over.items) if over.items else NOTHING
-                self.assign(left, inner.but(marks=inner.marks | over.marks), self.scope)
+        elif kind in _SIDES:
+            target, source = map(node.child_by_field_name, _SIDES[kind])
+            if target is None or source is None:
+                return
+            value = self.value(source)
+            if kind == "augmented_assignment_expression":
+                value = joined((self.value(target), value))
+                if _repeats(node) and isinstance(value.const, str):
+                    value = value.but(const=f"{value.const[:2000].rstrip(HOLE)}{HOLE}")
+            elif kind == "for_in_statement":
+                inner = one_of(value.items) if value.items else NOTHING
+                value = inner.but(marks=inner.marks | value.marks)
+            declares = kind in ("variable_declarator", "for_in_statement")
+            self.assign(target, value, self.scope if declares else None)
         elif kind == "import_statement":
             self._import(node)
         else:
@@ -394,8 +394,8 @@ class Program:
             telling = value.name.startswith("(") or value.name.partition(".")[0] in _TELLING
             self.changed = self.changed or telling
 
-    def _fill(self, owner: Node, value: Value, depth: int) -> None:
-        """An object that nothing was known of has got a member."""
+    def fill(self, owner: Node, value: Value, depth: int = 0) -> None:
+        """An object has got a member, or a list an item."""
         if owner.type == "identifier":
             self._set(self.text(owner), value, None, joining=False)
         elif owner.type in ("member_expression", "subscript_expression"):
@@ -420,18 +420,8 @@ class Program:
                     put = known.but(marks=union((known, Value(marks=marks))))
                     self._set(self.text(target), put, None, joining=False)
                 return
-            elif target.type == "call_expression":
-                called = target.child_by_field_name("function")
-                if called is None:
-                    return
-                target = called
             else:
                 return
-
-    def extend(self, target: Node, value: Value) -> None:
-        """A list that has a name was made longer."""
-        if target.type == "identifier":
-            self._set(self.text(target), value, None, joining=False)
 
     def _set_member(self, target: Node, value: Value, depth: int = 0) -> None:
         owner, name = target.child_by_field_name("object"), self.property(target) or HOLE
@@ -452,7 +442,7 @@ class Program:
         if known.props is not None and len(known.props) < MOST_PROPS:
             known.props[name] = value
         elif known.props is None and not known.name and not known.fn and value is not NOTHING and depth < 6:
-            self._fill(owner, known.but(props={name: value}), depth)
+            self.fill(owner, known.but(props={name: value}), depth)
         if value.marks - known.marks and not known.name:
             self.taint(owner, value.marks)
         self.meaning(call_of(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target))
@@ -506,36 +496,15 @@ _PARAMETER = expression(rf"([(,]\s{{0,40}}(?:\.\.\.)?[\w$]{{1,80}})(\??\s{{0,4}}
 _RESULT = expression(rf"(\))(\s{{0,4}}:\s{{0,4}}{_UNION})(?=\s{{0,4}}(?:=>|\{{))")
 _CAST = expression(rf"()(\s(?:as|satisfies)\s{{1,4}}(?:const\b|{_UNION}))")
 _APPLIED = expression(rf"(\w)(<{_UNION}>)(?=\()")
-_OPTIONAL = expression(r"([\w)\]])(!)(?=[.;,)\[])")
-
-
-_SHAPE = expression(
-    r"()(^[ \t]{0,20}(?:export\s{1,4})?(?:declare\s{1,4})?interface\s{1,4}[\w$]{1,80}[^{\n]{0,200}"
-    r"\{(?:[^{}]|\{[^{}]{0,1000}\}){0,2000}\})",
-    re.MULTILINE,
-)
-_ALIAS = expression(
-    r"()(^[ \t]{0,20}(?:export\s{1,4})?(?:declare\s{1,4})?type\s{1,4}[\w$]{1,80}[^=\n]{0,80}=[^;{}]{1,400};)",
-    re.MULTILINE,
-)
-_TYPE_IMPORT = expression(r"()(^import\s{1,4}type\s[^;\n]{1,300};?)", re.MULTILINE)
 _MODIFIER = expression(
     r"([\s(,;{}])((?:public|private|protected|readonly|override|abstract|declare)\s{1,4}"
     r"(?:(?:static|readonly|async)\s{1,4})?)(?=[\w$#]{1,80}\s{0,4}[(?!:=;,)<])"
 )
-_FIELD = expression(
-    rf"(^[ \t]{{2,20}}(?:static\s{{1,4}})?[\w$#]{{1,80}})([?!]?\s{{0,4}}:\s{{0,4}}{_UNION})(?=\s{{0,4}}(?:;|=[^>]))",
-    re.MULTILINE,
-)
-_IMPLEMENTS = expression(r"(\bclass\s[^{\n]{1,120}?)(\simplements\s[^{\n]{1,200})(?=\{)")
-_PARAMETERS = expression(r"(\b(?:function|class)\s{0,4}[\w$]{0,80})(<[^<>(){}]{1,120}>)(?=[\s({])")
 
 
 def untyped(text: str) -> str:
-    """The text with what looks like types blanked out; lines and columns stay."""
-    for shape in (_TYPE_IMPORT, _SHAPE, _ALIAS, _MODIFIER, _MODIFIER, _FIELD, _IMPLEMENTS, _PARAMETERS):
-        text = shape.sub(_blank, text)
-    for shape in (_APPLIED, _CAST, _DECLARED, _PARAMETER, _PARAMETER, _RESULT, _OPTIONAL):
+    """The text with those types blanked out that a parser of JavaScript trips over; lines and columns stay."""
+    for shape in (_MODIFIER, _MODIFIER, _APPLIED, _CAST, _DECLARED, _PARAMETER, _PARAMETER, _RESULT):
         text = shape.sub(_blank, text)
     return text
 

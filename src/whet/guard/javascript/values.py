@@ -6,12 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.places import places
 from whet.guard.tables import api, load_toml
 from whet.guard.taint.fold import as_text, from_base64
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, spell, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, union
 from whet.guard.taint.value import joined as alternative
 
 if TYPE_CHECKING:
@@ -68,21 +67,14 @@ def either(first: Value, second: Value) -> Value:
 
 
 def one_of(items: Sequence[Value]) -> Value:
-    """What a loop over some values has in hand: the one that names a secret place, else the first, and the others."""
+    """What a loop over some values has in hand: the first, and the others as choices."""
     first = items[0]
-    for item in items[:50]:
-        said = item.text or (spell(item, 400) if item.props or item.items else "")
-        if said and any(place.kind == "secret" for place in places(f"~/{said}")):
-            first = item
-            break
     others = dict.fromkeys(text for item in items[:_MOST_CHOICES] for text in item.texts if text != first.text)
     return first.but(choices=tuple(others)[:_MOST_CHOICES]) if others else first
 
 
 _MODULE = expression(r"^(?:node:)?([\w@./-]+)$")
 _STORES = frozenset({"localStorage", "sessionStorage"})
-_TYPED = frozenset({Mark("captured", "pressed keys")})
-_KEY_NAMES = frozenset({"key", "keyCode", "code", "which", "charCode", "char"})
 _GLOBALS = frozenset({"globalThis", "window", "global", "self", "top", "root"})
 _DROPPED = frozenset({"default", "promises", "strict", "posix", "win32"})
 
@@ -103,8 +95,6 @@ def member(owner: Value, name: str) -> Value:
     """`owner.name`."""
     if owner.props is not None and name in owner.props:
         return owner.props[name]
-    if name == "length" and (parts := parts_of(owner)) is not None:
-        return Value(len(parts))
     if owner.name == "process.env":
         return Value(maybe(_HOME.get(name)), marks=variable(name))
     if name == "constructor" and (owner.fn or owner.name in ("(prototype)", "Function")):
@@ -113,14 +103,10 @@ def member(owner: Value, name: str) -> Value:
     if marks:
         if name == "length" or owner.name in _STORES:
             marks = frozenset()
-        elif owner.name == "(event)":
-            return Value(marks=_TYPED) if name in _KEY_NAMES else NOTHING
         elif ENVIRONMENT in marks:
             marks = marks - {ENVIRONMENT} | variable(name)
     if not owner.name:
         return Value(marks=marks) if marks else NOTHING
-    if owner.name.startswith("(client)"):
-        return Value(name=f"{owner.name}.{name}"[:200], path=owner.path)
     if owner.name in _GLOBALS:
         return Value(name=name)
     if name in _DROPPED and owner.name in ("fs", "dns", "path", "timers"):
@@ -139,8 +125,6 @@ def _named(name: str, marks: frozenset[Mark]) -> Value:
             return Value(name=name, marks=frozenset({Mark("captured", "the cookies of the page", grave=True)}))
         case "process.mainModule.require" | "module.require" | "require.main.require" | "module.constructor._load":
             return Value(name="require")
-        case "__dirname" | "process.cwd":
-            return Value(name=name)
         case "process.execPath" | "process.argv0":
             return Value("node", name)
         case "path.sep":

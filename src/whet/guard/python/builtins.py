@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import shlex
-from itertools import chain, islice, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.guard.python.access import DANGEROUS, attribute, bare, gathered, imported, variable
 from whet.guard.python.values import Function, Klass, Partial
-from whet.guard.taint.fold import FAILURES, bounded
+from whet.guard.taint.fold import bounded, computed
 from whet.guard.taint.formats import ini
 from whet.guard.taint.mark import HOLE, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, hidden_in, known, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, hidden_in, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,35 +20,19 @@ if TYPE_CHECKING:
     from whet.guard.taint.call import Call
 
 
-def spelled(reader: Reader, node: ast.expr, value: Value) -> Hidden:
-    """How a name given as a string was kept from being read: `'o' 's'` and `'\\x6f\\x73'` are constants too."""
-    if value.hidden:
-        return value.hidden
-    line = getattr(node, "lineno", 0)
-    if isinstance(value.const, str) and 0 < line <= len(reader.lines) and type(node).__name__ == "Constant":
-        last = getattr(node, "end_lineno", line) or line
-        if value.const not in "\n".join(reader.lines[line - 1 : last][:20]):
-            return "split"
-    return ""
-
-
-def _getattr(reader: Reader, this: Call) -> Value | None:
+def _getattr(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
     if len(this.args) < 2 or not isinstance(this.args[1].const, str) or not known(this.args[1].const):
         return NOTHING
     owner, name = this.args[0], this.args[1]
     found = attribute(owner, name.const)
-    if found.name:
-        hidden = spelled(reader, this.node.args[1], name) or owner.hidden
-        return Value(found.const, found.name, found.marks, hidden, found.path)
-    return found
+    return found.but(hidden=name.hidden or owner.hidden) if found.name else found
 
 
 def _import(reader: Reader, this: Call) -> Value | None:
     name = this.arg(0, "name")
     if not isinstance(name.const, str) or not known(name.const):
         return NOTHING
-    hidden = spelled(reader, this.node.args[0], name) if this.node.args else name.hidden
-    if hidden and DANGEROUS.fullmatch(bare(name.const)):
+    if name.hidden and DANGEROUS.fullmatch(bare(name.const)):
         reader.hit(
             "hidden-call",
             subject=name.const,
@@ -59,16 +42,15 @@ def _import(reader: Reader, this: Call) -> Value | None:
     imported(reader, module)
     if this.name == "__import__" and "fromlist" not in this.words and len(this.args) < 4:
         module = module.partition(".")[0]
-    return Value(name=module, hidden=hidden)
+    return Value(name=module, hidden=name.hidden)
 
 
-def attribute_method(reader: Reader, this: Call) -> Value | None:
+def attribute_method(this: Call) -> Value | None:
     """`owner.__getattribute__(name)` is `getattr` by another name."""
     name = this.arg(0)
     if not isinstance(name.const, str) or not known(name.const):
         return None
-    hidden = spelled(reader, this.node.args[0], name) if this.node.args else name.hidden
-    return Value(name=attribute(this.owner, name.const).name, hidden=hidden)
+    return Value(name=attribute(this.owner, name.const).name, hidden=name.hidden)
 
 
 def _vars(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
@@ -92,16 +74,8 @@ def _words(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handler
 
 
 def _chr(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    number = this.arg(0)
-    if isinstance(number.const, int) and 0 <= number.const < 0x110000:
-        return Value(chr(number.const), marks=number.marks, hidden="decoded")
-    return Value(marks=number.marks | {Mark("decoded", "chr")}, hidden="decoded")
-
-
-def _ord(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    text = this.arg(0)
-    const = ord(text.const) if isinstance(text.const, (str, bytes)) and len(text.const) == 1 else UNKNOWN
-    return Value(const, marks=text.marks)
+    const, marks = computed("chr", [this.arg(0).const], {}), this.arg(0).marks
+    return Value(const, marks=marks | {Mark("decoded", "chr")} if const is UNKNOWN else marks, hidden="decoded")
 
 
 def _bytes(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
@@ -129,18 +103,12 @@ def _map(reader: Reader, this: Call) -> Value | None:
         marks = items.marks | {Mark("decoded", "chr")} if name == "chr" else items.marks
         return Value(marks=marks)
     if name in ("chr", "str", "int", "ord"):
-        try:
-            consts = [_ONE[name](item) for item in items.const]
-        except (ValueError, TypeError, OverflowError):
-            return Value(marks=items.marks)
+        consts = [computed(name, [item], {}) for item in items.const]
         return Value(consts, marks=items.marks, hidden="decoded" if name == "chr" else items.hidden)
     if isinstance(function.fn, Function):
         values = [reader.invoke(function.fn, [Value(item)], {}, NOTHING) for item in list(items.const)[:64]]
         return gathered(values)
     return None
-
-
-_ONE: dict[str, Callable[[Any], Any]] = {"chr": chr, "str": str, "int": int, "ord": ord}
 
 
 def _reduce(reader: Reader, this: Call) -> Value | None:
@@ -154,49 +122,6 @@ def _reduce(reader: Reader, this: Call) -> Value | None:
             this.args[0].fn.runs.clear()
             result = reader.invoke(this.args[0].fn, [result, Value(const)], {}, NOTHING)
     return Value(result.const, marks=union((*this.args, result)), hidden="split")
-
-
-def _sequence(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    """`zip`, `enumerate`, `sorted`, `range` and the like over constants."""
-    values = [value for name, value in this.words.items() if name == "fillvalue"]
-    consts = [list(value.const) if isinstance(value.const, dict) else value.const for value in this.args]
-    if this.name == "itertools.cycle" and isinstance(this.arg(0).const, (str, bytes, list, tuple)) and consts[0]:
-        return Value((list(consts[0]) * _LONGEST)[:_LONGEST], marks=this.arg(0).marks, hidden=this.arg(0).hidden)
-    make = _SEQUENCES[this.name]
-    if not all(known(const) for const in consts) or (this.words and this.name in ("sorted", "max", "min")):
-        return None
-    try:
-        made = make(*consts) if not values else zip_longest(*consts, fillvalue=values[0].const)
-        found = [list(one) if isinstance(one, tuple) else one for one in islice(made, _LONGEST)]
-    except FAILURES:
-        return None
-    return gathered([Value(marks=union(this.args), hidden=hidden_in(this.args))]).but(const=found)
-
-
-_LONGEST = 4096
-_SEQUENCES: dict[str, Callable[..., Any]] = {
-    "zip": zip, "itertools.zip_longest": zip_longest, "enumerate": enumerate, "sorted": sorted, "range": range,
-    "itertools.cycle": iter, "itertools.chain": chain, "itertools.islice": islice,
-}  # fmt: skip
-
-
-def _length(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    const = this.arg(0).const
-    return Value(len(const)) if isinstance(const, (str, bytes, list, tuple, dict)) and known(const) else None
-
-
-def _string(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    const = this.arg(0).const
-    plain = isinstance(const, (int, float)) and len(this.args) == 1
-    return this.arg(0).but(const=str(const)) if plain else None
-
-
-def _table(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    """`str.maketrans`."""
-    try:
-        return Value(str.maketrans(*(value.const for value in this.args)), hidden="decoded")
-    except FAILURES:
-        return None
 
 
 def _named_tuple(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
@@ -290,9 +215,9 @@ def _configure(reader: Reader, this: Call) -> Value | None:
 
 
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
-    "attribute": _getattr, "import": _import, "names": _vars, "letter": _chr, "code point": _ord, "bytes": _bytes, "map": _map,
-    "reduce": _reduce, "reverse": _reversed, "sequence": _sequence, "length": _length, "text": _string,
-    "letters": _table, "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "join parent": _with_name, "folder": _dirname,
+    "attribute": _getattr, "import": _import, "names": _vars, "letter": _chr, "bytes": _bytes, "map": _map,
+    "reduce": _reduce, "reverse": _reversed,
+    "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "join parent": _with_name, "folder": _dirname,
     "variable": _variable, "temporary": _temporary, "partial": _partial, "class": _type,
     "settings": _configure, "field": _field, "words": _words,
 }  # fmt: skip

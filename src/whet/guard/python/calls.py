@@ -18,11 +18,11 @@ from whet.guard.python.statements import block
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
-from whet.guard.taint.fold import DECODERS, UNESCAPES, decoded, method
+from whet.guard.taint.fold import method
 from whet.guard.taint.formats import PARSERS, parsed
-from whet.guard.taint.mark import NO_MARKS, Mark
+from whet.guard.taint.mark import NO_MARKS
 from whet.guard.taint.network import always_sent, follow_service
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, known, spell, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, spell, union
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
@@ -95,13 +95,11 @@ def _arguments(reader: Reader, nodes: list[ast.expr], scope: Scope) -> list[Valu
 def _outside(reader: Reader, this: Call) -> Value:
     """A call of something that is not in the file."""
     name = this.name
-    if this.verb in ("__getattribute__", "__getattr__") and (result := attribute_method(reader, this)) is not None:
+    if this.verb in ("__getattribute__", "__getattr__") and (result := attribute_method(this)) is not None:
         return result
     result = follow_service(reader, this, _BASES)
     if result is not None:
         return result
-    if name in DECODERS or (name in UNESCAPES and this.args and known(this.args[0].const)):
-        return _decoded(reader, this)
     if name and (result := reader.judge(this)) is not None:
         return result
     if name:
@@ -113,15 +111,6 @@ def _outside(reader: Reader, this: Call) -> Value:
     if name.startswith("os.environ.") and this.verb in ("get", "pop", "setdefault"):
         return variable(this.arg(0))
     return _passed_on(reader, this)
-
-
-def _decoded(reader: Reader, this: Call) -> Value:
-    source = this.arg(0, "s")
-    const = decoded(this.name, [value.const for value in (source, *this.args[1:2])])
-    if const is not UNKNOWN:
-        reader.unveil(const)
-    marks = source.marks | {Mark("decoded", this.name)}
-    return Value(const, marks=marks, hidden="decoded")
 
 
 def _of_value(this: Call) -> Value | None:
@@ -218,15 +207,7 @@ def _change(reader: Reader, this: Call) -> None:
             if home is reader.module:
                 outlives(reader, marks)
     elif isinstance(target, ast.Attribute) and marks:
-        owner = reader.value(target.value, this.scope)
-        if isinstance(owner.fn, Klass):
-            field = owner.fn.fields.get(target.attr, NOTHING)
-            if marks - field.marks:
-                reader.changes += 1
-                outlives(reader, marks)
-            owner.fn.fields[target.attr] = field.marked(*marks)
-        else:
-            hold(target, marks, this.scope)
+        hold(reader, target, marks, this.scope)
 
 
 def _store(this: Call, name: str, keys: list[str]) -> None:

@@ -40,18 +40,8 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
     if isinstance(target, ast.Name):
         scope = scope.shared.get(target.id, scope)
         old = scope.names.get(target.id)
-        if old is not None and (reader.branch or old.marks - value.marks):
-            if old.marks - value.marks and reader.branch:
-                value = value.marked(*(mark for mark in old.marks if mark.kind != "key"))
-            if value.const is UNKNOWN and reader.branch and old.const is not UNKNOWN and not value.name:
-                value = Value(
-                    old.const,
-                    old.name,
-                    value.marks,
-                    value.hidden or old.hidden,
-                    value.path or old.path,
-                    value.fn or old.fn,
-                )
+        if old is not None and reader.branch and old.marks - value.marks:
+            value = value.marked(*(mark for mark in old.marks if mark.kind != "key"))
         if value.marks and (old is None or value.marks - old.marks):
             reader.changes += 1
             if reader.inside and scope is reader.module:
@@ -83,7 +73,7 @@ def _bind_attribute(reader: Reader, target: ast.Attribute, value: Value, scope: 
         passing = f"what passes through {owner.name}.{target.attr}"
         mark = Mark("secret", passing, target.attr, whole=not owner.name.startswith("requests"))
         reader.invoke(value.fn, [Value(marks=frozenset((mark,)))] * 2, {}, NOTHING)
-    if owner.fn is not None and hasattr(owner.fn, "fields"):
+    if isinstance(owner.fn, Klass):
         old = owner.fn.fields.get(target.attr, NOTHING)
         if value.marks - old.marks:
             reader.changes += 1
@@ -109,17 +99,19 @@ def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope
             reader.changes += 1
             scope.home(root.id).names[root.id] = old.marked(*value.marks)
     elif isinstance(root, ast.Attribute) and value.marks:
-        owner = reader.value(root.value, scope)
-        if owner.fn is not None and hasattr(owner.fn, "fields"):
-            old = owner.fn.fields.get(root.attr, NOTHING)
-            owner.fn.fields[root.attr] = old.marked(*value.marks)
-            reader.changes += bool(value.marks - old.marks)
-        else:
-            hold(root, value.marks, scope)
+        hold(reader, root, value.marks, scope)
 
 
-def hold(target: ast.Attribute, marks: frozenset[Mark], scope: Scope) -> None:
-    """An object that goes by a name is given something to hold: a client its headers."""
+def hold(reader: Reader, target: ast.Attribute, marks: frozenset[Mark], scope: Scope) -> None:
+    """An object is given something to hold: one of the file in a field, a client that goes by a name its headers."""
+    klass = reader.value(target.value, scope).fn
+    if isinstance(klass, Klass):
+        field = klass.fields.get(target.attr, NOTHING)
+        if marks - field.marks:
+            reader.changes += 1
+            outlives(reader, marks)
+        klass.fields[target.attr] = field.marked(*marks)
+        return
     name = target.value.id if isinstance(target.value, ast.Name) else ""
     owner = scope.find(name)
     if owner is not None and owner.name:

@@ -33,10 +33,6 @@ def block(reader: Reader, body: list[ast.stmt], scope: Scope) -> None:
     reader.depth -= 1
 
 
-def _expression(reader: Reader, node: Any, scope: Scope) -> None:
-    reader.value(node.value, scope)
-
-
 def _assign(reader: Reader, node: Any, scope: Scope) -> None:
     value = reader.value(node.value, scope)
     if len(value.marks) > 1:
@@ -346,16 +342,8 @@ def _return(reader: Reader, node: Any, scope: Scope) -> None:
         scope.returned = joined(scope.returned, value)
 
 
-def _assert(reader: Reader, node: Any, scope: Scope) -> None:
-    reader.value(node.test, scope)
-
-
-def _raise(reader: Reader, node: Any, scope: Scope) -> None:
-    reader.value(node.exc, scope)
-
-
-_HANDLERS: dict[type[ast.AST], Callable[[Reader, Any, Scope], None]] = {
-    ast.Expr: _expression,
+_HANDLERS: dict[type[ast.AST], Callable[[Reader, Any, Scope], object]] = {
+    ast.Expr: lambda reader, node, scope: reader.value(node.value, scope),
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,
@@ -374,8 +362,8 @@ _HANDLERS: dict[type[ast.AST], Callable[[Reader, Any, Scope], None]] = {
     ast.TryStar: _try,
     ast.Match: _match,
     ast.Return: _return,
-    ast.Assert: _assert,
-    ast.Raise: _raise,
+    ast.Assert: lambda reader, node, scope: reader.value(node.test, scope),
+    ast.Raise: lambda reader, node, scope: reader.value(node.exc, scope),
     ast.Global: _shared,
     ast.Nonlocal: _shared,
 }

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from whet.guard.hosts import host_of
 from whet.guard.taint.files import judge_kept
-from whet.guard.taint.harm import names_wallet
 from whet.guard.taint.mark import ENVIRONMENT, Mark
 from whet.guard.taint.network import Judgement
 from whet.guard.taint.secret import belongs
-from whet.guard.taint.value import NOTHING, Value, strings, union
+from whet.guard.taint.value import Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,14 +47,6 @@ def listen(reader: Judges, call: Call) -> Value:
     return Value(name=call.name, marks=pressed.marks)
 
 
-def copy(reader: Judges, call: Call) -> Value:
-    """Something is put into the clipboard."""
-    reader.note("copies")
-    if any(map(names_wallet, (*strings(call.arg(0).const, 20), *call.arg(0).choices))):
-        reader.note("wallet")
-    return NOTHING
-
-
 def show(reader: Judges, call: Call) -> None:
     """Output: several secrets, or a remote image, whose address carries something to whoever serves it."""
     if "file" in call.words:
@@ -87,6 +78,6 @@ def log(reader: Judges, call: Call) -> None:
 
 
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
-    "capture": capture, "take environment": take_environment, "listen": listen, "copy text": copy, "show": show, "log": log,
+    "capture": capture, "take environment": take_environment, "listen": listen, "show": show, "log": log,
 }  # fmt: skip
 """What the tables call what functions do with what is a person's own."""

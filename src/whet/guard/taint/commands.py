@@ -18,7 +18,6 @@ from whet.guard.tables import shape
 from whet.guard.taint.execute import files_of, judge_origin, judge_started, run_words
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.findings import DEEPEST, Findings
-from whet.guard.taint.harm import names_miner
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.persist import Writing, fetches, judge_written, written_places
 from whet.guard.taint.value import NOTHING, Value
@@ -127,8 +126,6 @@ class Commands(Findings):
         raw = " ".join(words) or command.said
         text = shlex.join(words) or raw
         self.fact("execute", "a shell command" if in_shell else "a program", text[:200])
-        if in_shell and files_of(command.marks):
-            self.fact("assemble", "a command from files", ", ".join(files_of(command.marks)))
         self.run_files(self._written_before(words, raw))
         if given is not NOTHING:
             self.feed(raw, given)
@@ -204,8 +201,6 @@ class Commands(Findings):
 
     def _check(self, command: Value, text: str, given: Given, *, shell: bool) -> frozenset[Mark]:
         """Have a command read by the shell's reader; what it prints."""
-        if names_miner(text):
-            self.hit("miner")
         if self.level >= DEEPEST:
             return NO_MARKS
         if len(self.commands) < _MOST:

@@ -125,8 +125,6 @@ def evaluate(reader: Judges, code: Value, name: str) -> None:
             reader.hit("self-extracting", None, "", "It runs text that is stored in a picture or document")
         if mark.subject:
             reader.fact("execute", "code read from a file", mark.subject)
-    if files_of(marks):
-        reader.fact("assemble", "code from files", ", ".join(files_of(marks)))
     short = reader.lenient and text is not None and len(text) <= _SHORT
     hidden = comes_from(marks, "decoded") or (code.hidden and not reader.lenient)
     if one := judge_received(reader, code, code.said, whole=True):

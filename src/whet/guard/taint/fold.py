@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
+import itertools
 import zlib
+from collections.abc import Iterator
 from html import unescape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -34,7 +36,7 @@ FAILURES = (ValueError, TypeError, AttributeError, LookupError, OverflowError, z
 
 def decoded(name: str, arguments: Sequence[Any]) -> Any:
     """What a decoder of the standard library makes of constant bytes; `UNKNOWN` when it is not known or not bounded."""
-    decoder = DECODERS.get(name) or UNESCAPES.get(name)
+    decoder = DECODERS.get(name)
     if decoder is None or not arguments or not isinstance(arguments[0], (str, bytes)) or not known(arguments[0]):
         return UNKNOWN
     if len(arguments[0]) > LONGEST:
@@ -108,9 +110,6 @@ DECODERS: dict[str, Callable[..., Any]] = {
     "codecs.decode": _codec,
     "quopri.decodestring": lambda data, *_: binascii.a2b_qp(_bytes(data)),
     "binascii.a2b_qp": lambda data, *_: binascii.a2b_qp(_bytes(data)),
-}
-"""The decoders of the standard library, by name."""
-UNESCAPES: dict[str, Callable[..., Any]] = {
     "urllib.parse.unquote": lambda data, *_: unquote(data),
     "urllib.parse.unquote_plus": lambda data, *_: unquote(data.replace("+", " ")),
     "urllib.parse.unquote_to_bytes": lambda data, *_: unquote(data).encode(),
@@ -118,7 +117,31 @@ UNESCAPES: dict[str, Callable[..., Any]] = {
     "html.unescape": lambda data, *_: unescape(data),
     "codecs.encode": lambda data, name="", *_: _codec(data, name) if str(name).lower() in _TEXT_CODECS else UNKNOWN,
 }
-"""Functions that honest programs call on texts of others all the time: they hide something only in constants."""
+"""The decoders of the standard library, by name."""
+
+
+COMPUTED: dict[str, Callable[..., Any]] = {
+    "chr": chr, "ord": ord, "int": int, "len": len, "str.maketrans": str.maketrans, "bytes.maketrans": bytes.maketrans,
+    "str": lambda const: str(const) if isinstance(const, (int, float)) else UNKNOWN,
+    "zip": zip, "enumerate": enumerate, "sorted": sorted, "range": range, "itertools.zip_longest": itertools.zip_longest,
+    "itertools.cycle": itertools.cycle, "itertools.chain": itertools.chain, "itertools.islice": itertools.islice,
+}  # fmt: skip
+"""Functions of constants alone, by name."""
+_MOST = 4096
+"""Items of a sequence that are worked out."""
+
+
+def computed(name: str, arguments: Sequence[Any], words: Mapping[str, Any]) -> Any:
+    """What a function makes of constants; `UNKNOWN` when one of them is."""
+    if not all(map(known, (*arguments, *words.values()))):
+        return UNKNOWN
+    try:
+        made = COMPUTED[name](*arguments, **words)
+        if isinstance(made, (range, Iterator)):
+            made = [list(one) if isinstance(one, tuple) else one for one in itertools.islice(made, _MOST)]
+        return bounded(made)
+    except FAILURES:
+        return UNKNOWN
 
 
 def bounded(const: Any) -> Any:

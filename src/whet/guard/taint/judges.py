@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.taint import capture, execute, files, harm, network
 from whet.guard.taint.call import find_row
 from whet.guard.taint.commands import LOUD, Commands
-from whet.guard.taint.fold import FAILURES
-from whet.guard.taint.value import UNKNOWN, Value
+from whet.guard.taint.fold import computed, decoded
+from whet.guard.taint.mark import Mark
+from whet.guard.taint.value import UNKNOWN, Value, hidden_in, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from whet.guard.taint.call import Call
-    from whet.guard.taint.mark import Mark
     from whet.guard.taint.shipped import Shipped
 
 
@@ -28,18 +28,32 @@ def _keep(_reader: Judges, call: Call) -> Value:
     return call.arg(0) if call.args else call.owner
 
 
-def _count(_reader: Judges, call: Call) -> Value | None:
-    """A number that is read from a text."""
-    const, base = call.arg(0).const, call.arg(1, "base").const
-    try:
-        return Value(int(const, base) if isinstance(base, int) else int(const), marks=call.arg(0).marks)
-    except FAILURES:
-        return None
+def _compute(_reader: Judges, call: Call) -> Value | None:
+    """What a function makes of constants; `grave` when it also gives on marks where they are not known."""
+    words = {word: value.const for word, value in call.words.items()}
+    const = computed(call.row.what or call.name, [value.const for value in call.args], words)
+    if const is UNKNOWN:
+        return Value(marks=union(call.args)) if call.row.grave else None
+    return Value(const, marks=union(call.args), hidden="decoded" if call.row.gives else hidden_in(call.args))
+
+
+def _decode(reader: Judges, call: Call) -> Value:
+    """Something is decoded: worked out where it is constant, and looked at."""
+    source, name = call.arg(0, "s"), call.row.what or call.name
+    const = decoded(name, [source.const, *(value.const for value in call.args[1:2])])
+    if const is not UNKNOWN:
+        reader.unveil(const)
+    return Value(const, marks=source.marks | {Mark("decoded", name)}, hidden="decoded")
+
+
+def _unescape(reader: Judges, call: Call) -> Value | None:
+    """What honest programs call on texts of others all the time: it hides something only in constants."""
+    return _decode(reader, call) if call.args and known(call.args[0].const) else None
 
 
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     **network.JUDGES, **files.JUDGES, **capture.JUDGES, **execute.JUDGES, **harm.JUDGES,
-    "give": _give, "keep": _keep, "count": _count,
+    "give": _give, "keep": _keep, "compute": _compute, "decode": _decode, "unescape": _unescape,
 }  # fmt: skip
 """Every judge by what it is called in the tables."""
 

@@ -244,8 +244,6 @@ def deliver(reader: Judges, url: Value, body: Sequence[Value], head: Sequence[Va
     if not text.startswith(("/", "./", "../")):
         carry(reader, text, sent, head, " ".join(spell(value) for value in body if value.marks))
         reader.report(judge_address(url, sent.union(*map(everything, head)) - url.marks))
-    if host.shady and host.kind != "address":
-        reader.fact("sink" if body else "fetch", f"a {host.kind} host", text, grave=True)
     reader.fact("fetch", "HTTP", text)
     for place in places(text) if text else ():
         if place.what == "cloud metadata":

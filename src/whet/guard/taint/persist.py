@@ -70,9 +70,7 @@ def hides(text: str) -> bool:
 def written_places(path: str) -> list[Place]:
     """Where programs start by themselves and what rules the agent, of the places that a path names."""
     named = path.replace(HOLE, "x")
-    if named.endswith("authorized_keys"):
-        named = "authorized_keys"
-    elif _SETTINGS.search(named):
+    if _SETTINGS.search(named):
         return [Place("agent", "the agent's settings", False, named)]
     return [place for place in places(named) if place.kind in ("start", "agent")]
 

@@ -86,21 +86,10 @@ def own_service(name: str, url: str) -> bool:
 
 
 def _named_after(stems: list[str], host: str) -> bool:
-    """Does the host bear the name of the service: as a label, with more around it, or as its initials?"""
+    """Does the host bear the name of the service, as a label or with more around it?"""
     labels = host.split(".")
     names = [*(stem for stem in stems if len(stem) > 2), "".join(stems)]
-    for label in labels[: -1 if len(labels) > 1 else None]:
-        plain = label.replace("-", "")
-        if any(word and (word in plain or (len(plain) > 3 and word.startswith(plain))) for word in names):
-            return True
-    joined = "".join(stems)
-    return bool(joined) and (joined == host.replace(".", "")[-len(joined) :] or _abbreviates(joined, labels))
-
-
-def _abbreviates(word: str, labels: list[str]) -> bool:
-    """Is a short word made of letters of the registered name, in their order and from its first one on?"""
-    name = labels[-2] if len(labels) > 1 else ""
-    if not 2 < len(word) < 6 or not name or word[0] != name[0]:
-        return False
-    letters = iter(name)
-    return all(letter in letters for letter in word)
+    plain = [label.replace("-", "") for label in labels[: -1 if len(labels) > 1 else None]]
+    return any(
+        word in label or (len(label) > 3 and word.startswith(label)) for label in plain for word in names if word
+    )
