@@ -20,40 +20,26 @@ if TYPE_CHECKING:
     from whet.guard.taint.call import Call
 
 
-def _getattr(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    if len(this.args) < 2 or not isinstance(this.args[1].const, str) or not known(this.args[1].const):
-        return NOTHING
-    owner, name = this.args[0], this.args[1]
-    found = attribute(owner, name.const)
+def find_attribute(owner: Value, name: Value) -> Value:
+    """What an attribute is that goes by a text: `getattr(owner, name)`, `owner.__getattribute__(name)`."""
+    found = attribute(owner, name.exact) if name.exact else NOTHING
     return found.but(hidden=name.hidden or owner.hidden) if found.name else found
 
 
 def _import(reader: Reader, this: Call) -> Value | None:
     name = this.arg(0, "name")
-    if not isinstance(name.const, str) or not known(name.const):
+    module = name.exact
+    if not module:
         return NOTHING
-    if name.hidden and DANGEROUS.fullmatch(bare(name.const)):
-        reader.hit(
-            "hidden-call",
-            subject=name.const,
-            message=f"The module {name.const} is imported under a hidden name",
-        )
-    module = name.const
+    if name.hidden and DANGEROUS.fullmatch(bare(module)):
+        reader.hit("hidden-call", subject=module, message=f"The module {module} is imported under a hidden name")
     imported(reader, module)
     if this.name == "__import__" and "fromlist" not in this.words and len(this.args) < 4:
         module = module.partition(".")[0]
     return Value(name=module, hidden=name.hidden)
 
 
-def attribute_method(this: Call) -> Value | None:
-    """`owner.__getattribute__(name)` is `getattr` by another name."""
-    name = this.arg(0)
-    if not isinstance(name.const, str) or not known(name.const):
-        return None
-    return Value(name=attribute(this.owner, name.const).name, hidden=name.hidden)
-
-
-def _vars(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _vars(_reader: Reader, this: Call) -> Value | None:
     if this.args and isinstance(this.args[0].fn, Klass):
         return this.args[0].fn.held()
     return None if "." in this.name else Value(name=this.name, path=this.args[0].name if this.args else "")
@@ -65,7 +51,7 @@ def _field(reader: Reader, this: Call) -> Value | None:
     return reader.call_back(made, ()) if made is not None else this.words.get("default", NOTHING)
 
 
-def _words(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _words(_reader: Reader, this: Call) -> Value | None:
     """`shlex.split`."""
     try:
         return this.arg(0).but(const=shlex.split(this.arg(0).said)) if this.arg(0).said else None
@@ -73,12 +59,12 @@ def _words(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handler
         return None
 
 
-def _chr(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _chr(_reader: Reader, this: Call) -> Value | None:
     const, marks = computed("chr", [this.arg(0).const], {}), this.arg(0).marks
     return Value(const, marks=marks | {Mark("decoded", "chr")} if const is UNKNOWN else marks, hidden="decoded")
 
 
-def _bytes(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _bytes(_reader: Reader, this: Call) -> Value | None:
     source = this.arg(0)
     if isinstance(source.const, (list, tuple)) and source.const:
         try:
@@ -124,7 +110,7 @@ def _reduce(reader: Reader, this: Call) -> Value | None:
     return Value(result.const, marks=union((*this.args, result)), hidden="split")
 
 
-def _named_tuple(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _named_tuple(_reader: Reader, this: Call) -> Value | None:
     names = this.arg(1, "field_names").const
     klass = Klass(this.arg(0).said, ())
     for name in names.replace(",", " ").split() if isinstance(names, str) else names if isinstance(names, list) else ():
@@ -132,7 +118,7 @@ def _named_tuple(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  h
     return Value(fn=klass)
 
 
-def _reversed(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _reversed(_reader: Reader, this: Call) -> Value | None:
     items = this.arg(0)
     if isinstance(items.const, (str, list, tuple, bytes)) and known(items.const):
         turned = bool(items.const) and all(
@@ -142,7 +128,7 @@ def _reversed(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  hand
     return None
 
 
-def _join(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _join(_reader: Reader, this: Call) -> Value | None:
     path = ""
     for value in this.args:
         part = value.said or HOLE
@@ -161,12 +147,12 @@ def _with_name(reader: Reader, this: Call) -> Value | None:
     return _join(reader, this)
 
 
-def _dirname(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _dirname(_reader: Reader, this: Call) -> Value | None:
     text = this.arg(0).said
     return Value(text.rpartition("/")[0] or HOLE, marks=this.arg(0).marks)
 
 
-def _temporary(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _temporary(_reader: Reader, this: Call) -> Value | None:
     suffix = this.words["suffix"].said if "suffix" in this.words else ""
     path = f"/tmp/tmp{this.node.lineno}{suffix}"  # noqa: S108  a text of the scanned program, no file of ours
     if this.name == "tempfile.mkstemp":
@@ -181,7 +167,7 @@ def _variable(reader: Reader, this: Call) -> Value | None:
     return reader.exported.get(key.said) or variable(key)
 
 
-def _partial(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+def _partial(_reader: Reader, this: Call) -> Value | None:
     return Value(fn=Partial(this.args[0], this.args[1:], this.words)) if this.args else None
 
 
@@ -215,7 +201,7 @@ def _configure(reader: Reader, this: Call) -> Value | None:
 
 
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
-    "attribute": _getattr, "import": _import, "names": _vars, "letter": _chr, "bytes": _bytes, "map": _map,
+    "attribute": lambda _, this: find_attribute(this.arg(0), this.arg(1)), "import": _import, "names": _vars, "letter": _chr, "bytes": _bytes, "map": _map,
     "reduce": _reduce, "reverse": _reversed,
     "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "join parent": _with_name, "folder": _dirname,
     "variable": _variable, "temporary": _temporary, "partial": _partial, "class": _type,

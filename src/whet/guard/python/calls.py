@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import DANGEROUS, attribute, bare, kept, name_of, several, variable
-from whet.guard.python.builtins import attribute_method
+from whet.guard.python.builtins import find_attribute
 from whet.guard.python.loops import chain, hold, outlives, put
 from whet.guard.python.statements import block
 from whet.guard.python.values import Function, Klass, Partial
@@ -95,8 +95,8 @@ def _arguments(reader: Reader, nodes: list[ast.expr], scope: Scope) -> list[Valu
 def _outside(reader: Reader, this: Call) -> Value:
     """A call of something that is not in the file."""
     name = this.name
-    if this.verb in ("__getattribute__", "__getattr__") and (result := attribute_method(this)) is not None:
-        return result
+    if this.verb in ("__getattribute__", "__getattr__"):
+        return find_attribute(this.owner, this.arg(0))
     result = follow_service(reader, this, _BASES)
     if result is not None:
         return result

@@ -186,7 +186,7 @@ def condition(test: ast.expr) -> str:
     return ""
 
 
-def _constant(reader: Reader, node: Any, scope: Scope) -> Value:  # noqa: ARG001  handlers share one signature
+def _constant(_reader: Reader, node: Any, _scope: Scope) -> Value:
     const = node.value
     if isinstance(const, (str, bytes)):
         return Value(bounded(const))

@@ -199,7 +199,8 @@ def spell(value: Value, room: int = 8000) -> str:
         import json
 
         try:
-            return json.dumps(const, default=lambda _: HOLE, ensure_ascii=False)[:20_000] if limited(const) else ""
+            endless = sum(1 for _ in walk(const)) >= PARTS  # it may hold itself, or much of the same
+            return "" if endless else json.dumps(const, default=lambda _: HOLE, ensure_ascii=False)[:20_000]
         except (TypeError, ValueError, RecursionError):
             return ""
     return HOLE if value.text is None else f'"{value.text[: max(room, 40)]}"'
@@ -219,11 +220,6 @@ def known(const: Any) -> bool:
         if item is UNKNOWN or (isinstance(item, str) and HOLE in item):
             return False
     return count < PARTS
-
-
-def limited(const: Any) -> bool:
-    """Can a constant be walked through? One that holds itself, or much of the same, cannot."""
-    return sum(1 for _ in walk(const)) < PARTS
 
 
 def walk(const: Any) -> Iterable[Any]:
