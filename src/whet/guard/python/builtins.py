@@ -11,7 +11,7 @@ from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.taint.fold import bounded, computed
 from whet.guard.taint.formats import ini
 from whet.guard.taint.mark import HOLE, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Value, hidden_in, known, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, hidden_in, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,10 +20,19 @@ if TYPE_CHECKING:
     from whet.guard.taint.call import Call
 
 
-def find_attribute(owner: Value, name: Value) -> Value:
-    """What an attribute is that goes by a text: `getattr(owner, name)`, `owner.__getattribute__(name)`."""
+def _hidden(reader: Reader, node: ast.expr | None, name: Value) -> Hidden:
+    """How a name that is given as a text was kept from being read: `'o' 's'` and `'\\x6f\\x73'` are constants, too."""
+    if name.hidden or not isinstance(node, ast.Constant):
+        return name.hidden
+    return "" if name.said in "\n".join(reader.lines[node.lineno - 1 : node.end_lineno]) else "split"
+
+
+def find_attribute(reader: Reader, this: Call, owner: Value, at: int) -> Value:
+    """What an attribute is that goes by the text of an argument: of `getattr` or of `owner.__getattribute__`."""
+    name = this.arg(at)
     found = attribute(owner, name.exact) if name.exact else NOTHING
-    return found.but(hidden=name.hidden or owner.hidden) if found.name else found
+    hidden = _hidden(reader, next(iter(this.node.args[at:]), None), name) or owner.hidden
+    return found.but(hidden=hidden) if found.name else found
 
 
 def _import(reader: Reader, this: Call) -> Value | None:
@@ -31,12 +40,13 @@ def _import(reader: Reader, this: Call) -> Value | None:
     module = name.exact
     if not module:
         return NOTHING
-    if name.hidden and DANGEROUS.fullmatch(bare(module)):
+    hidden = _hidden(reader, next(iter(this.node.args), None), name)
+    if hidden and DANGEROUS.fullmatch(bare(module)):
         reader.hit("hidden-call", subject=module, message=f"The module {module} is imported under a hidden name")
     imported(reader, module)
     if this.name == "__import__" and "fromlist" not in this.words and len(this.args) < 4:
         module = module.partition(".")[0]
-    return Value(name=module, hidden=name.hidden)
+    return Value(name=module, hidden=hidden)
 
 
 def _vars(_reader: Reader, this: Call) -> Value | None:
@@ -201,7 +211,7 @@ def _configure(reader: Reader, this: Call) -> Value | None:
 
 
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
-    "attribute": lambda _, this: find_attribute(this.arg(0), this.arg(1)), "import": _import, "names": _vars, "letter": _chr, "bytes": _bytes, "map": _map,
+    "attribute": lambda reader, this: find_attribute(reader, this, this.arg(0), 1), "import": _import, "names": _vars, "letter": _chr, "bytes": _bytes, "map": _map,
     "reduce": _reduce, "reverse": _reversed,
     "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "join parent": _with_name, "folder": _dirname,
     "variable": _variable, "temporary": _temporary, "partial": _partial, "class": _type,

@@ -96,7 +96,7 @@ def _outside(reader: Reader, this: Call) -> Value:
     """A call of something that is not in the file."""
     name = this.name
     if this.verb in ("__getattribute__", "__getattr__"):
-        return find_attribute(this.owner, this.arg(0))
+        return find_attribute(reader, this, this.owner, 0)
     result = follow_service(reader, this, _BASES)
     if result is not None:
         return result
