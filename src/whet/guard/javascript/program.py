@@ -500,11 +500,15 @@ _MODIFIER = expression(
     r"([\s(,;{}])((?:public|private|protected|readonly|override|abstract|declare)\s{1,4}"
     r"(?:(?:static|readonly|async)\s{1,4})?)(?=[\w$#]{1,80}\s{0,4}[(?!:=;,)<])"
 )
+_FIELD = expression(
+    rf"(^[ \t]{{2,20}}(?:static\s{{1,4}})?[\w$#]{{1,80}})([?!]?\s{{0,4}}:\s{{0,4}}{_UNION})(?=\s{{0,4}}(?:;|=[^>]))",
+    re.MULTILINE,
+)
 
 
 def untyped(text: str) -> str:
     """The text with those types blanked out that a parser of JavaScript trips over; lines and columns stay."""
-    for shape in (_MODIFIER, _MODIFIER, _APPLIED, _CAST, _DECLARED, _PARAMETER, _PARAMETER, _RESULT):
+    for shape in (_MODIFIER, _MODIFIER, _FIELD, _APPLIED, _CAST, _DECLARED, _PARAMETER, _PARAMETER, _RESULT):
         text = shape.sub(_blank, text)
     return text
 
