@@ -1,16 +1,15 @@
 """The `.skill` archive: one skill in one file.
 
-Writing. `pack` makes a zip whose bytes depend on nothing but the name and the files: one folder at the root, entries
-sorted by their bytes, every time 1980-01-01, attributes 0644 or 0755. The entries are stored, not compressed, because
-what deflate makes differs between versions and builds of zlib; a transport that wants it smaller can compress the
-whole.
+Writing. `pack` makes a zip whose bytes depend only on the name and the files: one folder at the root, entries sorted by
+their bytes, every time 1980-01-01, attributes 0644 or 0755. The entries are stored, not compressed, because the output
+of deflate differs between versions and builds of zlib; a transport can compress the whole file.
 
-Reading. `contents` takes archives of strangers: zip, tar and tar.gz, told apart by content. It refuses the whole at the
-first thing that is wrong and never returns a part of it. Sizes are counted while the data streams and never taken from
-a header. Archives inside the archive stay files; links are refused. `unpack` is the same for an archive of one skill.
+Reading. `contents` reads untrusted archives: zip, tar and tar.gz, told apart by content. It refuses the whole archive
+at the first problem and never returns a part of it. Sizes are counted while the data streams and never taken from a
+header. Archives inside the archive stay files; links are refused. `unpack` is the same for an archive of one skill.
 
-What is never part of a package (`tree.IGNORED`, and what macOS adds beside the folder) is not packed, and is reported
-as skipped when it is found in an archive: such files are outside the digest and must not be installed.
+Files that are never part of a package (`tree.IGNORED`, and those that macOS adds beside the folder) are not packed, and
+are reported as skipped when found in an archive: they are outside the digest and must not be installed.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _FOLDED_IGNORED = frozenset(name.casefold() for name in IGNORED)
-_ENTRIES_PER_FILE = 4  # directories may be listed too
+_ENTRIES_PER_FILE = 4  # directories may be listed, too
 _CHUNK = 64 * 1024
 _ROOT = "."
-_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the first a zip can name
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest date in a zip
 
 
 class _Meter:
-    """Counts what is unpacked and refuses when it is too much."""
+    """Counts unpacked data and refuses when there is too much."""
 
     __slots__ = ("_consumed", "_file", "_files", "_limits", "_name", "_produced")
 
@@ -54,7 +53,7 @@ class _Meter:
             raise _too_many(self._limits)
 
     def add(self, produced: int, consumed: int) -> None:
-        """Count bytes that came out and bytes of the archive that went in."""
+        """Count unpacked bytes and bytes read from the archive."""
         self._produced += produced
         self._consumed += consumed
         self._file += produced
@@ -69,9 +68,9 @@ class _Meter:
 
 
 def pack(name: str, tree: Mapping[str, Item]) -> bytes:
-    """The `.skill` archive of these files; the same bytes for the same content on any machine.
+    """Return the `.skill` archive of these files; the same content gives the same bytes on any machine.
 
-    Refuses what `unpack` would refuse with its default limits: whatever is packed can be unpacked.
+    Refuses what `unpack` would refuse with its default limits, so that every packed skill can be unpacked.
     """
     if "/" in name or _left_out(f"{name}/{MAIN_FILE}"):
         raise refused("archive-unsafe-path", f"The name {paths.shown(name)} cannot be the folder of an archive.")
@@ -80,12 +79,12 @@ def pack(name: str, tree: Mapping[str, Item]) -> bytes:
 
 
 def pack_flat(name: str, tree: Mapping[str, Item]) -> bytes:
-    """The same files at the root of a zip, as other clients expect them."""
+    """Return a zip with the same files at its root, as other clients expect them."""
     return _write_zip(_check_tree(name, tree))
 
 
 def _check_tree(name: str, tree: Mapping[str, Item]) -> Tree:
-    """The files to pack, sorted. Raises InvalidError."""
+    """Return the files to pack, sorted. Raise InvalidError."""
     kept = {path: item for path, item in tree.items() if not ignored(path)}
     for path in kept:
         check_path(path)
@@ -103,16 +102,16 @@ def _check_tree(name: str, tree: Mapping[str, Item]) -> Tree:
 
 
 def contents(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Tree, tuple[str, ...]]:
-    """Every file of an archive under its full name, sorted by bytes, and the names that are never part of a package.
+    """Return every file of an archive by full name, sorted by bytes, and the names that are never part of a package.
 
-    Wholly or not at all: anything unsafe or damaged is an `InvalidError`.
+    Raises InvalidError for anything unsafe or damaged.
     """
     kept, skipped = _listed(data, limits)
     return _files(kept, limits), skipped
 
 
 def unpack(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Package:
-    """The one package in an archive, wholly or not at all: anything unsafe or damaged is an `InvalidError`."""
+    """Return the only package in an archive. Raise InvalidError for anything unsafe or damaged."""
     kept, skipped = _listed(data, limits)
     folder = _folder({member.name for member in kept})
     for member in kept:
@@ -122,7 +121,7 @@ def unpack(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Package:
 
 
 def _listed(data: bytes, limits: Limits) -> tuple[list[Member], tuple[str, ...]]:
-    """The files of an archive after every check of their names, still packed, and the names that are left out.
+    """Return the still packed files of an archive after checking their names, and the names that are left out.
 
     The folder at the root does not count for the depth and length of a path.
     """
@@ -143,7 +142,7 @@ def _files(members: Iterable[Member], limits: Limits) -> Tree:
 
 
 def _folder(names: set[str]) -> str:
-    """The one folder at the root, or nothing when the skill itself lies there."""
+    """Return the only folder at the root, or "" if the skill itself is there."""
     if main_file(names) and "" in find_skills(names):
         return ""
     tops = {name.split("/", 1)[0] for name in names}
@@ -192,7 +191,7 @@ def _gunzipped(data: bytes, limits: Limits) -> Iterator[bytes]:
 
 
 def _accepted(member: Member) -> Member:
-    """The entry under its plain name, unless it is of a kind that no package holds."""
+    """Return the entry under its plain name; raise InvalidError for a kind that no package has."""
     shown = paths.shown(member.name)
     if member.kind == "encrypted":
         raise refused("archive-encrypted", f"The entry {shown} is encrypted.")
@@ -241,13 +240,13 @@ def check_path(path: str, entry: str = "") -> None:
 
 
 def _left_out(name: str) -> bool:
-    """Whether an archived name is never part of a package; macOS puts its own notes beside the folder."""
+    """Return whether an archived name is never part of a package; macOS puts its own files beside the folder."""
     top, slash, _ = name.partition("/")
     return ignored(name) or top == "__MACOSX" or (not slash and top.startswith("._"))
 
 
 def check_collisions(names: Iterable[str]) -> None:
-    """Refuse names that cannot all exist on every system; one that ends in a slash is a directory."""
+    """Refuse names that cannot all exist on every system; a name that ends in a slash is a directory."""
     for first, second in paths.collides(names):
         both = f"{paths.shown(first)} and {paths.shown(second)}"
         raise refused("archive-collision", f"{both} cannot both exist on every system.")
@@ -262,7 +261,7 @@ def _unreadable(reason: str) -> InvalidError:
 
 
 def refused(code: str, message: str, **details: str) -> InvalidError:
-    """The refusal of a package, with what to do about it."""
+    """Return the error for a package, with a hint."""
     return InvalidError(code, message, hint=_HINTS[code], **details)
 
 
@@ -289,7 +288,7 @@ def _write_zip(files: Mapping[str, Item]) -> bytes:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for path, item in files.items():
             entry = zipfile.ZipInfo(path, _FIRST_DAY)
-            entry.create_system = 3  # unix, whatever this machine is
+            entry.create_system = 3  # unix, even on other systems
             entry.external_attr = (stat.S_IFREG | (0o755 if item.executable else 0o644)) << 16
             archive.writestr(entry, item.data)
     return target.getvalue()

@@ -1,7 +1,7 @@
-"""What an archive holds, entry by entry, and the entries of a tar.
+"""Entries of archives in general, and the entries of a tar.
 
-Nothing is unpacked while listing. `tarfile` is made to get as much as possible out of an archive; here an archive is
-whole or it is damaged, so data that a reader would pass over is an error.
+Nothing is unpacked while listing. `tarfile` tries to get as much as possible out of an archive; here an archive is
+complete or damaged, so data that a reader would skip is an error.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
 _MIB = 1024 * 1024
 MAX_HEADER = _MIB // 4
-"""Bytes of one header that says more about the next entry of a tar."""
+"""Largest header with extra information about the next entry of a tar, in bytes."""
 MAX_HEADERS = 16 * _MIB
-"""Bytes of all such headers of a tar; reading them takes more time than anything else in it."""
+"""Largest size of all such headers of a tar; reading them is the slowest part."""
 
 
 class DamagedError(Exception):
-    """The archive cannot be read as a whole."""
+    """The archive cannot be read completely."""
 
 
 class TooManyError(Exception):
-    """The archive has more entries than anybody wants to read."""
+    """The archive has too many entries."""
 
 
 class Member(NamedTuple):
-    """One entry as the archive lists it; its content is still packed."""
+    """An entry of an archive; its content is still packed."""
 
     name: str
     kind: str
     """`file`, `directory`, `link`, `special` or `encrypted`."""
     executable: bool
     packed: int
-    """Bytes of the archive that hold the content."""
+    """Packed bytes of the content."""
     pieces: Callable[[int], Iterator[bytes]]
-    """Unpacks the content in pieces of at most so many bytes. Raises DamagedError."""
+    """Unpacks the content in pieces of at most the given size. Raises DamagedError."""
 
 
 def tar_members(data: bytes) -> Iterator[Member]:
-    """The entries of a tar that is not compressed."""
+    """Yield the entries of an uncompressed tar."""
     import tarfile
 
     try:
@@ -59,15 +59,15 @@ def tar_members(data: bytes) -> Iterator[Member]:
             yield Member(entry.name, _tar_kind(entry), executable, entry.size, _tar_reader(archive, entry))
     except (tarfile.TarError, ValueError, EOFError, OverflowError, OSError, RecursionError) as error:
         raise DamagedError(str(error) or type(error).__name__) from error
-    # The reader stops without a word at a header it cannot read; after the last entry only zeros may follow.
+    # The reader stops silently at a header it cannot read; only zeros may follow the last entry.
     if not data[archive.offset :] or data.count(0, archive.offset) != len(data) - archive.offset:
         raise DamagedError("it is truncated, or one of its headers is damaged")
 
 
 def gather_tar(pieces: Iterable[bytes], most: int) -> bytes:
-    """A tar from its pieces, given up with TooManyError as soon as more than `most` entries have come.
+    """Join a tar from its pieces; raise TooManyError as soon as there are more than `most` entries.
 
-    What is wrong with a header is for `tar_members` to say; from there on nothing is counted.
+    `tar_members` reports an invalid header; from there on nothing is counted.
     """
     import tarfile
 
@@ -94,7 +94,7 @@ def gather_tar(pieces: Iterable[bytes], most: int) -> bytes:
 
 
 def _header_types() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-    """The types of headers that have a long name, and of all that say more about the next entry."""
+    """Return the types of headers with a long name, and of all headers about the next entry."""
     import tarfile
 
     long = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
@@ -102,7 +102,7 @@ def _header_types() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
 
 
 def _careful_tarinfo() -> type[tarfile.TarInfo]:
-    """The class of one archive's entries, which refuses headers that are too much or say two things."""
+    """Return the class of one archive's entries, which refuses large or contradictory headers."""
     import tarfile
 
     long, about_next = _header_types()
@@ -131,7 +131,7 @@ def _careful_tarinfo() -> type[tarfile.TarInfo]:
             try:
                 return super().fromtarfile(archive)
             except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]  # not in the stubs
-                # Otherwise this entry and all that follow would be left out without a word.
+                # Otherwise this entry and all later ones would be left out silently.
                 raise DamagedError(str(error)) from error
 
     return Careful

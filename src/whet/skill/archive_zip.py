@@ -1,8 +1,8 @@
-"""The entries of a zip, read so that no two programs could see different ones.
+"""Read the entries of a zip so strictly that no two programs could see different ones.
 
-Every entry is told twice in a zip, by the header before its data and by the directory at the end, and readers differ in
-what they believe. Here both must agree, and the entries, the directory and the end must fill the file without a gap or
-an overlap: what one reader would pass over, another could take for content. Nothing is unpacked while listing.
+A zip describes every entry twice, in the header before its data and in the directory at the end, and readers differ in
+which one they use. Here both must agree, and the entries, the directory and the end must fill the file without gaps or
+overlaps: data that one reader skips could be content for another. Nothing is unpacked while listing.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _LOCATOR, _LOCATOR_MARK = Struct("<4sLQL"), b"PK\x06\x07"
 _DESCRIPTORS, _DESCRIPTOR_MARK = (Struct("<3L"), Struct("<L2Q")), b"PK\x07\x08"
 _EXTRA = Struct("<2H")
 _FULL_16, _FULL_32 = 0xFFFF, 0xFFFFFFFF
-"""What a field holds whose value is in the fields of 64 bits."""
+"""Value of a field whose content is in the 64-bit fields."""
 
 _SIZES_BEHIND = 0x8
 _PATCHED = 0x20
 _UTF8 = 0x800
 _ENCRYPTED = 0x2041
-_VERSION = 63  # of the last specification
+_VERSION = 63  # the last specification
 _STORED, _DEFLATED, _AES = 0, 8, 99
 _EXTRA_64, _EXTRA_NAME = 0x0001, 0x7075
-_EMPTY_STREAM = 2  # bytes of a deflated nothing
+_EMPTY_STREAM = 2  # bytes of an empty deflate stream
 _CHUNK = 64 * 1024
 _KINDS = {0: "file", stat.S_IFREG: "file", stat.S_IFDIR: "directory", stat.S_IFLNK: "link"}
 
 
 class _Entry(NamedTuple):
-    """What the directory says of one entry."""
+    """An entry as the directory describes it."""
 
     name: bytes
     flags: int
@@ -55,7 +55,7 @@ class _Entry(NamedTuple):
 
 
 def zip_members(data: bytes, most: int) -> Iterator[Member]:
-    """The entries of a zip. Raises DamagedError, and TooManyError when there are more than `most`."""
+    """Yield the entries of a zip. Raise DamagedError, or TooManyError if there are more than `most`."""
     start, end, count = _directory(data)
     if count > most:
         raise TooManyError
@@ -74,7 +74,7 @@ def zip_members(data: bytes, most: int) -> Iterator[Member]:
 
 
 def _directory(data: bytes) -> tuple[int, int, int]:
-    """Where the directory begins and ends, and how many entries it has."""
+    """Return the start and end of the directory, and its number of entries."""
     at = data.rfind(_END_MARK)
     if at < 0 or at + _END.size > len(data):
         raise DamagedError("it has no end record")
@@ -91,7 +91,7 @@ def _directory(data: bytes) -> tuple[int, int, int]:
 
 
 def _directory_64(data: bytes, locator: int, short: tuple[int, int, int]) -> tuple[int, int, int]:
-    """The same for a zip with fields of 64 bits; `short` is what the others say."""
+    """Like `_directory`, for a zip with 64-bit fields; `short` are the values of the others."""
     at = locator - _END_64.size
     if at < 0 or _LOCATOR.unpack_from(data, locator) != (_LOCATOR_MARK, 0, at, 1):
         raise DamagedError("its directory is not where it should be")
@@ -133,7 +133,7 @@ def _entries(data: bytes, start: int, end: int, count: int) -> Iterator[_Entry]:
 
 
 def _extra(block: bytes) -> dict[int, bytes]:
-    """The extra fields of an entry; what is no field at the end of them is let be, as padding."""
+    """Return the extra fields of an entry; incomplete data at the end is ignored as padding."""
     fields: dict[int, bytes] = {}
     at = 0
     while at + _EXTRA.size <= len(block):
@@ -145,7 +145,7 @@ def _extra(block: bytes) -> dict[int, bytes]:
 
 
 def _name(entry: _Entry) -> str:
-    """The entry's name; one without the UTF-8 mark may be UTF-8 all the same, or told again in a field of its own."""
+    """Return the entry's name; without the UTF-8 flag it may still be UTF-8, or repeated in its own field."""
     try:
         name = entry.name.decode()
     except UnicodeDecodeError as error:
@@ -162,7 +162,7 @@ def _name(entry: _Entry) -> str:
 
 
 def _bodies(data: bytes, entries: list[_Entry], end: int) -> list[int]:
-    """Where the data of each entry begins, after it is clear that they fill everything up to `end`."""
+    """Return the start of each entry's data, after checking that they fill everything up to `end`."""
     starts = sorted(range(len(entries)), key=lambda number: entries[number].offset)
     offsets = [*(entries[number].offset for number in starts), end]
     if offsets[0]:
@@ -180,7 +180,7 @@ def _bodies(data: bytes, entries: list[_Entry], end: int) -> list[int]:
 
 
 def _body(data: bytes, entry: _Entry, offset: int, end: int) -> int:
-    """Where the data of an entry begins; its own header must say what the directory says."""
+    """Return the start of an entry's data; its own header must agree with the directory."""
     if offset + _LOCAL.size > end:
         raise DamagedError("an entry is truncated")
     mark, _, flags, method, _, _, crc, packed, size, named, extended = _LOCAL.unpack_from(data, offset)
@@ -197,7 +197,7 @@ def _body(data: bytes, entry: _Entry, offset: int, end: int) -> int:
 
 
 def _behind(entry: _Entry) -> set[bytes]:
-    """What may follow an entry's data: nothing, or its sizes in one of four spellings."""
+    """Return what may follow an entry's data: nothing, or its sizes in one of four forms."""
     if not entry.flags & _SIZES_BEHIND:
         return {b""}
     plain, wide = _DESCRIPTORS

@@ -1,14 +1,13 @@
-"""The YAML between the fences, read into plain values.
+"""Read the YAML between the fences into plain values.
 
-Two lanes give the same answer. The fast lane recognises with one regular expression the forms nearly all frontmatter is
-written in (scalars, quoted strings, simple lists and maps, text blocks) and reads them about three times as fast as
-the C parser; anything else takes the other lane, which builds the values from libyaml's events. Building them here
-keeps every bound in our hands: nesting, number of nodes, what aliases may expand to. A property test holds the lanes
-equal.
+Two lanes give the same result. The fast lane matches with one regular expression the forms of nearly all frontmatter
+(scalars, quoted strings, simple lists and maps, text blocks) and is about three times as fast as the C parser; anything
+else takes the other lane, which builds the values from libyaml's events. Building them here enforces every limit:
+nesting, number of nodes, expansion of aliases. A property test keeps the lanes equal.
 
 Plain scalars follow the YAML 1.2 core schema: only `true`, `false`, `null`, integers and floats are not text, so that
-`no`, `on` and `2026-01-01` stay what the author wrote. A scalar that did become a number or a boolean keeps its
-spelling in `texts`, because a version `1.10` is not the number 1.1.
+`no`, `on` and `2026-01-01` stay as written. A scalar that became a number or a boolean keeps its spelling in `texts`,
+because a version `1.10` is not the number 1.1.
 """
 
 from __future__ import annotations
@@ -24,37 +23,37 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
 UNPRINTABLE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
-"""What is not shown as it is, for a regex. A set that names all the other characters takes milliseconds to compile."""
+"""Characters that are not printable, for a regex. A set of all other characters takes milliseconds to compile."""
 FORBIDDEN = compile_late("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-"""What YAML does not allow anywhere."""
+"""Characters that YAML does not allow."""
 MAX_DEPTH = 32
 MAX_NODES = 20_000
-"""Values a block may hold once aliases are followed; long text counts as several."""
+"""Largest number of values with aliases expanded; long text counts as several."""
 _CHARACTERS_PER_NODE = 50
 _MAX_PATH = 250
 """Longer dotted paths are not recorded: many values below one long key would repeat it."""
 
 
 Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
-"""What YAML can say."""
+"""A YAML value."""
 Values: TypeAlias = dict[str, Value]
-"""A mapping of keys to what they say."""
+"""A YAML mapping."""
 
 
 class Block(NamedTuple):
-    """What a frontmatter block says."""
+    """The content of a frontmatter block."""
 
     values: Values
     lines: dict[str, int]
-    """Dotted path of a key, two levels deep at most -> its line in the block, counted from 1."""
+    """Lines in the block, from 1, by dotted path of a key, at most two levels deep."""
     texts: dict[str, str]
-    """Dotted path -> the scalar as written, where YAML made something else than text of it."""
+    """Original spelling by dotted path, for scalars that are not text."""
     duplicates: tuple[tuple[str, int], ...] = ()
-    """Keys given twice, with the line of the later one, which wins."""
+    """Duplicate keys with the line of the later one, which wins."""
 
 
 class BlockError(Exception):
-    """The block is not YAML we accept; `line` counts from 1 within the block."""
+    """The block is not acceptable YAML; `line` counts from 1 within the block."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -63,7 +62,7 @@ class BlockError(Exception):
 
 
 def read_block(text: str) -> Block:
-    """Read the text between the fences, which must use LF line ends. Raises BlockError."""
+    """Read the text between the fences, which must use LF line ends. Raise BlockError."""
     if not text.endswith("\n"):
         text += "\n"
     return _read_simple(text) or _read_events(text)
@@ -83,11 +82,11 @@ _INFINITE = (float("inf"), float("-inf"))
 _LETTERS = frozenset("~nNtTfF")
 """First characters of the constants that are not numbers: null, true and false."""
 MAYBE_TYPED = _LETTERS.union("+-.0123456789")
-"""First characters of plain scalars that may be something else than text."""
+"""First characters of plain scalars that may not be text."""
 
 
 def resolve_plain(text: str) -> str | int | float | bool | None:
-    """The value of an unquoted scalar under the YAML 1.2 core schema."""
+    """Return the value of an unquoted scalar under the YAML 1.2 core schema."""
     if text and text[0] not in MAYBE_TYPED:
         return text
     if text in _CONSTANTS:
@@ -108,7 +107,7 @@ _KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,80}"
 _PLAIN = r"""[^\s\-?:,\[\]{}#&*!|>'"%@`][^\n:#]*+(?:(?::(?=[^\s])|(?<=[^\s])[#])[^\n:#]*+)*+"""
 _QUOTED = r""""[^"\\\n]*+"|'[^'\n]*+'"""
 _SCALAR = rf"(?:(?:{_QUOTED})[ ]*|{_PLAIN})"
-"""One scalar up to the end of its line. What takes spaces in must not be followed by more of them: see the tests."""
+"""A scalar up to the end of its line. A part that matches spaces must not be followed by more: see the tests."""
 _FLOW = r"""[^\[\]{}"'\#&*!|>%@`:\n]*"""
 _ENTRY = compile_late(
     rf"""(?P<key>{_KEY}):(?:
@@ -133,14 +132,15 @@ _ROW = compile_late(
     rf"(?:-[ ]++({_SCALAR})|({_KEY}):(?:[ ]++({_SCALAR})|[ ]++(\[{_FLOW}\])[ ]*+|[ ]*+))\n",
     re.MULTILINE,
 )
-"""A line below a key: its indent, and either an item of a list, or a key with a scalar, with a list, or with neither
-because its value is below it."""
+"""A line below a key: its indent, and either a list item, or a key with a scalar, with a list, or with neither because
+its value is below it.
+"""
 _MAX_SIMPLE = 32 * 1024
-"""Characters; so few that MAX_NODES cannot be reached, and so many that hardly any frontmatter has more."""
+"""Characters; so few that MAX_NODES cannot be reached, and more than nearly all frontmatter has."""
 
 
 def _read_simple(text: str) -> Block | None:
-    """The block's values, or None when it holds anything beyond the simple forms."""
+    """Read the values of a block; return None if it has more than the simple forms."""
     if len(text) > _MAX_SIMPLE or (not text.replace("\n", "").isprintable() and _ODD.search(text)):
         return None
     reader = _Simple()
@@ -155,7 +155,7 @@ def _read_simple(text: str) -> Block | None:
 
 
 class _Simple:
-    """Collects entries of the fast lane; each method answers whether the entry was simple enough."""
+    """Collects entries of the fast lane; each method returns whether the entry was simple enough."""
 
     __slots__ = ("lines", "texts", "values")
 
@@ -214,7 +214,7 @@ class _Simple:
         return True
 
     def flow(self, path: str, text: str) -> list[Value] | None:
-        """A list in brackets; None when it is not simple enough."""
+        """Return a list in brackets; None if it is not simple enough."""
         items = [item.strip(" ") for item in text.split(",")]
         if items == [""]:
             return []
@@ -223,7 +223,7 @@ class _Simple:
         return [self.scalar(f"{path}.{number}", item) for number, item in enumerate(items)]
 
     def rows(self, path: str, rows: list[tuple[str, ...]], at: int, line: int = 0) -> tuple[Value, int] | None:
-        """The list or mapping that begins at a row, and the row behind it; None when it is not simple enough.
+        """Return the list or mapping that begins at a row, and the row after it; None if it is not simple enough.
 
         `line` is the line of the first row; without it, no lines are recorded.
         """
@@ -257,7 +257,7 @@ class _Simple:
 # --- the event lane -------------------------------------------------------------------------------------------------
 
 _OTHER_BREAKS = compile_late("[\r\x85\u2028\u2029]")
-"""What libyaml counts as the end of a line and editors do not."""
+"""Line breaks of libyaml that editors do not count."""
 
 
 def _read_events(text: str) -> Block:
@@ -284,7 +284,7 @@ def _forbidden_line(text: str) -> int | None:
 
 
 class _Anchor(NamedTuple):
-    """A value that can be named again: what it is, what it counts, where its typed scalars are logged."""
+    """An anchored value: its content, its number of nodes, and where its typed scalars are logged."""
 
     value: Any
     nodes: int
@@ -302,7 +302,7 @@ class _Builder:
         self._nodes = 0
         self._lines: dict[str, int] = {}
         self._log: list[tuple[str, str] | None] = []
-        """Path and spelling of every scalar that is not text; None where a later duplicate replaced it."""
+        """Path and spelling of every scalar that is not text; None if a later duplicate replaced it."""
         self._duplicates: list[tuple[str, int]] = []
 
     def document(self) -> Block:

@@ -1,4 +1,4 @@
-"""What the Markdown body says: its first prose line, its first sentence and its sections."""
+"""Read the Markdown body: its first prose line, its first sentence and its sections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _HEADING = compile_late(r"[ ]{0,3}#{1,6}[ \t]+[\W\d_]*")
-"""The beginning of a heading, up to its first letter."""
+"""Beginning of a heading, up to its first letter."""
 _NOT_PROSE = compile_late(r"[#>|`~<!\[]|---|===|\*\*\*|[-*+][ ]|\d+[.)][ ]")
 _SENTENCE_END = compile_late(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!^\d\.)\s|(?<=[。！？])")
 WHEN = compile_late(r"when to use|when should (?:i|you) use|use this (?:skill )?when", re.IGNORECASE)
@@ -27,18 +27,18 @@ class Section(NamedTuple):
     level: int
     title: str
     start: int
-    """The row of the heading, counted from 0."""
+    """Row of the heading, from 0."""
     end: int
-    """The first row that is not part of it."""
+    """First row after it."""
 
 
 def first_prose(body: str) -> str:
-    """The first line of running text, or the first list or quote line when there is nothing else."""
+    """Return the first line of running text, or else the first list or quote line."""
     return _first_paragraph(body)[0]
 
 
 def first_sentence(body: str) -> str:
-    """The first sentence of the paragraph that begins with `first_prose`, in one line."""
+    """Return the first sentence of the paragraph that begins with `first_prose`, in one line."""
     return _SENTENCE_END.split(one_line(" ".join(_first_paragraph(body))), maxsplit=1)[0]
 
 
@@ -57,7 +57,7 @@ def _first_paragraph(body: str) -> list[str]:
 
 
 def section(body: str, title: re.Pattern[str]) -> str:
-    """The text below the first heading that matches, up to the next heading of any level."""
+    """Return the text below the first heading that matches, up to the next heading of any level."""
     if not any(title.match(row, start) for row, start in _titles(body)):
         return ""
     rows = body.split("\n")
@@ -75,12 +75,12 @@ def section(body: str, title: re.Pattern[str]) -> str:
 
 @lru_cache(maxsize=1)
 def _titles(body: str) -> list[tuple[str, int]]:
-    """The headings of a body, and where the title begins in each. One body is asked for several sections."""
+    """Return the headings of a body, with the start of each title. One body is asked for several sections."""
     return [(row, heading.end()) for row in _marked(body) if (heading := _HEADING.match(row))]
 
 
 def _marked(body: str) -> Iterator[str]:
-    """The rows that may be headings, those of fenced code among them."""
+    """Yield the rows that may be headings, including those in fenced code."""
     at = body.find("#")
     while at >= 0:
         start, end = body.rfind("\n", 0, at) + 1, body.find("\n", at)
@@ -91,7 +91,7 @@ def _marked(body: str) -> Iterator[str]:
 
 
 def sections(rows: list[str]) -> list[Section]:
-    """Every section of a body, in order; one contains those below it."""
+    """Return every section of a body, in order; a section contains its subsections."""
     found: list[Section] = []
     open_: list[int] = []
     for number, row in enumerate(_visible(rows)):
@@ -107,7 +107,7 @@ def sections(rows: list[str]) -> list[Section]:
 
 
 def _visible(rows: list[str]) -> Iterator[str]:
-    """Each row, or an empty one where it belongs to fenced code or a comment."""
+    """Yield each row, or an empty one for fenced code or a comment."""
     until = ""
     for row in rows:
         line = row.strip()

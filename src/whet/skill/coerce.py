@@ -1,4 +1,4 @@
-"""Small readings of loosely typed values: what people write where a list, a flag or a name is meant."""
+"""Read loosely typed values: lists, flags and names in all their spellings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 _TRUE = frozenset(("true", "yes", "on", "1", "y"))
 _FALSE = frozenset(("false", "no", "off", "0", "n"))
 _AROUND = " \t\r\n\"'"
-"""What may stand around a word without being part of it."""
+"""Characters around a word that are not part of it."""
 
 
 def truth(value: Any) -> bool | None:
-    """A boolean in any of its spellings, or None when it is none."""
+    """Return a boolean in any of its spellings, or None."""
     if isinstance(value, bool):
         return value
     word = str(value).strip().lower()
@@ -24,12 +24,12 @@ def truth(value: Any) -> bool | None:
 
 
 def one_line(line: str) -> str:
-    """White space runs collapsed to one space."""
+    """Collapse runs of white space to one space."""
     return " ".join(line.split())
 
 
 def words(value: Any, *, separators: str = r"[,\s]") -> tuple[str, ...]:
-    """Names from a list, a comma or space separated string, or a JSON-looking string."""
+    """Return names from a list, a comma or space separated string, or a JSON-looking string."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -46,12 +46,12 @@ def words(value: Any, *, separators: str = r"[,\s]") -> tuple[str, ...]:
 
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:
-    """The non-empty items, each once, in order."""
+    """Return the non-empty items, each once, in order."""
     return tuple(dict.fromkeys(item for item in items if item))
 
 
 def split_tools(value: Any) -> tuple[str, ...]:
-    """Tool grants from a list or from a space or comma separated string; parentheses keep a grant together."""
+    """Return tool grants from a list or from a space or comma separated string; parentheses keep a grant together."""
     if not isinstance(value, str):
         return words(value)
     grants: list[str] = []
@@ -64,7 +64,7 @@ def split_tools(value: Any) -> tuple[str, ...]:
 
 
 def split_globs(value: Any) -> tuple[str, ...]:
-    """Globs from a list or from a comma separated string; braces keep a glob together."""
+    """Return globs from a list or from a comma separated string; braces keep a glob together."""
     return unique(split_outside(_unbracketed(value), ",", "{}")) if isinstance(value, str) else words(value)
 
 
@@ -74,7 +74,7 @@ def _unbracketed(line: str) -> str:
 
 
 def split_outside(line: str, separators: str, brackets: str) -> Iterator[str]:
-    """The pieces between separators that stand outside brackets. An unclosed bracket keeps the rest together."""
+    """Yield the pieces between separators outside brackets. An unclosed bracket keeps the rest together."""
     depth = start = 0
     for at, letter in enumerate(line):
         if letter in brackets:
@@ -86,7 +86,7 @@ def split_outside(line: str, separators: str, brackets: str) -> Iterator[str]:
 
 
 def text(value: Any) -> str:
-    """A scalar as text; nothing for null, lists and mappings."""
+    """Return a scalar as text; "" for null, lists and mappings."""
     if isinstance(value, str):
         return value.strip()
     if value is None or isinstance(value, dict | list):
@@ -95,14 +95,14 @@ def text(value: Any) -> str:
 
 
 def mapping(value: object) -> Values:
-    """A mapping, also one written as a JSON string; an empty one for anything else."""
+    """Return a mapping, even one written as a JSON string; an empty one for anything else."""
     if isinstance(value, str):
         value = _from_json(value) if value.lstrip().startswith("{") else None
     return value if isinstance(value, dict) else {}
 
 
 def _from_json(line: str) -> Any:
-    """What a JSON string says, also one with the freedoms YAML and JSON5 share, such as a comma before a bracket."""
+    """Parse a JSON string, even with extensions that YAML and JSON5 share, such as a comma before a bracket."""
     import json
 
     from whet.skill.block import BlockError, read_block
@@ -117,7 +117,7 @@ def _from_json(line: str) -> Any:
 
 
 def listing(value: Any) -> list[Any]:
-    """A list, or the single value as one."""
+    """Return a list, or the single value in one."""
     if isinstance(value, list):
         return value
     return [] if value is None else [value]

@@ -1,4 +1,4 @@
-"""The order in which programs written in JavaScript sort texts."""
+"""The sort order of texts in JavaScript."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ _WEIGHTS = {character: weight for weight, character in enumerate(_ORDER)}
 
 
 def collation_key(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[bool, ...]]:
-    """Texts sorted by this are in the order of JavaScript's `localeCompare`; other tools sort by it.
+    """Return a sort key for the order of JavaScript's `localeCompare`, which other tools use.
 
     It is the root order of the Unicode collation: first by the letters alone (punctuation before digits before letters,
-    no matter whether small or capital), then by accents, then small before capital. For ASCII this is exact; other
-    scripts are sorted by their base letters, which is right for one script at a time and good enough to recognise a
-    hash.
+    ignoring case), then by accents, then lower before upper case. For ASCII this is exact; other scripts are sorted by
+    their base letters, which is correct for one script at a time and good enough to recognise a hash.
     """
     letters: list[int] = []
     accents: list[int] = []
@@ -27,7 +26,7 @@ def collation_key(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[bo
             letters.append(_WEIGHTS[small])
             accents.append(0)
             capitals.append(small != character)
-        elif unicodedata.category(character) != "Cc":  # a control character counts for nothing
+        elif unicodedata.category(character) != "Cc":  # control characters are ignored
             letters.append(len(_ORDER) + ord(small[0]))
             accents.append(0)
             capitals.append(small != character)

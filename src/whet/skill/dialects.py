@@ -1,8 +1,8 @@
-"""Every spelling skills are written in, mapped to the one `Skill`.
+"""The dialects of frontmatter, mapped to one `Skill`.
 
-A skill says the same thing in different words depending on the agent it was written for. Each `_reader` below gathers
-one meaning from all its spellings; the first spelling that says something wins, lists are joined without doubles. What
-cannot be used (a description that is a list, a platform nobody knows) becomes a diagnostic, never an exception.
+Skills express the same thing differently, depending on the agent they were written for. `_Reader` collects each meaning
+from all its spellings; the first spelling with a value wins, and lists are joined without duplicates. An unusable value
+(a description that is a list, an unknown platform) becomes a diagnostic, never an exception.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from whet.skill.frontmatter import Document
 
 DESCRIPTION_FALLBACK = 80
-"""Characters taken from the first prose line of the body when there is no description."""
+"""Characters taken from the first prose line of the body if there is no description."""
 
 PLAIN_KEYS = frozenset(
     (
@@ -41,18 +41,18 @@ PLAIN_KEYS = frozenset(
         *("hermes_version", "metadata"),
     )
 )
-"""Keys that say nothing about gates; frontmatter with only these needs no closer look when a library is listed."""
+"""Keys without gates; frontmatter with only these needs no further reading when a library is listed."""
 VENDORS = frozenset(
     ("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot", "tools_required", "tools_optional", "requires")
 )
-"""Keys of `metadata` below which an agent may ask for something."""
+"""Keys of `metadata` below which an agent may state requirements."""
 _HERMES_ASKS = frozenset(
     ("requires_tools", "requires_toolsets", "fallback_for_tools", "fallback_for_toolsets", "config")
 )
-"""What `gates` reads of the block of Hermes."""
+"""Keys of the Hermes block that `gates` reads."""
 _COMMANDS = frozenset(("bins", "anyBins"))
 _OPENCLAW_PLAIN = frozenset(("requires", "emoji", "homepage", "skillKey"))
-"""Keys of OpenClaw's block that ask for commands, or for nothing."""
+"""Keys of OpenClaw's block that require only commands, or nothing."""
 _SAID: dict[str, tuple[str, ...]] = {
     "license": ("license",),
     "author": ("author.name", "author", "metadata.author.name", "metadata.author"),
@@ -63,13 +63,14 @@ _SAID: dict[str, tuple[str, ...]] = {
     "id": ("id", "metadata.id"),
     "entry_point": ("entry_point", "entrypoint", "entry", "metadata.entry_point"),
 }
-"""What a skill says in one line, and where it may say it: in the frontmatter, or at the same place of skill.json; the
-star stands for OpenClaw's block."""
+"""One-line fields of a skill and their places: in the frontmatter, or at the same path of skill.json; the star stands
+for OpenClaw's block.
+"""
 _GUIDING_KEYS = frozenset(("when_to_use", "when-to-use", "argument-hint", "argument_hint"))
 
 
 class Sidecars(NamedTuple):
-    """Metadata files beside SKILL.md, already parsed; None when absent."""
+    """Parsed metadata files beside SKILL.md; None if missing."""
 
     skill_json: Values | None = None
     openai_yaml: Values | None = None
@@ -86,7 +87,7 @@ def read_skill(
     category: str = "",
     flat: bool = False,
 ) -> Skill:
-    """The skill a document describes. `fallback_name` is the directory's name (or the flat file's stem).
+    """Read the skill of a document. `fallback_name` is the directory's name (or the flat file's stem).
 
     A flat file without frontmatter is read as its first change will write it: version 1, described by its first
     sentence.
@@ -95,7 +96,7 @@ def read_skill(
 
 
 class Words(NamedTuple):
-    """What a skill is found by: the fields of a `Skill` that say in words what it is for and how it works."""
+    """The text by which a skill is found: the fields of a `Skill` that say what it is for and how it works."""
 
     name: str
     description: str
@@ -109,12 +110,12 @@ class Words(NamedTuple):
 def read_words(
     document: Document, *, fallback_name: str, sidecars: Sidecars = NO_SIDECARS, flat: bool = False
 ) -> Words:
-    """Only the words of a skill, at half the cost of `read_skill`."""
+    """Read only the words of a skill, at half the cost of `read_skill`."""
     return _Reader(document, sidecars, flat=flat).texts(fallback_name)
 
 
 class Heading(NamedTuple):
-    """What a list shows of a skill, and what decides whether it does."""
+    """The fields of a skill that a list shows, and those that decide whether it does."""
 
     name: str
     description: str
@@ -129,13 +130,13 @@ class Heading(NamedTuple):
 def read_heading(
     document: Document, *, fallback_name: str, sidecars: Sidecars = NO_SIDECARS, flat: bool = False
 ) -> Heading:
-    """Only the heading of a skill, at a fraction of the cost of `read_skill`."""
+    """Read only the heading of a skill, at a fraction of the cost of `read_skill`."""
     reader, values = _Reader(document, sidecars, flat=flat), document.values
     name, description = reader.name(fallback_name), reader.description()
     gates, category, when, hint = OPEN, "", "", ""
     if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(values) or reader.may_ask():
         gates = (reader.commands() if sidecars is NO_SIDECARS else None) or reader.gates()
-    if reader.json:  # what it says differently is worth a note, and most skills have none
+    if reader.json:  # rare: note its differences from the frontmatter
         reader.lines()
     if reader.json or reader.hermes or "category" in values:
         category = reader.category()
@@ -145,12 +146,12 @@ def read_heading(
 
 
 def read_version(document: Document, *, flat: bool = False) -> str:
-    """Only the version that a skill declares; "" when it declares none."""
+    """Read only the version that a skill declares; "" if it declares none."""
     return _Reader(document, NO_SIDECARS, flat=flat).version()
 
 
 def _asks_nothing(values: Values) -> bool:
-    """Is `metadata`, if there is any, a mapping in which no agent looks for what a skill needs?"""
+    """Return whether `metadata` is missing, or a mapping without the keys of any vendor."""
     metadata = values.get("metadata")
     return metadata is None or (isinstance(metadata, dict) and VENDORS.isdisjoint(metadata))
 
@@ -159,7 +160,7 @@ _OPENCLAW = (
     *(f"metadata.{vendor}" for vendor in ("openclaw", "clawdbot", "clawdis", "moltbot")),
     "openclaw",
 )
-"""Where OpenClaw's block may stand, under all the names the project has had."""
+"""Places of OpenClaw's block, under all names of the project."""
 _ENV_NAME = compile_late(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLATFORMS = {
     **dict.fromkeys(("macos", "darwin", "mac", "osx", "mac os"), "macos"),
@@ -174,16 +175,16 @@ _LOOKS = {
     "icon_small": re.compile(r"(?:\./)?[^/\\:][^\\:]*"),
     "icon_large": re.compile(r"(?:\./)?[^/\\:][^\\:]*"),
 }
-"""What Codex takes for how a skill looks; anything else it drops, field by field."""
+"""Formats that Codex accepts for the appearance of a skill; it ignores other values field by field."""
 _LOOKS_HINT = "Use #RRGGBB for a colour, a path inside the skill for an icon, and short texts."
 _NEED = compile_late(r"([^\s<>=!~^@]+)\s*@?\s*(.*)")
-"""The name of a skill and the versions of it that will do."""
+"""Name of a skill and its version range."""
 _MAX_NEED = 500
 _ANY_PLATFORM = frozenset(("all", "any", "*"))
 
 
 def _read_need(entry: Any) -> SkillNeed:
-    """What an entry asks for: `name RANGE`, `SOURCE RANGE`, `SOURCE:name RANGE`, or a mapping; "" for what is none."""
+    """Read an entry: `name RANGE`, `SOURCE RANGE`, `SOURCE:name RANGE`, or a mapping; the name is "" if invalid."""
     if isinstance(entry, dict):
         said = [text(entry.get(key)) for key in ("source", "name", "version", "range")]
         need = _read_need(f"{said[0] or said[1]} {said[2] or said[3]}")
@@ -227,14 +228,14 @@ class _Reader:
                 break
 
     def may_ask(self) -> bool:
-        """Can `metadata` say what the skill needs? That of Hermes most often has only tags."""
+        """Return whether `metadata` may state requirements. The Hermes block usually has only tags."""
         metadata = self.values.get("metadata")
         if not isinstance(metadata, dict):
             return metadata is not None
         return not _HERMES_ASKS.isdisjoint(self.hermes) or not VENDORS.isdisjoint(metadata.keys() - {"hermes"})
 
     def commands(self) -> Gates | None:
-        """The gates of a skill that asks for commands and nothing else, as nearly all with OpenClaw's block do.
+        """Return the gates of a skill that requires only commands, as nearly all with OpenClaw's block do.
 
         None for any other; this takes a tenth of the time of `gates`.
         """
@@ -248,20 +249,20 @@ class _Reader:
         return OPEN._replace(commands=words(needs.get("bins")), any_commands=words(needs.get("anyBins")))
 
     def note(self, code: str, severity: Any, message: str, key: str = "", hint: str = "") -> None:
-        """Record a diagnostic at the line of the key, or of the nearest key above it that has one."""
+        """Record a diagnostic at the line of the key, or of its nearest parent that has one."""
         lines = self.document.lines
         while key not in lines and "." in key:
             key = key.rpartition(".")[0]
         self.notes.append(Note(code, severity, message, hint, line=lines.get(key)))
 
     def at(self, path: str) -> Any:
-        """What the frontmatter holds at a dotted path."""
+        """Return the value at a dotted path of the frontmatter."""
         key, _, below = path.partition(".")
         value = self.values.get(key)
         return value if value is None or not below else _dig(value, below)
 
     def block(self, path: str) -> Values:
-        """The mapping at a dotted path; anything else there is reported."""
+        """Return the mapping at a dotted path; anything else there is reported."""
         value = self.at(path)
         found = mapping(value)
         if not found and value not in (None, "", {}, []):
@@ -270,7 +271,7 @@ class _Reader:
         return found
 
     def said(self, *paths: str) -> str:
-        """The first of the named places (dotted paths of the frontmatter, then skill.json) that holds a scalar."""
+        """Return the first scalar at these dotted paths of the frontmatter, or else of skill.json."""
         other = next((found for path in paths if (found := text(_dig(self.json, path)))), "") if self.json else ""
         refused = ""
         for path in paths:
@@ -290,7 +291,7 @@ class _Reader:
         return other
 
     def lines(self) -> dict[str, str]:
-        """What the skill says in one line each."""
+        """Return the one-line fields of the skill."""
         version = self.version()
         said = {key: self.said(*(path.replace("*", self.vendor) for path in paths)) for key, paths in _SAID.items()}
         return {"version": version, **said}
@@ -298,13 +299,13 @@ class _Reader:
     def version(self) -> str:
         return FIRST_VERSION if self.bare else self.said("version", "metadata.version")
 
-    def told(self, *paths: str, glue: str = "\n") -> str:
-        """Like `said`, and a list there is text in several pieces."""
+    def joined(self, *paths: str, glue: str = "\n") -> str:
+        """Like `said`, but a list is joined with `glue`."""
         listed = next((path for path in paths if isinstance(self.at(path), list)), "")
         return glue.join(self.words(listed)) if listed else self.said(*paths)
 
     def words(self, *paths: str, separators: str = r"[,\s]") -> tuple[str, ...]:
-        """The words from all the named places; a number in a list is spelled as its author spelled it."""
+        """Return the words at all these paths; a number in a list keeps its spelling."""
         found: list[str] = []
         for path in paths:
             value, texts = self.at(path), self.document.texts
@@ -436,7 +437,7 @@ class _Reader:
         )
 
     def skills(self) -> tuple[SkillNeed, ...]:
-        """The skills that this one needs: a list of texts or mappings, or a mapping of names to ranges."""
+        """Return the skills that this one needs: a list of texts or mappings, or a mapping of names to ranges."""
         found: list[SkillNeed] = []
         for path in ("metadata.requires.skills", "requires.skills", f"{self.vendor}.requires.skills"):
             value, texts = self.at(path), self.document.texts
@@ -457,14 +458,14 @@ class _Reader:
         return tuple(dict.fromkeys(found))
 
     def dependencies(self, *kinds: str) -> list[Values]:
-        """The dependencies of these kinds that Codex is told of; without kinds, those that are tools."""
+        """Return the dependencies of these kinds in Codex's metadata; without kinds, those that are tools."""
         if not self.codex:
             return []
         tools = [mapping(entry) for entry in listing(mapping(self.codex.get("dependencies")).get("tools"))]
         return [entry for entry in tools if (_dependency(entry) in kinds if kinds else not _dependency(entry))]
 
     def installs(self) -> Iterator[Install]:
-        """OpenClaw's recipes, and what Codex's metadata says of a command."""
+        """Yield OpenClaw's recipes, and the commands of Codex's metadata."""
         path = f"{self.vendor}.install"
         for entry in map(mapping, listing(self.openclaw.get("install"))):
             package = text(entry.get("formula") or entry.get("package") or entry.get("module"))
@@ -487,7 +488,7 @@ class _Reader:
                 yield Install("", bins=(text(entry.get("value")),), label=about)
 
     def flag(self, *keys: str) -> bool | None:
-        """What the first of the keys says that says yes or no; hyphens may be underscores."""
+        """Return the first boolean among these keys; hyphens may be underscores."""
         for key in keys:
             spelling = key if key in self.values else key.replace("-", "_")
             answer = self.checked(spelling, self.values.get(spelling))
@@ -589,10 +590,10 @@ class _Reader:
 
     def skill(self, fallback_name: str, category: str) -> Skill:
         values = self.values
-        told: dict[str, Any] = {**self.texts(fallback_name)._asdict(), **self.lines()}
+        fields: dict[str, Any] = {**self.texts(fallback_name)._asdict(), **self.lines()}
         return Skill(
-            **told,
-            compatibility=self.told("compatibility", glue=", "),
+            **fields,
+            compatibility=self.joined("compatibility", glue=", "),
             category=category or self.category(),
             related=self.words("metadata.hermes.related_skills", "related_skills"),
             gates=self.gates(),
@@ -610,7 +611,7 @@ class _Reader:
         )
 
     def texts(self, fallback_name: str) -> Words:
-        """What it says in words."""
+        """Return the texts of the skill."""
         body = self.document.body
         return Words(
             name=self.name(fallback_name),
@@ -623,15 +624,15 @@ class _Reader:
                 )
             ),
             when_to_use=self.when_to_use() or section(body, WHEN),
-            when_not_to_use=self.told("when_not_to_use", "when-not-to-use") or section(body, WHEN_NOT),
+            when_not_to_use=self.joined("when_not_to_use", "when-not-to-use") or section(body, WHEN_NOT),
             triggers=self.words("metadata.whet.triggers", "triggers", separators=r"[,\n]"),
         )
 
     def when_to_use(self) -> str:
-        return self.told("when_to_use", "when-to-use")
+        return self.joined("when_to_use", "when-to-use")
 
     def argument_hint(self) -> str:
-        """The hint; one such as `[file]`, which YAML takes for a list, as its author wrote it."""
+        """Return the hint; one such as `[file]`, which YAML reads as a list, as its author wrote it."""
         listed = isinstance(self.values.get("argument-hint"), list)
         return f"[{', '.join(self.words('argument-hint'))}]" if listed else self.said("argument-hint", "argument_hint")
 
@@ -656,7 +657,7 @@ class _Reader:
         )
 
     def runtime(self) -> tuple[tuple[str, str], ...]:
-        """The versions of agents it asks for, wherever they stand."""
+        """Return the agent versions it requires, from all places."""
         places = (self.values, mapping(self.at("metadata")), self.json)
         keys = unique(key for place in places for key in place if key.endswith("_version"))
         return tuple((key, said) for key in keys if (said := self.said(key, f"metadata.{key}")))
@@ -675,7 +676,7 @@ class _Reader:
 
 
 def _dependency(entry: Values) -> str:
-    """The kind of a dependency that is no tool of the agent; "" for one that is."""
+    """Return the kind of a dependency that is not a tool of the agent; "" for a tool."""
     kind = text(entry.get("type")).lower()
     return kind if kind in ("env_var", "env", "command", "cli", "bin") else ""
 

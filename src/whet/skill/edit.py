@@ -1,7 +1,7 @@
-"""Changing one value of a SKILL.md and not one other byte.
+"""Change one value of a SKILL.md and no other byte.
 
-`yaml_edit` edits the block between the fences; this module knows the fences, the repairs of broken YAML, and what must
-hold afterwards. Every result is read again before it is returned; when it does not say exactly what was asked, and all
+`yaml_edit` edits the block between the fences; this module knows the fences, the repairs of broken YAML, and the checks
+afterwards. Every result is read again before it is returned; if it does not say exactly what was asked, and everything
 that was there before, the edit is refused with `cannot-edit`.
 """
 
@@ -26,7 +26,7 @@ _ROW = compile_late(r"[^\n]*\n|[^\n]+\Z")
 
 
 class _Sheet(NamedTuple):
-    """A document laid out for editing."""
+    """A document prepared for editing."""
 
     document: Document
     before: str
@@ -34,9 +34,9 @@ class _Sheet(NamedTuple):
     """The block as written."""
     after: str
     end: str
-    """The line end of the file."""
+    """Line end of the file."""
     tree: yaml_edit.YamlText
-    """The block as YAML accepts it, which differs from `block` only where it was repaired."""
+    """The block as YAML accepts it, which differs from `block` only if it was repaired."""
 
     @property
     def repaired(self) -> bool:
@@ -44,29 +44,29 @@ class _Sheet(NamedTuple):
 
 
 def set_value(text: str, key: str, value: Value) -> str:
-    """The text with `key` (top-level, or `parent.child` at any depth) set to `value`.
+    """Return the text with `key` (top-level, or `parent.child` at any depth) set to `value`.
 
-    A key that is there keeps its place, its inline comment, and its quoting style where the new value allows it. A new
-    one goes behind the last key, a description behind the name, a child behind the last child of its parent.
+    An existing key keeps its place, its inline comment, and its quoting style if the new value allows it. A new key is
+    added after the last key, a description after the name, a child after the last child of its parent.
     """
     return change_value(text, read_document(text), key, value)[0]
 
 
 def change_value(text: str, document: Document, key: str, value: Value) -> tuple[str, Document]:
-    """The same for a text that was read already; also what the result reads as."""
+    """Like `set_value` for a text that was already read; also return the document of the result."""
     sheet = _lay_out(text, document)
     return _set(sheet, _path(sheet, key), value)
 
 
 def remove_key(text: str, key: str) -> str:
-    """The text without that entry; unchanged when there is none. The last child takes its parent with it."""
+    """Return the text without that entry; unchanged if it is missing. Removing the last child removes its parent."""
     sheet = _lay_out(text, read_document(text))
     path = _path(sheet, key)
     return _remove(sheet, path) if _depth(sheet, path) == len(path) else text
 
 
 def move_key(text: str, key: str, parent: str, value: str) -> str:
-    """The text with a top-level key, if it is there, moved below `parent` as `value`, comment and quotes with it."""
+    """Return the text with a top-level key, if any, moved below `parent` as `value`, with its comment and quotes."""
     sheet = _lay_out(text, read_document(text))
     if key not in sheet.document.values:
         return text
@@ -78,7 +78,7 @@ def move_key(text: str, key: str, parent: str, value: str) -> str:
 
 
 def replace_body(text: str, body: str) -> str:
-    """The text with another body, in the line ends of the file; a final newline the text had is kept."""
+    """Return the text with another body, with the line ends of the file; a final newline is kept."""
     document, fences, end = read_document(text), find_fences(text), line_end(text)
     if end == "\r\n":
         body = body.replace("\r\n", "\n").replace("\n", end)
@@ -91,7 +91,7 @@ def replace_body(text: str, body: str) -> str:
 
 
 def line_end(text: str) -> str:
-    """The line end of a file: that of its first row."""
+    """Return the line end of a file: that of its first line."""
     return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
@@ -116,7 +116,7 @@ def _lay_out(text: str, document: Document) -> _Sheet:
 
 
 def _path(sheet: _Sheet, key: str) -> Keys:
-    """The keys that a dotted name stands for; a key that has dots itself is found where it is there."""
+    """Return the keys of a dotted name; an existing key that contains dots is found, too."""
     path: Keys = ()
     held: Any = sheet.document.values
     rest = key
@@ -135,7 +135,7 @@ def _path(sheet: _Sheet, key: str) -> Keys:
 
 
 def _depth(sheet: _Sheet, path: Keys) -> int:
-    """How many of the keys are there."""
+    """Return how many of the keys exist."""
     held: Any = sheet.document.values
     for depth, key in enumerate(path):
         if not isinstance(held, dict) or key not in held:
@@ -176,7 +176,7 @@ def _remove(sheet: _Sheet, path: Keys) -> str:
 
 
 def _own_style(sheet: _Sheet, path: Keys) -> str | None:
-    """The style the value gets: that of the old one (None), but not quotes that only the repair put there."""
+    """Return the style for the value: that of the old one (None), but not quotes that only the repair added."""
     if not sheet.repaired:
         return None
     row = _row(sheet, path)
@@ -188,13 +188,13 @@ def _row(sheet: _Sheet, path: Keys) -> int:
 
 
 def _taken(sheet: _Sheet, path: Keys) -> str | None:
-    """No comment where it was taken for the value; else the one that is there (None)."""
+    """Return "" if a comment was read as the value; else None, to keep the comment."""
     start, end = yaml_edit.span(sheet.tree, path)
     return "" if start == end and value_at(sheet.document.values, path) is not None else None
 
 
 def _written(sheet: _Sheet, block: str, path: Keys, values: Values) -> tuple[str, Document]:
-    """The document with another block, once it is known to say what it should."""
+    """Return the document with another block, checked to say what it should."""
     if sheet.repaired:
         block = _as_written(sheet, block, _row(sheet, path) if _depth(sheet, path) == len(path) else -1)
     text = sheet.before + block + sheet.after
@@ -202,9 +202,9 @@ def _written(sheet: _Sheet, block: str, path: Keys, values: Values) -> tuple[str
 
 
 def _as_written(sheet: _Sheet, block: str, row: int) -> str:
-    """An edited block with every row that the edit left alone as it was written, not as it was repaired.
+    """Return an edited block in which every row that the edit did not change is as written, not as repaired.
 
-    What the edit puts into `row` counts as changed even where it is what the repair says.
+    The edit of `row` counts as a change even if the result equals the repair.
     """
     rows, old, new = _ROW.findall(sheet.block), sheet.tree.text.split("\n"), block.split("\n")
     most = min(len(old), len(new))
@@ -220,7 +220,7 @@ def _as_written(sheet: _Sheet, block: str, row: int) -> str:
     return "".join((*rows[:start], *changed, *rows[until:]))
 
 
-# --- the promise ----------------------------------------------------------------------------------------------------
+# --- checks ---------------------------------------------------------------------------------------------------------
 
 
 def _checked(text: str, before: Document, values: Values, *, body: str, path: Keys = ()) -> tuple[str, Document]:
@@ -238,7 +238,7 @@ def _checked(text: str, before: Document, values: Values, *, body: str, path: Ke
 
 
 def _others(texts: dict[str, str], path: Keys) -> dict[str, str]:
-    """The spellings of all numbers and booleans that the edit is not about."""
+    """Return the spellings of all numbers and booleans that the edit does not affect."""
     mine = ".".join(path)
     above = [".".join(path[:depth]) for depth in range(1, len(path) + 1)]
     return {key: text for key, text in texts.items() if key not in above and not key.startswith(f"{mine}.")}

@@ -1,8 +1,8 @@
-"""What a publisher says of a skill's evals: a statement about exactly these files, signed if the publisher has a key.
+"""The publisher's statement about a skill's evals: about exactly these files, signed if the publisher has a key.
 
 It is an in-toto statement in a DSSE envelope. Its subject is the content digest of the skill; it names the files with
-the evals and their SHA-256, what was run by which tool, and the numbers. The hub checks the digests; the numbers are
-the publisher's word, and whoever has the skill can run the evals again.
+the evals and their SHA-256, the tool that ran them, and the numbers. The hub checks the digests; the numbers are the
+publisher's claim, and everyone who has the skill can run the evals again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 MOST_BYTES = 5 * 1024
-"""Of a proof; it travels in a header."""
+"""Largest proof in bytes; it is sent in a header."""
 _PREDICATE = "urn:whet:evals:v1"
 _MOST_FILES = 10
 _TEXT = re.compile(r"[^\x00-\x1f\x7f]{0,200}")
@@ -30,7 +30,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class EvalsFile(NamedTuple):
-    """A file of the skill that has evals."""
+    """A file of the skill with evals."""
 
     path: str
     sha256: str
@@ -41,7 +41,7 @@ class TriggerResults(NamedTuple):
 
     messages: int
     among: int
-    """Skills that it was measured beside, itself among them."""
+    """Skills in the measurement, including itself."""
     precision: float | None
     recall: float | None
     offered_precision: float | None
@@ -49,7 +49,7 @@ class TriggerResults(NamedTuple):
 
 
 class OutputResults(NamedTuple):
-    """What a model achieves with the skill and without it, or with the version before: mean pass rates."""
+    """Mean pass rates of a model with the skill and without it, or with the previous version."""
 
     model: str
     grader: str
@@ -61,7 +61,7 @@ class OutputResults(NamedTuple):
 
 
 class EvalsResults(NamedTuple):
-    """What was run on a skill, and how it went."""
+    """The results of a skill's evals."""
 
     tool: str
     time: str
@@ -70,7 +70,7 @@ class EvalsResults(NamedTuple):
     outputs: OutputResults | None = None
 
     def __str__(self) -> str:
-        """The numbers in a line."""
+        """Return the numbers in one line."""
         told = []
         if found := self.triggers:
             numbers = f"precision {_show(found.precision)}, recall {_show(found.recall)}"
@@ -84,31 +84,31 @@ class EvalsResults(NamedTuple):
 
 
 class CollectedEvals(NamedTuple):
-    """Results, and the digest of the content that they are about."""
+    """Results, and the digest of their content."""
 
     digest: str
     results: EvalsResults
 
 
 class EvalsProof(NamedTuple):
-    """Results that are about exactly these files."""
+    """Verified results about exactly these files."""
 
     results: EvalsResults
     key: PublicKey | None
-    """Who signed; None for nobody."""
+    """The signer; None if it is not signed."""
 
     def to_json(self) -> Json:
-        """As answers and the log of a hub have it."""
+        """Return the results for the answers and the log of a hub."""
         return {**results_json(self.results), "key": str(self.key) if self.key else None}
 
 
 def results_json(results: EvalsResults) -> Json:
-    """Results as a statement has them."""
+    """Return results for a statement."""
     return {name: value for name, value in as_json(results).items() if value is not None}
 
 
 def make_proof(name: str, digest: str, results: EvalsResults, key: Ed25519PrivateKey | None) -> bytes:
-    """The envelope for a skill with this content digest."""
+    """Return the envelope for a skill with this content digest."""
     statement = {
         "_type": STATEMENT,
         "subject": [{"name": name, "digest": {"sha256": digest.removeprefix("sha256:")}}],
@@ -125,7 +125,7 @@ def make_proof(name: str, digest: str, results: EvalsResults, key: Ed25519Privat
 
 
 def check_proof(data: bytes, digest: str, files: Mapping[str, str]) -> EvalsProof:
-    """What a proof says of the skill with this content digest and these files (path -> SHA-256).
+    """Check a proof for the skill with this content digest and these files (path -> SHA-256); return its content.
 
     Raises InvalidError `bad-evals`.
     """
@@ -153,7 +153,7 @@ def check_proof(data: bytes, digest: str, files: Mapping[str, str]) -> EvalsProo
 
 
 def read_results(said: Any) -> EvalsResults:
-    """The results that a statement has. Raises InvalidError `bad-evals`."""
+    """Read the results in a statement. Raise InvalidError `bad-evals`."""
     known = {"tool", "time", "files", "triggers", "outputs", "key"}
     if not isinstance(said, dict) or not {"tool", "time", "files"} <= said.keys() <= known:
         raise _wrong("its fields are not those of eval results")
@@ -171,7 +171,7 @@ def read_results(said: Any) -> EvalsResults:
 
 
 def _read(kind: Any, value: Any) -> Any:
-    """A named tuple of texts, counts and shares. Raises InvalidError."""
+    """Read a named tuple of texts, counts and shares. Raise InvalidError."""
     hints = get_type_hints(kind)
     if not isinstance(value, dict) or value.keys() != hints.keys():
         raise _wrong("its fields are not those of eval results")

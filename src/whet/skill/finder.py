@@ -1,9 +1,9 @@
-"""Which files are a skill: the names of main files, the directories nobody searches, and the one rule that decides.
+"""Find skills among files: the names of main files, the directories that are skipped, and the deciding rule.
 
-A skill is a directory with a main file. Everything in it belongs to it, so the directory further up wins. A `SKILLS.md`
-above other skills is a list of them and not a skill. Every door asks here, whether the paths come from a disk, an
-archive or a repository, so that what is listed can be installed, checked, scanned and packed. Where doors differ, the
-difference is one of the `Search` values below.
+A skill is a directory with a main file. Everything in it belongs to it, so the outermost directory wins. A `SKILLS.md`
+above other skills is a list of them and not a skill. All searches use this module, whether the paths come from a disk,
+an archive or a repository, so that a listed skill can be installed, checked, scanned and packed. Differences between
+searches are the `Search` values below.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 MAIN_FILE = "SKILL.md"
 FLAT = ".md"
-"""How the file of a skill that is only a file ends."""
+"""Suffix of a skill that is a single file."""
 MAIN_FILES = (MAIN_FILE, "skill.md", "Skill.md", "SKILLS.md", "skills.md")
-"""What a main file may be called, best first. All but the first are read with a note that names the first."""
+"""Names of main files, best first. All but the first are read with a note that names the first."""
 _OVERVIEWS = frozenset(("SKILLS.md", "skills.md"))
-"""Above other skills, such a file is a list of them."""
+"""Names that are a list of skills if they are above other skills."""
 SKIPPED = frozenset(
     (
         ".cache",
@@ -36,58 +36,58 @@ SKIPPED = frozenset(
         "venv",
     )
 )
-"""Directories in which no skill is looked for."""
+"""Directories that are not searched for skills."""
 SUPPORT = frozenset(
     ("references", "templates", "scripts", "assets", "examples", "evals", "agents", "prompts", "tools", "tests", "docs")
 )
-"""Not searched below a place that is itself a skill."""
+"""Not searched below a directory that is itself a skill."""
 
 
 class Search(NamedTuple):
-    """How far a search for skills goes."""
+    """The extent of a search for skills."""
 
     depth: int
-    """Directories on the way to a main file, its own included."""
+    """Directories on the way to a main file, including its own."""
     hidden: bool = True
-    """Directories whose names begin with a dot are searched."""
+    """Whether directories whose names begin with a dot are searched."""
     collection: bool = True
-    """The place itself may be a skill and hold others."""
+    """Whether the starting directory may be a skill and contain others."""
     links: bool = False
-    """A link to a skill's directory counts as one."""
+    """Whether a link to a skill's directory counts as one."""
     skipped: frozenset[str] = SKIPPED
 
     def enters(self, name: str) -> bool:
-        """Is a directory of this name searched?"""
+        """Return whether a directory of this name is searched."""
         return name not in self.skipped and (self.hidden or name[0] != ".")
 
 
 LIBRARY = Search(depth=6, hidden=False, links=True)
-"""A root of the library: what lies in a hidden directory was put away."""
+"""A root of the library: hidden directories do not count."""
 SOURCE = Search(depth=10, collection=False)
-"""A directory, an archive or a repository that skills are installed from; a skill is taken with everything in it."""
+"""A directory, an archive or a repository that skills are installed from; a skill includes everything in it."""
 PLACE = Search(depth=64, links=True)
-"""Any directory of which every skill is to be checked."""
+"""Any directory in which every skill is checked."""
 EVERYTHING = Search(depth=64, skipped=frozenset((".git",)))
-"""Any directory that is scanned: a harmful skill may lie where nobody looks."""
+"""Any directory that is scanned: a harmful skill may be anywhere."""
 
 
 def is_main_file(name: str) -> bool:
-    """Is this what a main file is called, in whatever case?"""
+    """Return whether this is the name of a main file, in any case."""
     return name.lower() in ("skill.md", "skills.md")
 
 
 def main_file(files: Container[str], directory: str = "") -> str:
-    """The path of a directory's main file among these paths; "" when it has none."""
+    """Return the path of a directory's main file among these paths; "" if it has none."""
     return next((path for name in MAIN_FILES if (path := _join(directory, name)) in files), "")
 
 
 def is_overview(names: Iterable[str]) -> bool:
-    """Do the main files of one directory make it a skill only if there are no skills below it?"""
+    """Return whether these main files make a directory a skill only if there are no skills below it."""
     return _OVERVIEWS.issuperset(names)
 
 
 def find_skills(paths: Iterable[str], search: Search = SOURCE) -> tuple[str, ...]:
-    """The directories that are skills among these paths of files, "" for the root, sorted by their bytes."""
+    """Return the directories that are skills among these file paths, "" for the root, sorted by bytes."""
     found: dict[str, list[str]] = {}
     for path in paths:
         directory, _, name = path.rpartition("/")
@@ -106,7 +106,7 @@ def find_skills(paths: Iterable[str], search: Search = SOURCE) -> tuple[str, ...
 
 
 def parents(path: str) -> list[str]:
-    """The directories a path lies in, nearest first, the root "" last."""
+    """Return the parent directories of a path, nearest first, the root "" last."""
     above = []
     while path:
         path = path.rpartition("/")[0]

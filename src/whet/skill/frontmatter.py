@@ -1,9 +1,9 @@
-"""Reading a SKILL.md: the fences, the YAML between them, the body after them.
+"""Read a SKILL.md: the fences, the YAML between them, the body after them.
 
-Three steps, and the document says which one succeeded. *strict*: the block is YAML. *repaired*: top-level `key: scalar`
-lines that YAML stumbles over are quoted and the block is read again. *rescued*: each key is read on its own, as text
-where nothing else helps. A skill is never dropped because its frontmatter is broken; each departure is a diagnostic
-with its line.
+There are three steps, and the document says which one succeeded. *strict*: the block is YAML. *repaired*: top-level
+`key: scalar` lines that are not valid YAML are quoted and the block is read again. *rescued*: each key is read on its
+own, as text if nothing else works. A skill is never dropped because its frontmatter is broken; each deviation is a
+diagnostic with its line.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ BOM = "\ufeff"
 
 
 class Fences(NamedTuple):
-    """Where the parts of a document lie, as offsets into its text."""
+    """The positions of the parts of a document, as offsets into its text."""
 
     start: int
-    """First character of the block; -1 when there is no opening fence."""
+    """First character of the block; -1 if there is no opening fence."""
     end: int
     body: int
     closed: bool
 
 
 class Document(NamedTuple):
-    """A SKILL.md taken apart. `values` is shared, not copied: read it, do not write it."""
+    """A parsed SKILL.md. `values` is shared, not copied: do not change it."""
 
     values: Values
     body: str
     step: Step
     lines: dict[str, int]
-    """Dotted path of a key -> its line in the file, counted from 1."""
+    """Lines in the file, from 1, by dotted path of a key."""
     texts: dict[str, str]
-    """Dotted path -> the scalar as written, where YAML made something else than text of it."""
+    """Original spelling by dotted path, for scalars that are not text."""
     diagnostics: tuple[Note, ...]
     body_line: int
-    """Line of the file on which the body begins."""
+    """First line of the body in the file."""
 
 
 _OPEN = compile_late(r"---[ \t]*(?:\r?\n|\Z)")
@@ -63,7 +63,7 @@ _UNCLOSED_END = compile_late(r"^[ \t]*\r?\n|^#|\Z", re.MULTILINE)
 
 
 def decode(data: bytes) -> tuple[str, tuple[Note, ...]]:
-    """The text of a file, an invalid byte replaced and reported."""
+    """Decode a file; an invalid byte is replaced and reported."""
     try:
         return data.decode("utf-8"), ()
     except UnicodeDecodeError as error:
@@ -79,7 +79,7 @@ def decode(data: bytes) -> tuple[str, tuple[Note, ...]]:
 
 
 def find_fences(text: str) -> Fences:
-    """Locate the frontmatter. An unclosed block ends at the first blank line or heading; the rest stays body."""
+    """Locate the frontmatter. An unclosed block ends at the first blank line or heading; the rest is body."""
     begin = 1 if text.startswith(BOM) else 0
     opening = _OPEN.match(text, begin)
     if opening is None:
@@ -93,7 +93,7 @@ def find_fences(text: str) -> Fences:
 
 
 def read_document(source: bytes | str) -> Document:
-    """Read a whole SKILL.md. Never raises on content: see the diagnostics and the step."""
+    """Read a whole SKILL.md. Never raises because of content: see the diagnostics and the step."""
     text, notes = decode(source) if isinstance(source, bytes) else (source, ())
     fences = find_fences(text)
     if fences.start < 0:
@@ -112,7 +112,7 @@ def read_document(source: bytes | str) -> Document:
 
 
 def read_changed(text: str, before: str, document: Document) -> Document:
-    """Read what `before`, which is this document, was changed to; frontmatter that is the same is not read again."""
+    """Read a changed text; `document` is that of `before`, and unchanged frontmatter is not read again."""
     fences = find_fences(before)
     head = before[: fences.body]
     if fences.closed and head.endswith("\n") and text.startswith(head):
@@ -161,7 +161,7 @@ def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Note, ...
 
 
 def _comments(text: str, block: Block) -> Iterator[Note]:
-    """Where a `#` in the name or description began a comment: a value that is nothing else is put back."""
+    """Yield notes about a `#` in the name or description that began a comment; restore a value that is only that."""
     rows = text.split("\n")
     for key in ("name", "description"):
         if key not in block.lines:
@@ -206,7 +206,7 @@ def _recover(text: str) -> tuple[Block, Step]:
 
 
 def read_repaired(text: str) -> tuple[str, Block] | None:
-    """The mildest repair of a block that makes it YAML, line for line the same block, and what it then says."""
+    """Return the mildest repair of a block that makes it YAML, with the same number of lines, and its values."""
     for deep in (False, True):
         repaired = repair(text, deep=deep)
         if repaired != text:

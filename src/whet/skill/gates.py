@@ -1,4 +1,4 @@
-"""What decides whether a skill is ready on a machine and visible to a caller: what every card carries."""
+"""The requirements that decide whether a skill is ready on a machine and visible to a caller; part of every card."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Platform = str
 
 
 class EnvVar(NamedTuple):
-    """An environment variable the skill reads."""
+    """An environment variable that the skill reads."""
 
     name: str
     prompt: str = ""
@@ -23,11 +23,11 @@ class EnvVar(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """A tool, toolset or server the skill wants to find in the agent."""
+    """A tool, toolset or server that the skill expects in the agent."""
 
     name: str
     kind: str = "tool"
-    """`tool`, `toolset`, or what a Codex dependency says, such as `mcp`."""
+    """`tool`, `toolset`, or the type of a Codex dependency, such as `mcp`."""
     description: str = ""
     transport: str = ""
     command: str = ""
@@ -35,7 +35,7 @@ class Tool(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A value the user can set for the skill."""
+    """A value that the user can set for the skill."""
 
     key: str
     description: str = ""
@@ -44,14 +44,14 @@ class Setting(NamedTuple):
 
 
 class Install(NamedTuple):
-    """One way to get a program that the skill needs; `whet.skill.recipes` says what is made of it."""
+    """A way to install a program that the skill needs; `whet.skill.recipes` turns it into a command."""
 
     kind: str
-    """`brew`, `node`, `go`, `uv` or `download`; "" for one that only says what to do."""
+    """`brew`, `node`, `go`, `uv` or `download`; "" for a plain instruction."""
     package: str = ""
-    """The formula, the package or the module."""
+    """The formula, package or module."""
     bins: tuple[str, ...] = ()
-    """The programs that it brings; none for those that the skill needs."""
+    """Programs that it installs; empty for those that the skill needs."""
     label: str = ""
     os: tuple[str, ...] = ()
     url: str = ""
@@ -63,42 +63,42 @@ class SkillNeed(NamedTuple):
 
     name: str
     range: str = ""
-    """Which versions will do, such as `>=1.2,<2`; "" for any."""
+    """Version range, such as `>=1.2,<2`; "" for any."""
     source: str = ""
-    """Where it comes from, as `whet install` takes it; "" for the source of the skill that needs it."""
+    """Its source, as for `whet install`; "" for the source of the skill that needs it."""
 
     def __str__(self) -> str:
         return f"{self.name} {self.range}".rstrip()
 
 
 class Gates(NamedTuple):
-    """What decides whether a skill is ready on a machine and visible to a caller."""
+    """The requirements that decide whether a skill is ready on a machine and visible to a caller."""
 
     platforms: tuple[Platform, ...] = ()
     env: tuple[EnvVar, ...] = ()
     commands: tuple[str, ...] = ()
-    """All of these must be found."""
+    """All of these must exist."""
     any_commands: tuple[str, ...] = ()
-    """One of these must be found."""
+    """One of these must exist."""
     tools: tuple[Tool, ...] = ()
     optional_tools: tuple[Tool, ...] = ()
     fallback_for: tuple[Tool, ...] = ()
-    """The skill is only wanted while none of these is available."""
+    """The skill is offered only while none of these is available."""
     settings: tuple[Setting, ...] = ()
     model_invocable: bool = True
     user_invocable: bool = True
     products: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    """Globs; when given, the skill is offered only while a matching file is in play."""
+    """Globs; if given, the skill is offered only while a matching file is in use."""
     installs: tuple[Install, ...] = ()
-    """How the commands can be installed."""
+    """Ways to install the commands."""
     always: bool = False
-    """It is ready whatever is missing."""
+    """Whether it is ready even if requirements are missing."""
     skills: tuple[SkillNeed, ...] = ()
     """Other skills that it needs."""
 
 
 OPEN = Gates()
-"""The gates of a skill that asks for nothing."""
+"""Gates of a skill without requirements."""
 DRAFT = "says what it does in one sentence"
-"""Part of the description of the template for new skills; a skill that still has it is offered to no model."""
+"""Part of the template's description for new skills; a skill that still has it is offered to no model."""

@@ -1,9 +1,9 @@
-"""The heading of the ordinary skill, read as fast as it can be.
+"""Read the heading of an ordinary skill as fast as possible.
 
 Most skills on disk are plain: a name equal to the directory's, a description, and a few well-known keys with scalars,
-text blocks or simple lists. Listing thousands of them must not cost a YAML parser each. `quick_heading` recognises
-exactly that with one regular expression and declines everything else, which then takes the full reader; a property
-test holds the two equal wherever the quick one answers.
+text blocks or simple lists. Listing thousands of them must not cost a YAML parser each. `quick_heading` matches exactly
+that with one regular expression and declines everything else, which then takes the full reader; a property test keeps
+the two equal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLAIN = rf"""[^\x00-\x20\-?:,\[\]{{}}#&*!|>'"%@`\x7f]{_TEXT}(?:(?::(?=\S)|(?<=\
 _QUOTED = r""""[^\x00-\x1f"\\\x7f]*+"|'[^\x00-\x1f'\x7f]*+'"""
 _SCALAR = rf"(?:{_PLAIN}|(?:{_QUOTED})[ ]*+)"
 _LINE = r"[ -~]*+(?:[^\x00-\x7f][ -~]*+)*+"
-"""The rest of a line without control characters. A range is sought in half the time of a set."""
+"""The rest of a line without control characters. A range is matched in half the time of a set."""
 _ITEM = r"""[A-Za-z0-9_/.(][^\x00-\x1f\[\]{}"'#&*!|>%@`:,?\x7f]*+"""
 _ROWS = rf"(?:[ ]{{2}}[^\x00-\x20\x7f]{_LINE}\n)++"
 _OTHERS = rf"""((?:(?!name:|description:){_KEY}:(?:
@@ -51,7 +51,7 @@ _UNREAD = _KEYS - _SAID - {"metadata"}
 
 
 def quick_heading(head: bytes, name: str) -> Heading | None:
-    """The heading of a document that begins with `head` and is called `name`, or None when it is not that simple."""
+    """Return the heading of a document that begins with `head` and is named `name`; None if it is not simple."""
     try:
         text = head[: head.find(b"\n---\n", 3) + 5].decode()
     except UnicodeDecodeError:
@@ -74,11 +74,11 @@ def quick_heading(head: bytes, name: str) -> Heading | None:
         keys = [line.partition(":")[0] for line in others.splitlines() if line[0] not in " -"]
         if len(_UNREAD.intersection(keys)) != len(keys):
             return _read_others(name, description, others)
-    return tuple.__new__(Heading, (name, description, "", OPEN, (), "", ""))  # sooner than by its constructor
+    return tuple.__new__(Heading, (name, description, "", OPEN, (), "", ""))  # faster than its constructor
 
 
 def _read_others(name: str, description: str, others: str) -> Heading | None:
-    """The heading where other entries say more; None when it is not that simple after all."""
+    """Return the heading with the values of other entries; None if they are not simple."""
     entries = _ENTRY.findall(others)
     values = dict(entries)
     if len(values) != len(entries) or not _KEYS.issuperset(values):
@@ -106,12 +106,12 @@ def _read_others(name: str, description: str, others: str) -> Heading | None:
 
 
 def _line(value: str) -> str:
-    """The text of a value that is one scalar on one line, else ""."""
+    """Return the text of a value that is one scalar on one line, else ""."""
     return "" if "\n" in value or value[0] == "[" else _text(value)
 
 
 def _text(scalar: str) -> str:
-    """The text of a scalar; "" where YAML would read a number or the like."""
+    """Return the text of a scalar; "" if YAML would read a number or another type."""
     scalar = scalar.rstrip(" ")
     first = scalar[0]
     if first in "\"'":
@@ -120,6 +120,6 @@ def _text(scalar: str) -> str:
 
 
 def _asks_nothing(metadata: str) -> bool:
-    """Is this a mapping of one level, without doubles, in which no agent looks for what a skill needs?"""
+    """Return whether this is a flat mapping without duplicates and without the keys of any vendor."""
     keys = _METADATA_KEY.findall(metadata)
     return len(keys) == len(set(keys)) and VENDORS.isdisjoint(keys) and _FLAT.fullmatch(metadata) is not None

@@ -1,4 +1,4 @@
-"""The one typed, immutable `Skill` that every dialect is read into."""
+"""The typed, immutable `Skill` that every dialect is read into."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from whet.skill.frontmatter import Step
 
 MAX_DESCRIPTION = 1024
-"""The longest description that the specification allows, in characters."""
+"""Longest description that the specification allows, in characters."""
 FIRST_VERSION = "1"
-"""The version of a new skill that does not say its own."""
+"""Version of a new skill that does not state one."""
 
 
 class Execution(NamedTuple):
-    """How the skill wants to be run."""
+    """How the skill is to be run."""
 
     context: Literal["inline", "fork"] = "inline"
     agent: str = ""
@@ -32,7 +32,7 @@ class Execution(NamedTuple):
 
 
 class Interface(NamedTuple):
-    """How the skill looks in a menu."""
+    """The appearance of the skill in a menu."""
 
     display_name: str = ""
     short_description: str = ""
@@ -44,7 +44,7 @@ class Interface(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """Everything a skill says about itself, in any dialect."""
+    """Everything that a skill says about itself, in any dialect."""
 
     name: str
     description: str
@@ -75,8 +75,8 @@ class Skill(NamedTuple):
     argument_hint: str = ""
     interface: Interface = Interface()
     runtime: tuple[tuple[str, str], ...] = ()
-    """The versions of agents that the skill requires, such as `hermes_version`, as written."""
+    """Agent versions that the skill requires, such as `hermes_version`, as written."""
     step: Step = "strict"
     diagnostics: tuple[Note, ...] = ()
     frontmatter: Values = {}  # noqa: RUF012  the raw mapping, shared and never written
-    """The frontmatter as written, unknown keys included."""
+    """The frontmatter as written, including unknown keys."""

@@ -1,8 +1,8 @@
-"""What a skill is called: directory slug, slash command, comparison key, qualified name.
+"""Names of skills: directory slug, slash command, comparison key, qualified name.
 
-People, models and file systems write the same name in different ways. Each function here answers one question about
-a name and agrees with the others: names with the same `key` have the same `slug` and the same `command`. The rules of
-agentskills.io are in `spec_problems`, which follows the reference validator; everything else is lenient.
+Users, models and file systems write the same name in different ways. Each function here computes one form of a name,
+and all agree: names with the same `key` have the same `slug` and the same `command`. The rules of agentskills.io are in
+`spec_problems`, which follows the reference validator; everything else is lenient.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whet.errors import UsageError
 
 MAX_LENGTH = 64
-"""Characters in a name of the specification, in a slug and in a command."""
+"""Largest length of a name of the specification, a slug and a command."""
 
 _NOT_ASCII_WORD = compile_late(r"[^a-z0-9]+")
 _ASCII_NAME = compile_late(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -32,40 +32,40 @@ _VARIATION_SELECTORS = "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _NOTHING_TO_SEE = compile_late(f"[{_FILLERS}{_VARIATION_SELECTORS}]")
 
 _LOOKED_AT = 128
-"""Characters of a name that `closest` looks at; a longer one is no typing mistake."""
+"""Characters of a name that `closest` compares; a longer name is not a typo."""
 _PART = 3
-"""Letters from which on a part of a name says something about it."""
+"""Shortest part of a name that counts as a match."""
 _WORD = 4
-"""Letters of a word that must be exceeded for a slip in it to say what is meant."""
+"""Words must be longer than this for a typo in them to count."""
 _PROBES = 8
-"""Letter pairs of a long name that are looked for first; a candidate with few of them is not compared further."""
+"""Letter pairs of a long name that are checked first; a candidate with few of them is not compared further."""
 _FINALISTS = 64
-"""Candidates whose edit distance is worth computing."""
+"""Candidates whose edit distance is computed."""
 _SHARED_ENOUGH = 0.5
 """Share of letter pairs that makes two names similar."""
 
 
 class Problem(NamedTuple):
-    """One rule of the specification that a name breaks."""
+    """A rule of the specification that a name breaks."""
 
     code: str
     message: str
 
 
 class Qualified(NamedTuple):
-    """A name with the scope or plugin it is asked from; no scope is the empty string."""
+    """A name with its scope or plugin; "" for no scope."""
 
     scope: str
     name: str
 
 
 def hidden(character: str) -> bool:
-    """Whether a character shows nothing or reorders its neighbours: control, format, bidi, zero-width, filler."""
+    """Return whether a character is invisible or reorders its neighbours: control, format, bidi, zero-width, filler."""
     return unicodedata.category(character) in _HIDDEN_CATEGORIES or character in _FILLERS
 
 
 def key(name: str) -> str:
-    """What two spellings of one name have in common; compare names by this and by nothing else."""
+    """Return the comparison key of a name, equal for all its spellings; compare names only by this."""
     try:
         if name.isascii() and name.islower() and name.replace("-", "").isalnum():
             return name
@@ -77,10 +77,10 @@ def key(name: str) -> str:
 
 
 def slug(text: str) -> str:
-    """The directory name of a declared name: ASCII, never empty, stable under repetition.
+    """Return the directory name of a declared name: ASCII, never empty, idempotent.
 
-    A name without any ASCII letter or digit (after accents are dropped) gets a slug from its hash, so that skills
-    named in other scripts neither collide nor lose their place.
+    A name without any ASCII letter or digit (after accents are dropped) gets a slug from its hash, so that skills named
+    in other scripts do not collide and keep their directory.
     """
     if is_ascii_name(text):
         return text
@@ -95,9 +95,9 @@ def slug(text: str) -> str:
 
 
 def command(text: str) -> str:
-    """The slash-command form: letters, digits and marks of any script, joined by single hyphens.
+    """Return the slash command: letters, digits and marks of any script, joined by single hyphens.
 
-    Empty when the name has none of them: such a skill has no command.
+    Empty if the name has none of them: such a skill has no command.
     """
     if is_ascii_name(text):
         return text
@@ -109,7 +109,7 @@ def command(text: str) -> str:
 
 
 def spec_problems(name: str) -> tuple[Problem, ...]:
-    """Every rule of agentskills.io that the name itself breaks; none is the empty tuple."""
+    """Return every rule of agentskills.io that the name itself breaks."""
     name = unicodedata.normalize("NFKC", name.strip())
     if not name:
         return (Problem("name-empty", "The name is empty."),)
@@ -132,19 +132,19 @@ def spec_problems(name: str) -> tuple[Problem, ...]:
 
 
 def is_ascii_name(name: str) -> bool:
-    """Whether the name is a name of the specification in ASCII alone, which every host accepts."""
+    """Return whether the name is valid by the specification in ASCII alone, which every host accepts."""
     if not isinstance(name, str):
         raise not_a_name(name)
     return len(name) <= MAX_LENGTH and _ASCII_NAME.fullmatch(name) is not None
 
 
 def not_a_name(name: object) -> UsageError:
-    """The error of a caller that passes something else for a name."""
+    """Return the error for a value that is not a name."""
     return expected_text("bad-name", "A name", name, hint="Pass a name as `library.skills()` has it.")
 
 
 def split_qualified(text: str) -> Qualified:
-    """Split `user:deploy` or `plugin:skill`; what is a drive, an address or prose with a colon stays a plain name."""
+    """Split `user:deploy` or `plugin:skill`; a drive, an address or prose with a colon stays a plain name."""
     if not isinstance(text, str):
         raise not_a_name(text)
     text = text.strip()
@@ -153,11 +153,11 @@ def split_qualified(text: str) -> Qualified:
 
 
 def closest(name: str, candidates: Iterable[str], limit: int = 5) -> tuple[str, ...]:
-    """The candidates a person who typed `name` may have meant, best first.
+    """Return the candidates that a user may have meant by `name`, best first.
 
-    Same key, then prefix, then part of the name (one or two letters only where a word begins); where these are too few,
-    small typing mistakes and names that share many letter pairs. One pass over the candidates with substring tests
-    only; edit distance for a few finalists.
+    Same key, then prefix, then part of the name (one or two letters only at the start of a word); if these are too few,
+    small typos and names that share many letter pairs. One pass over the candidates with substring tests only; edit
+    distance for a few finalists.
     """
     if not isinstance(name, str):
         raise not_a_name(name)
@@ -179,7 +179,7 @@ def closest(name: str, candidates: Iterable[str], limit: int = 5) -> tuple[str, 
 
 
 def is_slip(one: str, two: str) -> bool:
-    """Are two names one slip of the finger apart: a letter added, left out, replaced, or two exchanged?"""
+    """Return whether two names are one typo apart: a letter added, left out, replaced, or two exchanged."""
     if one == two:
         return False
     start = 0
@@ -192,7 +192,7 @@ def is_slip(one: str, two: str) -> bool:
 
 
 def _fold(text: str) -> str:
-    """Compatibility case folding, in the two rounds that make it stable, without what cannot be seen."""
+    """Return the compatibility case folding, in the two rounds that make it stable, without invisible characters."""
     text = _NOTHING_TO_SEE.sub("", text)
     if not text.isprintable():
         text = "".join(c for c in text if c.isspace() or not hidden(c))
@@ -207,7 +207,7 @@ def _without_marks(text: str) -> str:
 
 
 def _similar(wanted: str, others: list[tuple[str, str]]) -> list[tuple[int, float, str, str]]:
-    """Ranked like in `closest`: small edit distances before shared letter pairs."""
+    """Rank as in `closest`: small edit distances before shared letter pairs."""
     pairs = _letter_pairs(wanted)
     probes = pairs[:: max(1, len(pairs) // _PROBES)]
     scored = []
@@ -233,18 +233,18 @@ def _similar(wanted: str, others: list[tuple[str, str]]) -> list[tuple[int, floa
 
 
 def _letter_pairs(text: str) -> list[str]:
-    """Every two neighbours once, in order, with the ends of the text as letters of their own."""
+    """Return every pair of neighbours once, in order; the ends of the text count as letters."""
     marked = f"\n{text}\n"
     return list(dict.fromkeys(marked[i : i + 2] for i in range(len(marked) - 1)))
 
 
 def _words_sorted(text: str) -> str:
-    """The same for `review-code` and `code-review`."""
+    """Return a key that is equal for `review-code` and `code-review`."""
     return "-".join(sorted(text.split("-")))
 
 
 def _distance(a: str, b: str, most: int) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours from `a` to `b`, counted up to `most`."""
+    """Count insertions, deletions, replacements and swaps of neighbours from `a` to `b`, up to `most`."""
     if abs(len(a) - len(b)) > most:
         return most + 1
     two_up: list[int] = []

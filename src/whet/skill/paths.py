@@ -1,9 +1,8 @@
-"""The one check of a path inside a skill.
+"""The check of paths inside a skill.
 
-Every path that comes from a model, a person, an archive or a registry passes through `check` before anything touches
-the disk with it. It is judged as text, by the strictest rules of any system a skill may travel to, so that a path that
-is fine here is fine everywhere: what Windows reads as a device or a stream is refused on Linux too. Whether a link on
-the disk leads elsewhere is for the rooms that hold the disk to find out.
+Every path from a model, a user, an archive or a registry passes through `check` before it is used on the disk. It is
+checked as text, by the strictest rules of any system, so that a path that is valid here is valid everywhere: Windows
+device names and streams are refused on Linux, too. The rooms that use the disk check where links lead.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SUPPORT_DIRECTORIES = ("references", "templates", "scripts", "assets")
-"""Where supporting files are written."""
+"""Directories of supporting files."""
 
 MAX_SEGMENT_BYTES = 255
 MAX_PATH_BYTES = 1024
 MAX_SEGMENTS = 16
 MAX_PORTABLE = 180
-"""Characters of a path that fits below a user's directory on Windows, where many programs stop at 260."""
+"""Longest path that fits below a user's directory on Windows, where many programs stop at 260 characters."""
 
 _DEVICE = compile_late(r"(?i)(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?")
 _FORBIDDEN = compile_late(r'[<>"|?*]')
@@ -49,10 +48,10 @@ _HINTS = {
 
 
 def check(path: str, *, writing: bool = False) -> str:
-    """The path, if it is safe to use inside a skill, and to write to if `writing`; otherwise a `UsageError`.
+    """Return the path if it is safe to use inside a skill, and to write to if `writing`; otherwise raise `UsageError`.
 
-    A path to read is returned as it is, because a file is found only under the name it has. A path to write is
-    composed (NFC), so that one name is not stored in two ways.
+    A path to read is returned unchanged, because a file is found only under its exact name. A path to write is composed
+    (NFC), so that one name is not stored in two ways.
     """
     problem = _shape_problem(path)
     if problem is None:
@@ -67,20 +66,20 @@ def check(path: str, *, writing: bool = False) -> str:
 
 
 def shown(path: str) -> str:
-    """A path as it can stand in a sentence: quoted, escaped where it is invisible, shortened."""
+    """Return a path for a sentence: quoted, escaped if invisible, shortened."""
     return repr(path if len(path) <= _SHOWN else f"{path[:_SHOWN]}…")
 
 
 def collides(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Pairs that cannot both exist on every system, the one met first in front.
+    """Return pairs that cannot both exist on every system, the earlier path first.
 
-    Two paths that are the same after composition and case folding; a file that is also the directory of another; two
-    files in one directory that is spelled in two ways. A path that ends in a slash is a directory and may repeat.
+    Two paths that are equal after composition and case folding; a file that is also the directory of another; two files
+    in one directory with two spellings. A path that ends in a slash is a directory and may repeat.
     """
     pairs: list[tuple[str, str]] = []
     files: dict[str, str] = {}
     directories: dict[str, dict[str, str]] = {}
-    """Folded directory -> each spelling of it -> the first path that uses the spelling."""
+    """Folded directory -> each spelling -> the first path that uses the spelling."""
     for path in paths:
         head, _, last = path.rpartition("/")
         if last:
@@ -105,7 +104,7 @@ def collides(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def unportable(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each path that cannot exist on every system, and what is said of it in a sentence."""
+    """Yield each path that cannot exist on every system, and the problem as part of a sentence."""
     known = tuple(paths)
     for path in known:
         problem = _shape_problem(path) or _segments_problem(path, path.split("/"))
@@ -126,7 +125,7 @@ def _fold(path: str) -> str:
 
 
 def _shape_problem(path: str) -> tuple[str, str] | None:
-    """What is wrong with the path as a whole, cheapest first: a hostile path can be very long."""
+    """Return the problem of the path as a whole, cheapest check first: a hostile path can be very long."""
     if not path.strip():
         return "path-empty", "is empty"
     if len(path) > MAX_PATH_BYTES:

@@ -1,8 +1,8 @@
-"""How well skills fit a query: by words, without a model, the same answer every time.
+"""How well skills match a query: by words, without a model, deterministically.
 
-What is called like the query comes first, then what begins so, then what has all its words in its name, then what has
-them in name, group and description, rare words counting more. Only when nothing fits is one word taken as a typing
-mistake. A skill that its author marked as internal fits only its own name.
+A skill named like the query comes first, then names that begin with it, then names with all its words, then skills with
+them in name, group and description, rare words counting more. Only if nothing matches, one word is treated as a typo. A
+skill that its author marked as internal matches only its own name.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 MAX_WORDS = 16
 """Words of a query that count."""
 EXACT, BEGINS, IN_NAME, IN_TEXT, SIMILAR, CLAIMED = range(6)
-"""Why something fits, best first; `CLAIMED` is for what fits only because its source says so."""
+"""Tiers of matches, best first; `CLAIMED` is for skills that match only because their source says so."""
 
 _DESCRIBED = 2000
-"""Characters of a description that are looked at."""
+"""Characters of a description that are read."""
 _LONG_ENOUGH = 3
-"""Letters that make the beginning of a word a sign of it."""
+"""Letters from which on the beginning of a word counts."""
 _NAME, _NAME_BEGINS, _GROUP, _TEXT, _TEXT_BEGINS = 8.0, 5.0, 3.0, 3.0, 1.5
 _WHOLE_NAME = 0.1
-"""What it adds when the name has no other words than the query."""
+"""Bonus for a name that has no other words than the query."""
 _NEAR = 10
-"""Names that a typing mistake may mean."""
+"""Names that a typo may mean."""
 
 
 class Entry(NamedTuple):
-    """A skill as it is ranked."""
+    """A skill to rank."""
 
     name: str
     group: str
@@ -44,16 +44,16 @@ class Entry(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """How well a skill fits; the lower, the better."""
+    """How well a skill matches; lower is better."""
 
     tier: int
     order: float
     whole: bool = True
-    """It has every word of the query."""
+    """Whether it has every word of the query."""
 
 
 class _Words(NamedTuple):
-    """The terms of a skill, each on a line of its own: a term is found, and the beginning of one, as text is."""
+    """The terms of a skill, each on its own line, so that terms and their beginnings are found by text search."""
 
     name: str
     group: str
@@ -61,12 +61,12 @@ class _Words(NamedTuple):
 
 
 def rank(entries: Sequence[Entry], query: str) -> dict[int, Fit]:
-    """Which skills fit, by their position, and how well; all of them where the query is empty."""
+    """Rank skills by their index; return those that match, or all if the query is empty."""
     return Ranking(entries).rank(query)
 
 
 class Ranking:
-    """Skills that are ranked for several queries: what a query needs of a skill is made once, and only when needed."""
+    """Skills that are ranked for several queries: the data of each skill is computed once, on demand."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._parts = [(key(entry.name), key(entry.group), key(entry.description[:_DESCRIBED])) for entry in entries]
@@ -76,7 +76,7 @@ class Ranking:
         self._words: dict[int, _Words] = {}
 
     def rank(self, query: str) -> dict[int, Fit]:
-        """Which skills fit, by their position, and how well; all of them where the query is empty."""
+        """Rank skills by their index; return those that match, or all if the query is empty."""
         wanted, named = "-".join(spell(key(query))), self._named
         places: Sequence[int] = range(len(named))
         if self._internal:
@@ -93,7 +93,7 @@ class Ranking:
         return found
 
     def _fits(self, places: Sequence[int], words: Sequence[str]) -> dict[int, Fit]:
-        """How well the skills that speak of half of the words or more do so."""
+        """Rank the skills that have half of the words or more."""
         texts, known = self._texts, self._words
         rows: dict[int, list[float]] = {}
         rarity = []
@@ -120,20 +120,20 @@ class Ranking:
 
 
 def _head(word: str) -> str:
-    """What stands in every text with a word of this term, or of a longer one: `fly` is the term of `flies`, too."""
+    """Return a prefix of every word with this term, or a longer one: `fly` is also the term of `flies`."""
     if not word.isascii():
         return ""
     return word[:-1] if len(word) <= _LONG_ENOUGH and word.endswith("y") else word[:_LONG_ENOUGH]
 
 
 def _query_words(query: str) -> list[str]:
-    """The words that count, as they are written; the fillers only when there are no others."""
+    """Return the words that count, as written; fillers only if there are no others."""
     spelled = list(dict.fromkeys(spell(key(query))))
     return [word for word in spelled if word not in FILLERS] or spelled
 
 
 def _weight(entry: _Words, word: str) -> float:
-    """How strongly a skill speaks of one word."""
+    """Return how strongly a skill matches one word."""
     exact, begins = f"\n{word}\n", f"\n{word}" if len(word) >= _LONG_ENOUGH else "\n\n"
     if exact in entry.name:
         return _NAME

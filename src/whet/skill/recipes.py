@@ -1,7 +1,7 @@
-"""How a program that a skill needs is installed, as OpenClaw's metadata says it: an argument list, never a shell.
+"""Install recipes of programs that a skill needs, from OpenClaw's metadata: an argument list, never a shell.
 
-A recipe comes from a stranger, so every value must have the plain form that its installer's names have; one that has
-another is refused. Package managers are told to run no scripts of the package where they can be told.
+A recipe comes from a stranger, so every value must have the plain form of its installer's names; any other is refused.
+Package managers that can be told to are told not to run scripts of the package.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FORMS: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {
     ),
     "go": (re.compile(rf"{_NAME}(?:/{_NAME})+@[A-Za-z0-9.+-]+"), ("go", "install")),
 }
-"""What a package of each kind is called, and the command that installs one; the kind liked best first."""
+"""Format of package names of each kind, and the install command; the preferred kind first."""
 _ALIASES = {"npm": "node", "pnpm": "node", "yarn": "node", "pip": "uv", "pipx": "uv", "homebrew": "brew"}
 _URL = compile_late(r"https://[A-Za-z0-9.-]+(?::\d+)?/[^\s\"'`$<>|;\\]*")
 _SHA256 = compile_late(r"[0-9a-fA-F]{64}")
@@ -32,12 +32,12 @@ KINDS = (*_FORMS, "download")
 
 
 def read_kind(kind: str) -> str:
-    """The kind of a recipe, by Whet's name for it."""
+    """Return Whet's name for the kind of a recipe."""
     return _ALIASES.get(kind.lower(), kind.lower())
 
 
 def is_sound(install: Install) -> bool:
-    """Has every value of a recipe the form that it must have?"""
+    """Return whether every value of a recipe has the required form."""
     if install.kind == "download":
         return bool(_URL.fullmatch(install.url)) and (not install.sha256 or bool(_SHA256.fullmatch(install.sha256)))
     form = _FORMS.get(install.kind)
@@ -45,12 +45,12 @@ def is_sound(install: Install) -> bool:
 
 
 def install_command(install: Install) -> tuple[str, ...]:
-    """The argument list that follows a recipe; nothing for a download, or for one that is not sound."""
+    """Return the argument list of a recipe; empty for a download or an invalid recipe."""
     return (*_FORMS[install.kind][1], install.package) if install.kind in _FORMS and is_sound(install) else ()
 
 
 def describe(install: Install) -> str:
-    """What to do, in a sentence for a person."""
+    """Return a human-readable instruction."""
     if command := install_command(install):
         return f"Install it with `{' '.join(command)}`."
     if install.kind == "download" and is_sound(install):

@@ -1,7 +1,7 @@
-"""What to do with frontmatter that is not YAML: repair it line for line, or rescue what can be read.
+"""Repair frontmatter that is not YAML line by line, or rescue what can be read.
 
-Both work on *entries*: a line that begins with a key, and what follows up to the next such line. An entry that YAML
-reads on its own is never touched, so that one broken line costs nothing but itself.
+Both work on *entries*: a line that begins with a key, and the following lines up to the next key. An entry that is
+valid YAML on its own is never changed, so that one broken line affects only itself.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _BLOCK_SCALAR = compile_late(r"[|>][-+0-9]*[ \t]*(?:#.*)?")
 _QUOTED = compile_late(r'"(?:[^"\\]|\\.)*"')
 _CONFLICT = compile_late(r"(?:<{7}|={7}|>{7}|\|{7})(?:[ ].*)?")
 _HARMLESS = compile_late(r"[A-Za-z0-9][\w ./()-]*")
-"""Values YAML has no trouble with; asking it about each would only take time."""
+"""Values that are always valid YAML, so that they need not be parsed."""
 _TEXT_KEYS = frozenset(("name", "description"))
-"""Keys whose value is text even where it looks like a list."""
+"""Keys whose value is text even if it looks like a list."""
 _MAX_FAILURES = 200
-"""How often YAML may refuse a piece before it is no longer asked: thousands of broken lines must not cost seconds."""
+"""Parse errors after which YAML is no longer asked: thousands of broken lines must not cost seconds."""
 
 
 class _Patience:
-    """Asks YAML about pieces of a block, and stops asking after too many refusals."""
+    """Parses pieces of a block, and stops after too many errors."""
 
     __slots__ = ("failures",)
 
@@ -52,7 +52,7 @@ class _Patience:
 
 
 def repair(text: str, *, deep: bool = False) -> str:
-    """Quote the scalars YAML would misread, line for line; `deep` also quotes below the top level."""
+    """Quote the scalars that YAML would misread, line by line; `deep` also quotes below the top level."""
     out: list[str] = []
     patience = _Patience()
     for _, rows in _entries(text):
@@ -61,7 +61,7 @@ def repair(text: str, *, deep: bool = False) -> str:
 
 
 def rescue(text: str) -> Block:
-    """What can be read entry by entry; where nothing else helps, the text after a key's first colon."""
+    """Read a block entry by entry; as a last resort, the text after a key's first colon."""
     values: Values = {}
     lines: dict[str, int] = {}
     texts: dict[str, str] = {}
@@ -80,7 +80,7 @@ def rescue(text: str) -> Block:
 
 
 def _forget(key: str, value: Any, *records: dict[str, int] | dict[str, str]) -> None:
-    """Drop what is recorded about a value that a later one replaces."""
+    """Drop the records of a value that a later one replaces."""
     below = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for record in records:
         for path in (key, *(f"{key}.{name}" for name in below)):
@@ -88,7 +88,7 @@ def _forget(key: str, value: Any, *records: dict[str, int] | dict[str, str]) -> 
 
 
 def _entries(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The entries of a block, each with the number of lines before it."""
+    """Yield the entries of a block, each with the number of lines before it."""
     rows = text.split("\n")
     start = 0
     for at, row in enumerate(rows):
@@ -99,14 +99,14 @@ def _entries(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _repair_rows(rows: list[str], patience: _Patience, *, deep: bool) -> list[str]:
-    """The rows of one entry, as many as before, with what YAML stumbles over quoted."""
+    """Return the rows of one entry, in the same number, with invalid scalars quoted."""
     if patience.spent:
         return rows
     rows = [_spaces(row) for row in rows]
     if found := _ENTRY.match(rows[0]):
         value = rows[0][found.end() :]
         if _QUOTED.fullmatch(value):
-            value = "'" + value[1:-1].replace("'", "''") + "'"  # never YAML, so its escapes are text like the rest
+            value = "'" + value[1:-1].replace("'", "''") + "'"  # not YAML, so its escapes are plain text
         rows[0] = f"{found['key']}: {value.lstrip()}".rstrip()
     if patience.read(rows):
         return rows
@@ -137,7 +137,7 @@ def _spaces(row: str) -> str:
 
 
 def _extent(rows: list[str], at: int, value: str, indent: int) -> int:
-    """Where the value that begins on the row before `at` ends: at the first row that is not indented more."""
+    """Return the end of the value that begins on the row before `at`: the first row that is not indented more."""
     end = at
     for number in range(at, len(rows)):
         row = rows[number]
@@ -152,7 +152,7 @@ def _extent(rows: list[str], at: int, value: str, indent: int) -> int:
 
 
 def _quote(key: str, value: str, rest: list[str]) -> str:
-    """The value as YAML reads it without doubt: a list or a mapping where it is one, else text in quotes."""
+    """Return the value in unambiguous YAML: a list or a mapping if it is one, else text in quotes."""
     whole = " ".join((value, *rest))
     if key not in _TEXT_KEYS:
         if value.startswith("- ") and rest and all(piece.startswith("- ") for piece in rest):
@@ -163,7 +163,7 @@ def _quote(key: str, value: str, rest: list[str]) -> str:
 
 
 def _single(text: str) -> str:
-    """Text in single quotes, less the pair of quotes it already stands in, or the one that is never closed."""
+    """Return text in single quotes, without its existing pair of quotes or an unclosed one."""
     mark = text[:1]
     count = text.count(mark)
     if (mark == '"' and count <= 2) or (mark == "'" and count == 2):
@@ -172,7 +172,7 @@ def _single(text: str) -> str:
 
 
 def _structure(text: str) -> str:
-    """JSON, also with its last brackets missing, or a list of plain words, in a form YAML accepts; else nothing."""
+    """Return JSON, even with its last brackets missing, or a list of plain words, as valid YAML; else ""."""
     import json
 
     if text[0] not in "[{":
@@ -187,7 +187,7 @@ def _structure(text: str) -> str:
 
 
 def _items(text: str) -> list[str]:
-    """The items of a list in brackets that holds nothing but words; none when it is something else."""
+    """Return the items of a list in brackets that has only words; none for anything else."""
     if text[0] != "[" or text[-1] != "]":
         return []
     items: list[str] = []
@@ -217,7 +217,7 @@ def _read_entry(rows: list[str], patience: _Patience) -> Block:
 
 
 def _core(rows: list[str]) -> list[str]:
-    """The rows up to the first empty one that no indented row follows: what comes after it is prose."""
+    """Return the rows up to the first empty one that is not followed by an indented row: the rest is prose."""
     for at, row in enumerate(rows[1:], 1):
         if row and not row[0].isspace() and not rows[at - 1].strip():
             return rows[:at]

@@ -1,8 +1,8 @@
 """A checker for the part of JSON Schema that Whet uses.
 
 The arguments of tools, the operations of `skill_manage`, the structured answers of models and saved sessions are all
-declared as schemas and checked here. A schema from outside that uses anything else is refused rather than half
-understood: what is not checked would be believed.
+declared as schemas and checked here. An external schema with other keywords is refused: unchecked values would be
+trusted.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_DESCRIBED = 10
-"""Problems that are told at once."""
+"""Largest number of problems that are described."""
 _WRITABLE = 10**100
-"""Numbers from here on are not written in sentences."""
+"""Larger numbers are not written in sentences."""
 _ANNOTATIONS = frozenset(("$schema", "$comment", "title", "description", "default", "examples", "format"))
 _LIMITS = frozenset(("minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum"))
 _OTHERS = frozenset(("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"))
@@ -39,28 +39,28 @@ TYPES: dict[str, Callable[[Any], bool]] = {
 
 
 class Problem(NamedTuple):
-    """Why a value does not fit a schema."""
+    """A violation of a schema."""
 
     keyword: str
-    """The keyword of the schema that is broken; for half of a character, "string"."""
+    """Violated keyword of the schema; "string" for half of a character."""
     path: tuple[str | int, ...]
-    """The keys and places that lead to the value; the last one is the field itself where it is missing or unknown."""
+    """Keys and indexes that lead to the value; the last one is the field itself if it is missing or unknown."""
     text: str
     """A sentence without its full stop."""
 
 
 def find_problems(value: Any, schema: Mapping[str, Any], subject: str = "the value") -> Iterator[Problem]:
-    """All problems of a value, which is called `subject` in their texts."""
+    """Yield all problems of a value, which is called `subject` in their texts."""
     return _find(value, schema, (), subject)
 
 
 def describe_problems(value: Any, schema: Mapping[str, Any], subject: str) -> list[str]:
-    """Why the value does not fit the schema, in words a model understands; at most `MOST_DESCRIBED` of them."""
+    """Describe for a model why the value does not match the schema; at most `MOST_DESCRIBED` sentences."""
     return [problem.text for problem in islice(find_problems(value, schema, subject), MOST_DESCRIBED)]
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Raise `bad-schema` for the schema of an answer that is not understood to the last word."""
+    """Raise `bad-schema` unless every part of an answer schema is supported."""
     problem = "does not have the type object" if schema.get("type") != "object" else next(_find_odd(schema, "$"), "")
     if problem:
         hint = "Use an object with type, properties, required, items, enum, const, anyOf and limits."
@@ -68,7 +68,7 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 
 def _find_odd(schema: Any, path: str) -> Iterator[str]:
-    """What is wrong with a schema."""
+    """Yield the problems of a schema."""
     if not isinstance(schema, dict):
         yield f"has no schema at {path}"
         return
@@ -147,7 +147,7 @@ def _types(schema: Mapping[str, Any]) -> list[Any]:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: 1 is 1.0, but neither is true."""
+    """Return whether two values are equal as JSON: 1 is 1.0, but neither is true."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):

@@ -1,10 +1,10 @@
-"""The signature of a skill: `skill.oms.sig` in its directory, in the form of OpenSSF Model Signing (OMS).
+"""The signature of a skill: `skill.oms.sig` in its directory, in the format of OpenSSF Model Signing (OMS).
 
 The file is a Sigstore bundle around a DSSE envelope, whose statement names every other file of the skill with its
-SHA-256. Whet signs with Ed25519 and puts the public key into the bundle, so that anybody can tell who signed without
-asking anyone; whether that key is to be believed is another question. Signatures that other tools made with an ECDSA
-key can be checked by whoever has the key. Those with certificates are checked where the extra `sigstore` is installed
-(`whet.skill.sigstore_bundle`); elsewhere they say nothing.
+SHA-256. Whet signs with Ed25519 and includes the public key in the bundle, so that the signer can be identified
+offline; whether to trust that key is another question. Signatures of other tools with an ECDSA key can be checked with
+the key. Those with certificates are checked if the extra `sigstore` is installed (`whet.skill.sigstore_bundle`);
+otherwise they prove nothing.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class PublicKey(NamedTuple):
 
     @property
     def id(self) -> str:
-        """A short name for people."""
+        """Short human-readable id."""
         return hashlib.sha256(self.data).hexdigest()[:16]
 
     @classmethod
     def parse(cls, text: str) -> PublicKey:
-        """The key that `str()` gave. Raises UsageError `bad-key`."""
+        """Parse the result of `str()`. Raise UsageError `bad-key`."""
         kind, _, rest = text.partition(":")
         try:
             data = base64.b64decode(rest.encode("ascii", "replace"), validate=True)
@@ -67,7 +67,7 @@ class PublicKey(NamedTuple):
         return found
 
     def verify(self, signature: bytes, data: bytes) -> bool:
-        """Has this key signed the data?"""
+        """Return whether this key has signed the data."""
         from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePublicKey
@@ -89,22 +89,22 @@ class PublicKey(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """Who signed a skill: a key, or somebody whom Sigstore knows."""
+    """The signer of a skill: a key, or an identity of Sigstore."""
 
     key: PublicKey | None
-    """None: somebody whose key is not known here, so that the signature could not be checked."""
+    """None if the key is unknown, so that the signature could not be checked."""
     identity: str = ""
     """`sigstore:ISSUER#IDENTITY`."""
 
     def __str__(self) -> str:
-        """The signer; "" for somebody who is not known."""
+        """Return the signer; "" if unknown."""
         return str(self.key) if self.key else self.identity
 
 
 def parse_signer(text: str) -> str:
-    """The signer that a text names: a public key, or `sigstore:ISSUER#IDENTITY`. Raises UsageError `bad-key`.
+    """Parse a signer: a public key, or `sigstore:ISSUER#IDENTITY`. Raise UsageError `bad-key`.
 
-    A star at its end stands for every end of an identity, such as `@refs/tags/*`.
+    A star at the end matches any end of an identity, such as `@refs/tags/*`.
     """
     if not text.startswith(PREFIX):
         return str(PublicKey.parse(text))
@@ -115,7 +115,7 @@ def parse_signer(text: str) -> str:
 
 
 def is_signer(text: str) -> bool:
-    """Is this a public key, or an identity of Sigstore?"""
+    """Return whether this is a public key, or an identity of Sigstore."""
     try:
         parse_signer(text)
     except UsageError:
@@ -124,14 +124,14 @@ def is_signer(text: str) -> bool:
 
 
 def matches_signer(signer: str, named: str) -> bool:
-    """Is this signer the one that was named, or one of them?"""
+    """Return whether a signer matches a name, which may end with a star."""
     if named.startswith(PREFIX) and named.endswith("*"):
         return signer.startswith(named[:-1])
     return signer == named
 
 
 def is_same_signer(one: str, other: str) -> bool:
-    """Are these the same? A workflow stays the same whatever tag or branch it runs for."""
+    """Return whether two signers are the same. A workflow stays the same whatever tag or branch it runs for."""
     return _without_ref(one) == _without_ref(other)
 
 
@@ -140,12 +140,12 @@ def _without_ref(signer: str) -> str:
 
 
 def public_key(key: Ed25519PrivateKey) -> PublicKey:
-    """The public half of a key."""
+    """Return the public half of a key."""
     return PublicKey(_ED25519, key.public_key().public_bytes_raw())
 
 
 def sign(name: str, tree: Tree, key: Ed25519PrivateKey) -> bytes:
-    """The signature file of a skill with these files. Raises InvalidError for one with links."""
+    """Return the signature file of a skill with these files. Raise InvalidError if it has links."""
     for path, item in tree.items():
         if item.link:
             message = f"{shown(path)} is a link; only files can be signed."
@@ -166,12 +166,12 @@ def sign(name: str, tree: Tree, key: Ed25519PrivateKey) -> bytes:
 
 
 def check_signature(tree: Tree, known: Iterable[str] = (), root: str = "") -> Signature | None:
-    """Who signed a skill; None where nobody did. `known` are signers that may have; others are ignored.
+    """Return the signer of a skill; None if it is not signed. Signers other than `known` are ignored.
 
-    `root` is a file with authorities of Sigstore to trust in place of the public ones.
+    `root` is a file with Sigstore authorities to trust instead of the public ones.
 
-    Raises InvalidError `bad-signature` for a signature that is wrong, and for files that it does not cover. One by a
-    key that is not known says nothing about the files.
+    Raises InvalidError `bad-signature` for a wrong signature, and for files that it does not cover. A signature of an
+    unknown key proves nothing about the files.
     """
     item = tree.get(NAME)
     if item is None:
@@ -200,7 +200,7 @@ def check_signature(tree: Tree, known: Iterable[str] = (), root: str = "") -> Si
 
 
 def make_statement(name: str, tree: Tree) -> Json:
-    """What is signed: every file of a skill with its SHA-256."""
+    """Return the signed statement: every file of a skill with its SHA-256."""
     files = sorted((path, hashlib.sha256(item.data)) for path, item in tree.items() if path != NAME)
     whole = hashlib.sha256(b"".join(each.digest() for _, each in files)).hexdigest()
     serialization = {"method": "files", "hash_type": "sha256", "allow_symlinks": False, "ignore_paths": [NAME]}
@@ -214,7 +214,7 @@ def make_statement(name: str, tree: Tree) -> Json:
 
 
 def _read_bundle(data: bytes) -> tuple[bytes, bytes, str, bool]:
-    """The statement of a bundle, the signature over it, what the bundle says of the key, and has it a certificate?"""
+    """Return the statement of a bundle, its signature, the key hint, and whether it has a certificate."""
     if not data or len(data) > MOST_BYTES:
         raise _wrong("it is empty or too large")
     try:
@@ -232,7 +232,7 @@ def _read_bundle(data: bytes) -> tuple[bytes, bytes, str, bool]:
 
 
 def _compare(statement: bytes, tree: Tree) -> None:
-    """Raise InvalidError unless the statement names every file with the content that is there, and no other."""
+    """Raise InvalidError unless the statement names exactly the files of the tree with their content."""
     try:
         said = json.loads(statement)
         rows = said["predicate"]["resources"] if said["predicateType"] == _PREDICATE else ()
@@ -251,7 +251,7 @@ def _compare(statement: bytes, tree: Tree) -> None:
 
 
 def encode_payload(kind: str, data: bytes) -> bytes:
-    """What DSSE signs."""
+    """Return the bytes that DSSE signs."""
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(data), data)
 
 

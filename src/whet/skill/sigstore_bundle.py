@@ -1,8 +1,9 @@
-"""Who signed a Sigstore bundle with a certificate: an identity that an authority vouched for, and its issuer.
+"""The signer of a Sigstore bundle with a certificate: an identity that an authority vouched for, and its issuer.
 
-The package `sigstore` (extra `sigstore`) checks all of it offline: that the certificate leads to a trusted authority
-and was logged, that it was valid when the log of signatures took the entry, the log's proof, checkpoint and promise,
-and that the entry and the envelope fit. Trusted are the authorities of the public Sigstore, as the package ships them.
+The package `sigstore` (extra `sigstore`) checks everything offline: that the certificate leads to a trusted authority
+and was logged, that it was valid when the log of signatures accepted the entry, the log's proof, checkpoint and
+promise, and that entry and envelope match. The trusted authorities are those of the public Sigstore, as the package
+ships them.
 """
 
 from __future__ import annotations
@@ -14,29 +15,29 @@ from typing import Any
 from whet.errors import InvalidError
 
 PREFIX = "sigstore:"
-"""Of a signer that Sigstore knows."""
+"""Prefix of a Sigstore signer."""
 _ISSUER, _OLD_ISSUER = "1.3.6.1.4.1.57264.1.8", "1.3.6.1.4.1.57264.1.1"
 _STORE = "https%3A%2F%2Ftuf-repo-cdn.sigstore.dev"
 _MOST = 500
 
 
 class _AnyIdentity:
-    """Accepts every identity: whether it is the right one is asked elsewhere."""
+    """Accepts every identity, which is checked elsewhere."""
 
     def verify(self, _certificate: object) -> None:
         pass
 
 
 def can_verify() -> bool:
-    """Whether the extra is installed."""
+    """Return whether the extra is installed."""
     return find_spec("sigstore") is not None
 
 
 def verify_bundle(data: bytes, root: str = "") -> tuple[str, bytes]:
-    """Who signed a bundle, as `sigstore:ISSUER#IDENTITY`, and the statement.
+    """Return the signer of a bundle, as `sigstore:ISSUER#IDENTITY`, and the statement.
 
-    Raises ValueError, in words for people, where Sigstore does not confirm it, and InvalidError `bad-signature` where
-    it cannot be asked. `root` is a file of authorities and logs to trust in place of the public ones.
+    Raises ValueError with a human-readable reason if Sigstore does not confirm it, and InvalidError `bad-signature` if
+    it cannot be checked. `root` is a file of authorities and logs to trust instead of the public ones.
     """
     from importlib import resources  # few skills have such a signature
 

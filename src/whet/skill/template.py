@@ -1,4 +1,4 @@
-"""The text of the template for new skills, and the note in an outline: what is left of it makes a skill a draft."""
+"""The template's text for new skills, and the note in an outline: a skill that still has them is a draft."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from whet.patterns import compile_late
 from whet.skill.gates import DRAFT
 
 OUTLINE = "Whet recorded this without a model."
-"""How the note in the outline of a session begins."""
+"""Beginning of the note in the outline of a session."""
 PHRASES = (
     DRAFT,
     OUTLINE,
@@ -27,22 +27,22 @@ PHRASES = (
     'a command and its version, or "None."',
     "what it does not do or cannot know.",
 )
-"""What the template, or the note in an outline, says where a skill has something of its own to say."""
+"""Phrases of the template or of the note in an outline that an author must replace."""
 MARKERS = ("TODO", "FIXME", "TBD", "orem ipsum")
-"""What a draft marks unfinished parts with."""
+"""Markers of unfinished parts."""
 
 
 def is_template(head: bytes) -> bool:
-    """Does the beginning of a main file still have a part of the template or the note of an outline, with its TODO?"""
+    """Return whether the start of a main file still has a TODO and text of the template or of an outline's note."""
     return b"TODO" in head and any(phrase.encode() in head for phrase in PHRASES)
 
 
 _RARE = "XDmw"
-"""Rare letters, of which every marker and phrase has one."""
+"""Rare letters; every marker and phrase has one of them."""
 
 
 def _make_searches() -> list[tuple[str, re.Pattern[str]]]:
-    """For each rare letter a search for the markers and phrases around it: a text is not searched for each of them."""
+    """Return a search around each rare letter for the markers and phrases with it, instead of one search for each."""
     groups: dict[str, list[str]] = {}
     for part in (*MARKERS, *PHRASES):
         rare = next(letter for letter in (*_RARE, part) if letter in part)
@@ -54,5 +54,5 @@ _SEARCHES = _make_searches()
 
 
 def may_be_draft(text: str) -> bool:
-    """Can a text have something of a draft in it? Whether it does, a closer look decides."""
+    """Return whether a text may be a draft; a closer check decides."""
     return any(rare in text and pattern.search(text) for rare, pattern in _SEARCHES)

@@ -1,6 +1,6 @@
-"""The terms by which texts are compared: words without case and endings, identifiers taken apart, fillers left out.
+"""The terms by which texts are compared: words without case, endings and fillers, with identifiers split.
 
-`cherry-pick`, `cherryPick` and `cherry_pick` all give `cherry` and `pick`; so a message finds a code word however
+`cherry-pick`, `cherryPick` and `cherry_pick` all give `cherry` and `pick`, so a message finds an identifier however
 either side spells it. Scripts written without spaces give pairs of neighbouring characters.
 """
 
@@ -30,7 +30,7 @@ FILLERS = frozenset(
     whenever where which while who will with within work working would you your
     """.split()  # noqa: SIM905  a paragraph of words reads better than a list of two hundred strings
 )
-"""Words that tell nothing about what a skill is for."""
+"""Words that say nothing about the purpose of a skill."""
 _DROPPED = frozenset(
     """
     a an and any are as at be been by can could do does for from get had has have help how i if in into is it its just
@@ -38,7 +38,7 @@ _DROPPED = frozenset(
     when where which why will with would you your also im
     """.split()  # noqa: SIM905  a paragraph of words reads better than a list of eighty strings
 )
-"""Words that are no terms."""
+"""Words that are not terms."""
 _COMMON = frozenset(
     """
     a about above after again all almost already also although always am an and another any anyone anything are around
@@ -58,51 +58,51 @@ _COMMON = frozenset(
     without wont word would wouldnt wow yeah yes yet you your youre yours yourself
     """.split()  # noqa: SIM905  a paragraph of words reads better than a list of three hundred strings
 )
-"""Words that may stand in any message, whatever that is about."""
+"""Words that may occur in any message."""
 MARKS = (
     r"\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963"
     r"\u0966-\u1fff\ufe00-\ufe0f"
 )
-"""Signs above, below and between the letters of a word, and the scripts that are full of them; for a regex."""
+"""Combining marks, and the scripts that are full of them; for a regex."""
 WIDE = "\u2e80"
-"""From here on, scripts that are written without spaces."""
+"""First character of the scripts written without spaces."""
 
 _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
-"""What stands between words, for texts of nothing but ASCII: several times as fast as looking for the words."""
+"""Separators of words in ASCII text: several times as fast as matching words."""
 _BETWEEN = bytes(ord(" ") if code in _APART and chr(code) != "'" else code for code in range(256))
-"""For a text in UTF-8 the same, less the apostrophe."""
+"""The same for UTF-8 text, except the apostrophe."""
 _ASCII_CHUNK = compile_late(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
 _HUMPS = compile_late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _LETTERS = rf"[^\W_](?:[^\W_]|[{MARKS}])*"
 _ANY_CHUNK = compile_late(rf"{_LETTERS}(?:[-_.'’]{_LETTERS})*")
 _ANY_WORD = compile_late(_LETTERS)
-"""Words of any script. A class with a large range, such as `WIDE` and all after it, takes milliseconds to compile."""
+"""Words of any script. A class with a large range, such as `WIDE` and above, takes milliseconds to compile."""
 _MOST_KNOWN = 131_072
-"""Tokens whose numbers are kept."""
+"""Largest number of cached tokens."""
 _LONGEST = 40
-"""Characters of a term; what is longer is a digest or a key and matches nothing."""
+"""Largest length of a term; a longer one is a digest or a key and matches nothing."""
 _SHORT = 3
-"""Letters of a word that has no ending."""
+"""Longest word without an ending."""
 _NUMBER = 3
-"""Digits of a number that tells something by itself; shorter ones number lists."""
+"""Shortest number that is meaningful; shorter ones number lists."""
 _ROOT = 6
-"""Letters of a word that `ment` makes another of: `deployment`, but `implement`."""
+"""Shortest root to which `ment` can be an ending: `deployment`, but `implement`."""
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text, in the order they stand."""
+    """Return the terms of a text in order."""
     return [*chain.from_iterable(map(_terms, _tokens(text)))]
 
 
 def numbers(text: str) -> list[int]:
-    """What the terms of a text are stored as, in the order they stand."""
+    """Return the numbers of the terms of a text in order."""
     if len(_known_numbers) > _MOST_KNOWN:
         _known_numbers.clear()
     return [*chain.from_iterable(map(_known_numbers.__getitem__, _tokens(text)))]
 
 
 class _Numbers(dict[str, tuple[int, ...]]):
-    """The numbers of the terms of each token. Most tokens of a text have been seen before."""
+    """Caches the numbers of the terms of each token. Most tokens of a text occur again."""
 
     def __missing__(self, token: str) -> tuple[int, ...]:
         found = self[token] = tuple(map(number, _split(token)))
@@ -113,18 +113,18 @@ _known_numbers = _Numbers()
 
 
 def _tokens(text: str) -> list[str]:
-    """A text in pieces of one or several words: much faster than finding every word, and most pieces are known."""
+    """Split a text into pieces of one or more words: much faster than finding words, and most pieces are cached."""
     return text.encode("utf-8", "surrogatepass").translate(_BETWEEN).decode("utf-8", "surrogatepass").split()
 
 
 @lru_cache(maxsize=1024)
 def key_terms(text: str) -> frozenset[str]:
-    """The terms of a text that mean something."""
+    """Return the meaningful terms of a text."""
     return frozenset(term for term in terms(text) if not is_common(term))
 
 
 def chunks(text: str) -> list[str]:
-    """The words of a text as they are written, identifiers in one piece."""
+    """Return the words of a text as written, identifiers in one piece."""
     if text.isascii():
         return _ASCII_CHUNK.findall(text)
     found = (part for chunk in _ANY_CHUNK.findall(normalize("NFKC", text)) for part in split_scripts(chunk))
@@ -132,52 +132,52 @@ def chunks(text: str) -> list[str]:
 
 
 def split_scripts(word: str) -> list[str]:
-    """The parts of a word that are of scripts with spaces between words, and of scripts without."""
+    """Split a word into parts of scripts with spaces between words and of scripts without."""
     return [word] if max(word) < WIDE else ["".join(run) for _, run in groupby(word, WIDE.__le__)]
 
 
 def spell(text: str) -> list[str]:
-    """The plain words of a text without case, fillers among them and identifiers taken apart."""
+    """Return the plain words of a text without case, including fillers, with identifiers split."""
     return split_words(text.casefold())
 
 
 def split_words(text: str) -> list[str]:
-    """The same as they are written."""
+    """Return the plain words of a text as written."""
     return text.translate(_APART).split() if text.isascii() else _ANY_WORD.findall(text)
 
 
 def plain_terms(text: str) -> list[str]:
-    """The plain words of a text as they are compared, one after the other."""
+    """Return the terms of the plain words of a text in order."""
     return [term for word in spell(text) for term in stem(word)]
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> tuple[str, ...]:
-    """What a word without case is compared as: pairs of characters where words are not written apart, else its stem."""
+    """Return the terms of a word without case: pairs of characters in scripts without spaces, else its stem."""
     if not word.isascii() and max(word) >= WIDE:
         return tuple(word[at : at + 2] for at in range(max(1, len(word) - 1)))
     return (_stem(word) if word.isascii() and len(word) > _SHORT else word,)
 
 
 def is_common(term: str) -> bool:
-    """May it stand in any message, whatever that is about? It helps to tell skills apart, and proves nothing."""
+    """Return whether a term may occur in any message. It helps to tell skills apart, but proves nothing."""
     return term in _common_terms() or (term.isascii() and (len(term) == 1 or (term.isdigit() and len(term) < _NUMBER)))
 
 
 @cache
 def filler_terms() -> frozenset[str]:
-    """The fillers as they are written, and as they are compared."""
+    """Return the fillers as written, and as terms."""
     return FILLERS.union(term for word in FILLERS for term in stem(word))
 
 
 @lru_cache(maxsize=65536)
 def number(term: str) -> int:
-    """What a term is stored as."""
+    """Return the number by which a term is stored."""
     return crc32(term.encode("utf-8", "surrogatepass"))
 
 
 def codes(numbers: Iterable[int]) -> bytes:
-    """Half of each number, as bytes: too little to know a term by, and enough to know two that stand side by side."""
+    """Return half of each number as bytes: too little to identify a term, but enough for two neighbouring ones."""
     return array("H", array("I", numbers).tobytes())[::2].tobytes()
 
 
@@ -187,7 +187,7 @@ def _common_terms() -> frozenset[str]:
 
 
 def _split(token: str) -> tuple[str, ...]:
-    if token.isalpha() and token.isascii() and (token.islower() or token[1:].islower()):  # most are
+    if token.isalpha() and token.isascii() and (token.islower() or token[1:].islower()):  # the most common case
         word = token.lower()
         return () if word in _DROPPED or len(word) > _LONGEST else stem(word)
     if token.isascii():
@@ -205,7 +205,7 @@ def _without_quotes(word: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _stems(part: str) -> tuple[str, ...]:
-    """The terms of a part of an identifier: of the words it is made of, and of the whole."""
+    """Return the terms of a part of an identifier: of its words, and of the whole."""
     humps: list[str] = []
     if part.isascii() and not (part.islower() or part.isdigit() or (part.isalpha() and part[1:].islower())):
         humps = _HUMPS.findall(part)
@@ -218,7 +218,7 @@ def _stems(part: str) -> tuple[str, ...]:
 
 
 def _stem(word: str) -> str:
-    """Without English endings: `query` and `queries`, `probe` and `probing`, `deploy` and `deployment` meet."""
+    """Remove English endings: `query` and `queries`, `probe` and `probing`, `deploy` and `deployment` become equal."""
     if word[-1] not in "desgt":
         return word
     if word.endswith("ies"):
@@ -236,7 +236,7 @@ def _stem(word: str) -> str:
 
 
 def _restore_root(root: str) -> str:
-    """What is left of a word without `ing` or `ed`, as it is spelled alone."""
+    """Return the root of a word without `ing` or `ed`, as it is spelled alone."""
     if root[-1] == root[-2] and len(root) > _SHORT and root[-1] not in "lsz":
         return root[:-1]
     vowels = "aeiou"

@@ -1,13 +1,13 @@
-"""What surgical editors of structured text share, whatever the format.
+"""Shared parts of editors that change structured text in place, for any format.
 
-*Parsed values at a path*: an edit is done on the text and, separately, on the parsed value; the new text must then read
-as the new value.
+*Parsed values at a path*: an edit is made on the text and, separately, on the parsed value; the new text must then
+parse to the new value.
 
-*Members between brackets*: JSON objects and arrays, and flow collections of YAML. Only positions matter: a `Frame` says
-where the brackets and the members are, and everything between them is white space, commas and comments. A new member
-is written the way its siblings are: on a line of its own with their indentation, or on theirs. `remove_member` gives
-back the very text that `insert_member` was given. An empty pair of brackets with nothing in it is therefore opened over
-three lines; one that already was open keeps an empty line, by which the two are told apart afterwards.
+*Members between brackets*: JSON objects and arrays, and flow collections of YAML. Only positions matter: a `Frame`
+locates the brackets and the members, and everything between them is white space, commas and comments. A new member is
+written like its siblings: on its own line with their indentation, or on theirs. `remove_member` restores exactly the
+text that `insert_member` was given. An empty pair of brackets is therefore opened over three lines; one that was
+already open keeps an empty line, which tells the two apart afterwards.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Path = tuple[str | int, ...]
-"""Keys of mappings and numbers of items."""
+"""Keys of mappings and indexes of items."""
 
 NEWLINE = compile_late(r"\r?\n")
 _BLANKS = compile_late(r"[ \t]*")
 _SPACE = compile_late(r"[ \t\r\n]*")
 
 
-class UnsupportedLayout(Exception):  # noqa: N818 - a reason, which every caller turns into an error of its own
+class UnsupportedLayout(Exception):  # noqa: N818 - a reason, which every caller turns into its own error
     """Why a text is not edited: the end of a sentence."""
 
 
 def newline_of(text: str) -> str:
-    """How lines end in this text."""
+    """Return the line end of this text."""
     found = NEWLINE.search(text)
     return found.group() if found else "\n"
 
@@ -43,7 +43,7 @@ def newline_of(text: str) -> str:
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """What stands at the path; None for nothing."""
+    """Return the value at the path, or None."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -55,7 +55,7 @@ def value_at(value: Any, path: Path) -> Any:
 
 
 def with_value(value: Any, path: Path, new: Any) -> Any:
-    """A copy of the value with something else at the path; an item number one past the end appends."""
+    """Return a copy of the value with another value at the path; an index one past the end appends."""
     if not path:
         return new
     step, rest = path[0], path[1:]
@@ -68,7 +68,7 @@ def with_value(value: Any, path: Path, new: Any) -> Any:
 
 
 def without_value(value: Any, path: Path) -> Any:
-    """A copy of the value without what stands at the path."""
+    """Return a copy of the value without the entry at the path."""
     step, rest = path[0], path[1:]
     if rest:
         return with_value(value, (step,), without_value(value[step], rest))
@@ -78,7 +78,7 @@ def without_value(value: Any, path: Path) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two parsed values are equal, of the same types all the way down; a NaN equals itself."""
+    """Return whether two parsed values are equal, with the same types at every level; a NaN equals itself."""
     pairs = [([one], [other])]
     while pairs:
         a, b = pairs.pop()
@@ -105,28 +105,28 @@ class Frame(NamedTuple):
     """A pair of brackets in a text."""
 
     opened: int
-    """The offset behind the opening bracket."""
+    """Offset after the opening bracket."""
     closed: int
-    """The offset of the closing bracket."""
+    """Offset of the closing bracket."""
     members: tuple[tuple[int, int], ...]
-    """Where each member begins and ends, commas and space excluded."""
+    """Start and end of each member, without commas and space."""
 
 
 class Style(NamedTuple):
-    """How the file around the brackets is written."""
+    """The style of the file around the brackets."""
 
     comment: re.Pattern[str]
     newline: str = "\n"
     unit: str = "  "
     """One step of indentation."""
     gap: str = " "
-    """What stands behind a comma on the same line."""
+    """Space after a comma on the same line."""
     open_up: bool = False
-    """Whether the first member of an empty pair goes on a line of its own."""
+    """Whether the first member of an empty pair gets its own line."""
 
 
 def insert_member(text: str, frame: Frame, style: Style, render: Callable[[str | None], str]) -> str:
-    """The text with a member behind the last one; `render` writes it at an indentation, or (None) on one line."""
+    """Return the text with a member after the last one; `render` writes it at an indentation, or (None) on one line."""
     if not frame.members:
         return _insert_first(text, frame, style, render)
     last_start, last_end = frame.members[-1]
@@ -151,7 +151,7 @@ def insert_member(text: str, frame: Frame, style: Style, render: Callable[[str |
 
 
 def remove_member(text: str, frame: Frame, style: Style, index: int) -> str:
-    """The text without a member, its comma and the line it had for itself."""
+    """Return the text without a member, its comma and its own line."""
     start, end = frame.members[index]
     last = index == len(frame.members) - 1
     comma = _comma(text, end, frame.closed if last else frame.members[index + 1][0], style.comment)
@@ -184,13 +184,13 @@ def remove_member(text: str, frame: Frame, style: Style, index: int) -> str:
 
 
 def line_indent(text: str, at: int) -> str:
-    """The white space that the line of this offset begins with."""
+    """Return the white space at the start of the line of this offset."""
     start = text.rfind("\n", 0, at) + 1
     return text[start : _skip(_BLANKS, text, start)]
 
 
 def skip_space(text: str, at: int) -> int:
-    """The offset of the next character that is no white space."""
+    """Return the offset of the next character that is not white space."""
     return _skip(_SPACE, text, at)
 
 
@@ -219,7 +219,7 @@ def _insert_first(text: str, frame: Frame, style: Style, render: Callable[[str |
 
 
 def _cut_of_only(text: str, frame: Frame, start: int, stop: int) -> tuple[int, int]:
-    """What goes with the only member of a pair of brackets without comments."""
+    """Return the range to cut for the only member of a pair of brackets without comments."""
     if "\n" not in text[frame.opened : start]:
         return frame.opened, stop
     if text.count("\n", stop, frame.closed) < 2:
@@ -228,7 +228,7 @@ def _cut_of_only(text: str, frame: Frame, start: int, stop: int) -> tuple[int, i
 
 
 def _comma(text: str, start: int, end: int, comment: re.Pattern[str]) -> int | None:
-    """The offset of the comma in a gap between members."""
+    """Return the offset of the comma in a gap between members."""
     at = start
     while (at := skip_space(text, at)) < end:
         if text[at] == ",":
@@ -241,7 +241,7 @@ def _comma(text: str, start: int, end: int, comment: re.Pattern[str]) -> int | N
 
 
 def _comments_of_line(text: str, at: int, end: int, comment: re.Pattern[str]) -> tuple[int, bool]:
-    """The offset behind the comments that follow on the same line, and whether the last one needs a line break."""
+    """Return the offset after the comments on the same line, and whether the last one needs a line break."""
     broken = False
     while found := comment.match(text, _skip(_BLANKS, text, at), end):
         at, broken = found.end(), not found.group().startswith("/*")
@@ -249,27 +249,27 @@ def _comments_of_line(text: str, at: int, end: int, comment: re.Pattern[str]) ->
 
 
 def _rest_of_line(text: str, at: int, end: int, comment: re.Pattern[str]) -> int:
-    """The end of the line when nothing but blanks and comments follows on it, otherwise the same offset."""
+    """Return the end of the line if only blanks and comments follow on it, otherwise the same offset."""
     after, _ = _comments_of_line(text, at, end, comment)
     tail = _blank_tail(text, after)
     return tail if NEWLINE.match(text, tail) and "\n" not in text[at:tail] else at
 
 
 def _blank_tail(text: str, at: int) -> int:
-    """The end of the line when only blanks follow on it, otherwise the same offset."""
+    """Return the end of the line if only blanks follow on it, otherwise the same offset."""
     end = _skip(_BLANKS, text, at)
     return end if NEWLINE.match(text, end) else at
 
 
 def _own_line(text: str, start: int) -> str | None:
-    """The indentation of a member that is the first thing on its line."""
+    """Return the indentation of a member that is the first thing on its line, else None."""
     line = text.rfind("\n", 0, start) + 1
     indent = text[line:start]
     return indent if line and not indent.strip(" \t") else None
 
 
 def _break_before(text: str, start: int) -> int:
-    """The offset of the line break before the line of this offset."""
+    """Return the offset of the line break before the line of this offset."""
     line = text.rfind("\n", 0, start)
     return line - 1 if text[line - 1 : line] == "\r" else line
 

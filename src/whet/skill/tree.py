@@ -1,8 +1,8 @@
-"""The files of a package as values, and the digest that stands for them.
+"""The files of a package as values, and their digest.
 
-The digest is how Whet knows content again: in caches, locks, scans, activations and history. It covers every file
-and link with its path, its executable bit and the hash of its content, and nothing else: no times, no owners, no
-order. What `ignored` names does not count, whoever lists it.
+The digest identifies content: in caches, locks, scans, activations and history. It covers every file and link with its
+path, its executable bit and the hash of its content, and nothing else: no times, no owners, no order. Paths that
+`ignored` matches never count.
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ _ROOTED = compile_late(r"[/\\]|[A-Za-z]:")
 
 
 class Entry(NamedTuple):
-    """One file or symbolic link of a package."""
+    """A file or symbolic link of a package."""
 
     path: str
     kind: Literal["file", "link"]
     executable: bool
     size: int
     sha256: str
-    """Hash of the content, of a link its target text."""
+    """Hash of the content; for a link, of its target."""
     target: str = ""
 
 
 class _Content(NamedTuple):
     data: bytes
-    """The content; of a link, where it points."""
+    """Content of the file; for a link, its target."""
     executable: bool = False
     link: bool = False
 
 
 class Item(_Content):
-    """One file with its content, or one link."""
+    """A file with its content, or a link."""
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of the content; an item is hashed once, however many digests it is part of."""
+        """Hash of the content, computed once."""
         return hashlib.sha256(self.data).hexdigest()
 
 
 Tree = dict[str, Item]
-"""Path -> item, with forward slashes: everything the digest covers."""
+"""Items by path, with forward slashes: everything the digest covers."""
 
 
 class Limits(NamedTuple):
-    """How much a package may hold. Memory in use stays within a small multiple of `total_bytes`."""
+    """The limits of a package. Memory use stays within a small multiple of `total_bytes`."""
 
     files: int = 2_000
     file_bytes: int = 16 * 1024 * 1024
@@ -76,29 +76,29 @@ class Limits(NamedTuple):
 
     @property
     def archive_bytes(self) -> int:
-        """Bytes of an archive that is worth reading: with headers, padding and extended attributes for each file."""
+        """Largest size of an archive: with headers, padding and extended attributes for each file."""
         return self.total_bytes + self.files * 4096 + 64 * 1024
 
 
 DEFAULT_LIMITS = Limits()
-"""For a package that travels."""
+"""Limits of a package in transport."""
 
 
 class _Files(NamedTuple):
     name: str
-    """What its directory is called; empty when nobody knows."""
+    """Name of its directory; empty if unknown."""
     tree: Tree
     """Everything the digest covers."""
     problems: tuple[WhetError, ...] = ()
-    """What is there and could not be read, or cannot be part of a package; none when it was read strictly."""
+    """Files that could not be read, or cannot be part of a package; none if it was read strictly."""
     aside: Mapping[str, Item] = MappingProxyType({})
-    """What the digest does not cover and a program could run all the same."""
+    """Files that the digest does not cover but a program could run."""
     skipped: tuple[str, ...] = ()
     """Names in an archive that are never part of a package, and were left out."""
 
 
 class Package(_Files):
-    """One skill's files as a value, wherever they come from: a directory, an archive, a repository."""
+    """The files of a skill as a value, from a directory, an archive or a repository."""
 
     @cached_property
     def digest(self) -> str:
@@ -107,37 +107,37 @@ class Package(_Files):
 
     @cached_property
     def main(self) -> str:
-        """The path of its main file. Raises UsageError when it has none."""
+        """Path of its main file. Raises UsageError if it has none."""
         if found := main_file(self.tree):
             return found
         raise UsageError("not-a-package", f"The skill has no {MAIN_FILE}.", hint="Name the directory of a skill.")
 
     @cached_property
     def document(self) -> Document:
-        """Its main file, read."""
+        """Its parsed main file."""
         from whet.skill.frontmatter import read_document
 
         return read_document(self.tree[self.main].data)
 
 
 def file_entry(path: str, data: bytes, *, executable: bool = False) -> Entry:
-    """The entry of a regular file with this content."""
+    """Return the entry of a regular file with this content."""
     return Entry(path, "file", executable, len(data), hashlib.sha256(data).hexdigest())
 
 
 def link_entry(path: str, target: str) -> Entry:
-    """The entry of a symbolic link: its content is the text of its target."""
+    """Return the entry of a symbolic link, whose content is its target."""
     data = _bytes(target)
     return Entry(path, "link", executable=False, size=len(data), sha256=hashlib.sha256(data).hexdigest(), target=target)
 
 
 def digest(entries: Iterable[Entry]) -> str:
-    """The content digest of a package, `sha256:` and 64 hex digits, whatever the order of its entries."""
+    """Return the content digest of a package, `sha256:` and 64 hex digits, for entries in any order."""
     return _sha256([manifest(entries)])
 
 
 def manifest(entries: Iterable[Entry]) -> bytes:
-    """What the digest is the hash of: a line for each file and link, sorted by path."""
+    """Return the text that is hashed: a line for each file and link, sorted by path."""
     lines: dict[bytes, bytes] = {}
     for entry in entries:
         if ignored(entry.path):
@@ -161,7 +161,7 @@ def manifest(entries: Iterable[Entry]) -> bytes:
 
 
 def read_manifest(data: bytes) -> tuple[tuple[str, str, str], ...]:
-    """Path, mark (`file`, `executable` or `link`) and hash of everything a manifest lists; () for any other text."""
+    """Return path, mark (`file`, `executable` or `link`) and hash of each line of a manifest; () for any other text."""
     lines = [found.groups() for found in _LINE.finditer(data)]
     if sum(len(path) + len(mark) + len(hash_) + 3 for path, mark, hash_ in lines) != len(data):
         return ()
@@ -172,7 +172,7 @@ def read_manifest(data: bytes) -> tuple[tuple[str, str, str], ...]:
 
 
 def entries(tree: Mapping[str, Item]) -> Iterator[Entry]:
-    """What the digest covers of each item."""
+    """Yield the part of each item that the digest covers."""
     for path, item in tree.items():
         if item.link:
             yield link_entry(path, item.data.decode("utf-8", "surrogateescape"))
@@ -181,23 +181,24 @@ def entries(tree: Mapping[str, Item]) -> Iterator[Entry]:
 
 
 def library_digest(pairs: Iterable[tuple[str, str]]) -> str:
-    """The digest of a whole library, over the qualified name and the digest of each of its skills.
+    """Return the digest of a whole library, over the qualified name and the digest of each of its skills.
 
-    Names come from frontmatter and may hold any character, so each is fed with its length in front.
+    Names come from frontmatter and may contain any character, so each is prefixed with its length.
     """
     return _sha256(sorted(b"%d:%s%s\n" % (len(_bytes(name)), _bytes(name), of.encode()) for name, of in pairs))
 
 
 def ignored(path: str) -> bool:
-    """Whether a path names, or lies in, something that is never part of a package."""
+    """Return whether a path is, or is inside, something that is never part of a package."""
     return not IGNORED.isdisjoint(path.split("/"))
 
 
 def escapes(link_path: str, target: str) -> bool:
-    """Whether a symbolic link at `link_path` may lead out of the package, told from the texts alone.
+    """Return whether a symbolic link at `link_path` may lead out of the package, judged by the texts alone.
 
-    A `..` behind a name counts as leaving, because the name may be a link itself and its parent elsewhere. Thus links
-    that stay one by one cannot be chained into one that leaves. Backslashes are read both ways, as systems differ.
+    A `..` after a name counts as leaving, because the name may be a link itself and its parent elsewhere. Thus links
+    that stay inside one by one cannot be chained into one that leaves. Backslashes are read both ways, as systems
+    differ.
     """
     if not target or _ROOTED.match(target):
         return True
@@ -218,7 +219,7 @@ def _climbs(segments: list[str], depth: int) -> bool:
 
 
 def _bytes(text: str) -> bytes:
-    """UTF-8, also for the lone surrogates that stand for undecodable file names: each text has its own bytes."""
+    """Encode as UTF-8, including lone surrogates for undecodable file names: each text has its own bytes."""
     return text.encode("utf-8", "surrogatepass")
 
 

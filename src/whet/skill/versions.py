@@ -1,4 +1,4 @@
-"""Semantic versions, and the ranges of them that packages ask for: `>=1.2,<2`, `^1.2.0`, `~1.4`, `1.x`."""
+"""Semantic versions and version ranges: `>=1.2,<2`, `^1.2.0`, `~1.4`, `1.x`."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ Version = tuple[int, int, int]
 
 
 def is_semver(text: str) -> bool:
-    """Is this a semantic version, such as 1.4.0? No number in it has more than nine digits."""
+    """Return whether this is a semantic version, such as 1.4.0, without numbers of more than nine digits."""
     return bool(_SEMVER.fullmatch(text))
 
 
 def read_version(text: str) -> Version | None:
-    """The three numbers of a version, however short it is written; None for what is none."""
+    """Return the three numbers of a version, which may be short; None if it is invalid."""
     found = _SHORT.fullmatch(text.strip())
     return (int(found[1]), int(found[2] or 0), int(found[3] or 0)) if found else None
 
 
 def satisfies(version: Version, wanted: str) -> bool | None:
-    """Does a version lie in a range? None for a range that cannot be read. `||` separates alternatives."""
+    """Return whether a version is in a range; None if the range is invalid. `||` separates alternatives."""
     answers = [_meets_all(version, part) for part in wanted.split("||")]
     return None if None in answers else any(answers)
 
 
 def is_range(text: str) -> bool:
-    """Is this a version or a range of versions, in one word?"""
+    """Return whether this is a version or a version range without spaces."""
     return not any(map(str.isspace, text)) and satisfies((0, 0, 0), text) is not None
 
 
 def has_sign(text: str) -> bool:
-    """Is this a range that can be nothing else, such as ^1.2? A branch can be named 1.x."""
+    """Return whether this can only be a range, such as ^1.2. A branch can be named 1.x."""
     return not _NAMED.fullmatch(text) and is_range(text)
 
 
 def join_ranges(ranges: Iterable[str]) -> str:
-    """One range, in one word, of the versions that are in all of these; alternatives can only stand alone."""
+    """Return one range, without spaces, of the versions in all of these; alternatives cannot be combined."""
     words = (re.sub(r"\s*(\|\|)\s*|(?<=[<>=~^!])\s+", r"\1", text.strip()) for text in ranges)
     return ",".join(dict.fromkeys(re.sub(r"[\s,]+", ",", text) for text in words if text))
 
 
 def in_range(version: str, wanted: str) -> bool:
-    """Does a version, as a skill writes it, lie in a range? Everything does where no range is given."""
+    """Return whether a version, as a skill writes it, is in a range; always true for an empty range."""
     numbers = read_version(version)
     return not wanted or (numbers is not None and satisfies(numbers, wanted) is True)
 
@@ -89,7 +89,7 @@ def _meets(version: Version, sign: str, text: str) -> bool:
 
 
 def semver_key(text: str) -> tuple[Version, bool, tuple[tuple[bool, int, str], ...], str]:
-    """What semantic versions are ordered by, those before a release among them; build names come last."""
+    """Return the sort key of a semantic version, including prereleases; build names come last."""
     text, _, build = text.partition("+")
     numbers, _, early = text.partition("-")
     parts = (part for part in early.split(".") if part)

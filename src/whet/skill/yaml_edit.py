@@ -1,18 +1,17 @@
-"""The one editor of YAML text, at any depth: one entry changes, and not one other byte.
+"""Edit YAML text at any depth: one entry changes, and no other byte.
 
-Nothing is ever written from its values. The parser's own marks say where each part of the text stands, so that whatever
-YAML allows (text blocks, folded plain text, flow style, comments) is found the way YAML reads it; the edit replaces the
-text of one entry and copies the rest. Order, comments, quoting, blank lines and line ends survive because nothing
-touches them. Whoever calls reads the result again and compares it with what it should say.
+Nothing is ever rewritten from its values. The parser's marks locate each part of the text, so that everything in YAML
+(text blocks, folded plain text, flow style, comments) is found the way YAML reads it; the edit replaces the text of one
+entry and copies the rest. Order, comments, quoting, blank lines and line ends are untouched. Callers read the result
+again and compare it with what it should say.
 
-In block style a new key gets lines of its own behind the last one of its mapping, with the indentation of its siblings;
-flow style (`{a: 1}`) is edited like JSON. An empty collection or a null behind its key is filled below the key. A block
-cannot be empty: when its last member goes, `{}` or `[]` is written behind its key, unless it was made by filling a
-null with `mark_null`: then blanks at the end of the key's line say what stood there.
+In block style a new key gets its own lines after the last one of its mapping, with the indentation of its siblings;
+flow style (`{a: 1}`) is edited like JSON. An empty collection or a null after its key is filled below the key. A block
+cannot be empty: when its last member is removed, `{}` or `[]` is written after its key, unless it was made by filling a
+null with `mark_null`: then blanks at the end of the key's line record the original null.
 
-A value is spelled in the shortest way that every reader takes for the same value: a plain word is only left plain when
-YAML 1.1 readers (PyYAML, Ruby, Go) and YAML 1.2 readers agree that it is text, so `no`, `1.10` and `2026-01-01` get
-quotes.
+A value gets the shortest spelling that every reader reads as the same value: a word stays plain only if YAML 1.1
+readers (PyYAML, Ruby, Go) and YAML 1.2 readers agree that it is text, so `no`, `1.10` and `2026-01-01` get quotes.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ from whet.skill.text_edit import (
 
 MAX_DEPTH = 200
 MAX_NODES = 1_000_000
-"""How many values a document may stand for, aliases counted as what they repeat."""
+"""Largest number of values in a document, with aliases expanded."""
 
 WIDTH = 100
-"""Columns a folded text is wrapped at."""
+"""Columns at which a folded text is wrapped."""
 
 _UNPRINTABLE = compile_late(f"[{UNPRINTABLE}]")
 _NOT_PLAIN = compile_late(r"""^[\s\-?:,\[\]{}#&*!|>'"%@`]|:(?:\s|$)|\s#|\s$""")
@@ -67,15 +66,15 @@ _TO_LINE_END = compile_late(r"[^\r\n]*")
 _BREAK_AT_END = compile_late(r"(?:\r\n|\n)\Z")
 _HEADER_COMMENT = compile_late(r"(?:[ \t]+[|>][-+0-9]*)?([ \t]+#.*)")
 _NULLS = {"": " ", " null": "  ", " ~": "   ", " ": "    "}
-"""What stood behind a key, and what its line ends in once that was filled."""
+"""The null after a key, and how its line ends once that was filled."""
 _FILLED = {blanks: null for null, blanks in _NULLS.items()}
 
 
-# --- where everything stands ----------------------------------------------------------------------------------------
+# --- positions in the text ------------------------------------------------------------------------------------------
 
 
-class TooLarge(Exception):  # noqa: N818 - every caller turns it into an error of its own
-    """The document is nested too deeply (`at` is the offset) or stands for too many values (`at` is None)."""
+class TooLarge(Exception):  # noqa: N818 - every caller turns it into its own error
+    """The document is nested too deeply (`at` is the offset) or has too many values (`at` is None)."""
 
     def __init__(self, reason: str, at: int | None = None) -> None:
         super().__init__(reason)
@@ -92,7 +91,7 @@ class Node:
         """`scalar`, `alias`, `map` or `list`."""
         self.start = start
         self.end = end
-        """Of a block collection this is where the next thing begins; `_end_of` knows where it really ends."""
+        """For a block collection, the start of the next token; `_end_of` returns the real end."""
         self.flow = flow
         self.style = style
         """Of a scalar: the quote, or `|` or `>`."""
@@ -104,42 +103,42 @@ class Node:
 
     @property
     def block(self) -> bool:
-        """Is it a collection with one member per line?"""
+        """Whether it is a collection with one member per line."""
         return self.kind in ("map", "list") and not self.flow
 
 
 class YamlText(NamedTuple):
-    """A text and where its parts stand."""
+    """A text and the positions of its parts."""
 
     text: str
     root: Node | None
-    """None where there is nothing but comments."""
+    """None if there are only comments."""
     begin: int
-    """The offset behind a byte order mark."""
+    """Offset after a byte order mark."""
     newline: str
     later_counts: bool = False
-    """Of a key that is given twice, the later one is meant; else such a key is not edited."""
+    """Whether the later of two equal keys counts; else such a key is not edited."""
 
 
 class _Spot(NamedTuple):
-    """Something in a mapping or a list."""
+    """A member of a mapping or a list."""
 
     above: Node
     member: int
     key: Node | None
-    """None for an item."""
+    """None for an item of a list."""
     node: Node
 
 
 def read_nodes(text: str, newline: str = "") -> YamlText:
-    """Where everything in a text stands. Raises yaml.YAMLError, and TooLarge before anything can grow without bound."""
+    """Locate everything in a text. Raise yaml.YAMLError, or TooLarge before anything can grow without bound."""
     import yaml
 
     begin = 1 if text.startswith("\ufeff") else 0
     top = Node("list", 0, 0)
     open_nodes: list[tuple[Node, str | None]] = [(top, None)]
     anchors: dict[str, Node | None] = {}
-    """Of a collection that is still open: None."""
+    """None for a collection that is still open."""
     for event in yaml.parse(text[begin:], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         start, end = begin + event.start_mark.index, begin + event.end_mark.index
         if isinstance(event, yaml.CollectionEndEvent):
@@ -189,7 +188,7 @@ def _size_of(anchors: dict[str, Node | None], name: str | None) -> int:
 
 
 def find(tree: YamlText, path: Path) -> list[_Spot]:
-    """Everything on the way to a path. Raises UnsupportedLayout where the text does not say where that is."""
+    """Return the members along a path. Raise UnsupportedLayout if the text does not determine them."""
     spots: list[_Spot] = []
     node = tree.root
     for step in path:
@@ -211,19 +210,19 @@ def find(tree: YamlText, path: Path) -> list[_Spot]:
 
 
 def span(tree: YamlText, path: Path) -> tuple[int, int]:
-    """Where the value at a path begins and ends."""
+    """Return the start and end of the value at a path."""
     node = find(tree, path)[-1].node
     return node.start, _end_of(tree.text, node)
 
 
 def entry_layout(tree: YamlText, path: Path) -> tuple[str, str]:
-    """The comment beside the value of an entry, with the space before it, and the style of the value."""
+    """Return the comment beside a value, with the space before it, and the style of the value."""
     spot = find(tree, path)[-1]
     return _comment(tree, spot)[0], _style(spot.node)
 
 
 def _end_of(text: str, node: Node) -> int:
-    """Where the last character of a node stands that is its own."""
+    """Return the end of a node's own text."""
     while node.block and node.children:
         node = node.children[-1]
     if node.style not in ("|", ">"):
@@ -235,7 +234,7 @@ def _end_of(text: str, node: Node) -> int:
 
 
 def _line_end(text: str, at: int) -> int:
-    """The end of the line of this offset, before its line break."""
+    """Return the end of the line of this offset, before its line break."""
     found = _TO_LINE_END.match(text, at)
     return found.end() if found else at
 
@@ -256,7 +255,7 @@ def _behind_colon(text: str, key: Node) -> int:
 
 
 def _behind_remarks(text: str, at: int, column: int) -> int:
-    """The end of the last of the comments below a line that are indented deeper than a column."""
+    """Return the end of the last comment below a line that is indented deeper than a column."""
     at = seen = _line_end(text, at)
     while remark := _REMARK.match(text, seen):
         seen = remark.end()
@@ -268,14 +267,14 @@ def _behind_remarks(text: str, at: int, column: int) -> int:
 
 
 def _style(node: Node) -> str:
-    """How a value is written: `"` `'` `|` `>`; `[` or `{` in brackets; `-` or `:` one member per line; else plain."""
+    """Return the style: `"` `'` `|` `>`; `[` or `{` in brackets; `-` or `:` one member per line; else plain."""
     if node.kind in ("map", "list"):
         return ("{:" if node.kind == "map" else "[-")[not node.flow]
     return node.style
 
 
 def _unit(tree: YamlText) -> int:
-    """How far the file indents, as the first mapping inside its mapping shows."""
+    """Return the indentation of the file, from the first mapping inside its mapping."""
     children = tree.root.children if tree.root is not None and tree.root.kind == "map" else []
     for key, node in zip(children[::2], children[1::2], strict=True):
         if node.kind == "map" and node.block and node.children:
@@ -288,10 +287,10 @@ def _unit(tree: YamlText) -> int:
 
 
 def replace(tree: YamlText, path: Path, value: Any, *, style: str | None = None, comment: str | None = None) -> str:
-    """The text with something else at a path that is there.
+    """Return the text with another value at an existing path.
 
-    The value keeps its place, its comment and its style where the new value allows it; `style` and `comment` say what
-    they are instead.
+    The value keeps its place, its comment and its style if the new value allows it; `style` and `comment` override
+    them.
     """
     text = tree.text
     spot = find(tree, path)[-1]
@@ -330,9 +329,9 @@ def insert(
     comment: str = "",
     mark_null: bool = False,
 ) -> str:
-    """The text with new keys, each inside the one before, in the mapping at a path that is there.
+    """Return the text with new, nested keys in the mapping at an existing path.
 
-    They go behind the last key, or behind the key `after` where there is one.
+    They are added after the last key, or after the key `after` if it exists.
     """
     unit = _unit(tree)
     spots = find(tree, parent)
@@ -354,7 +353,7 @@ def insert(
 
 
 def append(tree: YamlText, path: Path, value: Any, *, mark_null: bool = False) -> str:
-    """The text with a new item behind the others of the list at a path that is there."""
+    """Return the text with a new item at the end of the list at an existing path."""
     spots = find(tree, path)
     node = spots[-1].node if spots else tree.root
     rows = _spell_item(value, _unit(tree))
@@ -365,7 +364,7 @@ def append(tree: YamlText, path: Path, value: Any, *, mark_null: bool = False) -
 
 
 def remove(tree: YamlText, path: Path) -> str:
-    """The text without what stands at a path, key and comments included."""
+    """Return the text without the entry at a path, including key and comments."""
     text = tree.text
     spots = find(tree, path)
     spot = spots[-1]
@@ -388,14 +387,14 @@ def remove(tree: YamlText, path: Path) -> str:
 
 
 def _emptied_head(head: str, empty: str) -> str:
-    """What stands behind a key whose block is gone: the null that was filled, or an empty collection."""
+    """Return the text after a key whose block was removed: the original null, or an empty collection."""
     if head in _FILLED:
         return _FILLED[head]
     return head[:-1] if "#" in head and head.endswith(" ") else f" {empty}{head}"
 
 
 def _comment(tree: YamlText, spot: _Spot) -> tuple[str, int]:
-    """The comment beside the value of an entry, and where the entry ends with it."""
+    """Return the comment beside a value, and the end of the entry with it."""
     text, node = tree.text, spot.node
     if spot.key is None or spot.above.flow:
         return "", _end_of(text, node)
@@ -414,9 +413,9 @@ def _comment(tree: YamlText, spot: _Spot) -> tuple[str, int]:
 
 
 def _rows(tree: YamlText, value: Any, style: str, column: int, at: int) -> list[str]:
-    """The rows of a value whose key stands at a column and which ends at an offset.
+    """Return the rows of a value whose key is at a column and which ends at an offset.
 
-    A text block is only used where nothing below it would become part of it.
+    A text block is only used if nothing below it would become part of it.
     """
     rows = spell(value, style, " " * (column + 2), column + _unit(tree), _unit(tree))
     if len(rows) > 1 and isinstance(value, str):
@@ -428,9 +427,9 @@ def _rows(tree: YamlText, value: Any, style: str, column: int, at: int) -> list[
 
 
 def _behind_last(tree: YamlText, node: Node, after: str = "") -> tuple[int, int]:
-    """The end of the line behind which a new member of a block goes, and its column.
+    """Return the end of the line after which a new member of a block is inserted, and its column.
 
-    Remarks below the last member that are indented deeper than it belong to it.
+    Comments below the last member that are indented deeper belong to it.
     """
     text = tree.text
     first = node.children[0].start
@@ -449,7 +448,7 @@ def _behind_last(tree: YamlText, node: Node, after: str = "") -> tuple[int, int]
 
 
 def _fill(tree: YamlText, spots: list[_Spot], path: Path, member: str, rows: list[str], *, mark_null: bool) -> str:
-    """The text with a first member in a document or a collection, or with one more in flow style."""
+    """Return the text with a first member in a document or a collection, or with one more in flow style."""
     text, newline = tree.text, tree.newline
     node = spots[-1].node if spots else tree.root
     if node is None or (not spots and node.start == node.end):
@@ -467,7 +466,7 @@ def _fill(tree: YamlText, spots: list[_Spot], path: Path, member: str, rows: lis
 
 
 def _fill_below(tree: YamlText, spot: _Spot, rows: list[str], *, mark_null: bool) -> str | None:
-    """A null or an empty collection behind its key, filled below it; None where that is not how it is written."""
+    """Fill a null or an empty collection below its key; return None if it is written in another way."""
     text = tree.text
     if spot.key is None or spot.above.flow or spot.node.children:
         return None
@@ -491,7 +490,7 @@ def _fill_below(tree: YamlText, spot: _Spot, rows: list[str], *, mark_null: bool
 
 
 def _own_lines(tree: YamlText, spot: _Spot) -> tuple[int, int]:
-    """The lines of a member of a block, with the line break before them, or at the top the one behind."""
+    """Return the lines of a block member, with the line break before them, or at the top the one after."""
     text = tree.text
     begin = spot.node.start if spot.key is None else spot.key.start
     start, end = _line_start(tree, begin), _end_of(text, spot.node)
@@ -512,7 +511,7 @@ def _own_lines(tree: YamlText, spot: _Spot) -> tuple[int, int]:
 
 
 def _frame(text: str, node: Node) -> Frame:
-    """The brackets of a collection in flow style."""
+    """Return the brackets of a collection in flow style."""
     opened = text.index("{" if node.kind == "map" else "[", node.start) + 1
     if node.kind == "list":
         members = [(item.start, item.end) for item in node.children]
@@ -538,7 +537,7 @@ def _below(tree: YamlText, rows: list[str]) -> str:
 
 
 def quote(value: str) -> str:
-    """The shortest one-line spelling that reads back as exactly this text: plain when safe, else quoted."""
+    """Return the shortest one-line spelling that reads back as exactly this text: plain if safe, else quoted."""
     if value and not _UNPRINTABLE.search(value) and not _NOT_PLAIN.search(value) and not _TYPED.fullmatch(value):
         return value
     double = _double(value)
@@ -547,7 +546,7 @@ def quote(value: str) -> str:
 
 
 def _double(value: str) -> str:
-    """The text in double quotes; what cannot be shown is escaped."""
+    """Return the text in double quotes, with unprintable characters escaped."""
     if _SURROGATE.search(value):
         raise InvalidError(
             "cannot-edit",
@@ -566,12 +565,12 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _single(value: str) -> str:
-    """The text in single quotes, or nothing when it holds what only double quotes can say."""
+    """Return the text in single quotes; "" if only double quotes can express it."""
     return "'" + value.replace("'", "''") + "'" if not _UNPRINTABLE.search(value) else ""
 
 
 def _literal(value: str, indent: str) -> list[str] | None:
-    """The text as a `|` block, or None when a block would not keep it exactly."""
+    """Return the text as a `|` block; None if a block would not preserve it exactly."""
     content = value.removesuffix("\n")
     if not content or content[0].isspace() or content.endswith("\n"):
         return None
@@ -582,7 +581,7 @@ def _literal(value: str, indent: str) -> list[str] | None:
 
 
 def _folded(value: str, indent: str) -> list[str] | None:
-    """The text as a `>` block, wrapped; None when a block would not keep it exactly."""
+    """Return the text as a wrapped `>` block; None if a block would not preserve it exactly."""
     content = value.removesuffix("\n")
     if not content or content != content.strip() or _UNPRINTABLE.search(content):
         return None
@@ -596,9 +595,9 @@ def _folded(value: str, indent: str) -> list[str] | None:
 
 
 def spell(value: Any, style: str = "", indent: str = "  ", column: int = 2, unit: int = 2) -> list[str]:
-    """The rows of a value, the first behind the colon of its key, in the given style as far as the value allows it.
+    """Return the rows of a value, the first after the colon of its key, in the given style if the value allows it.
 
-    Text blocks have `indent` before their rows, members of collections stand at `column`.
+    Text blocks have `indent` before their rows, members of collections start at `column`.
     """
     if value and isinstance(value, dict | list):
         if style == ("{" if isinstance(value, dict) else "["):
@@ -619,7 +618,7 @@ def spell(value: Any, style: str = "", indent: str = "  ", column: int = 2, unit
 
 
 def spell_block(value: Any, unit: int = 2) -> list[str]:
-    """A mapping or a list that is not empty, with one member per line and no indentation."""
+    """Return a mapping or a list that is not empty, with one member per line and no indentation."""
     if isinstance(value, list):
         return [row for item in value for row in _spell_item(item, unit)]
     rows = []
@@ -644,7 +643,7 @@ def _one_row(value: Any) -> str:
 
 
 def spell_flow(value: Any) -> str:
-    """A value on one line, as it can stand inside brackets."""
+    """Return a value on one line, as inside brackets."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{spell_flow(key)}: {spell_flow(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):

@@ -1,9 +1,9 @@
-"""Is a package a good skill? Four answers.
+"""Validate a package under one of four profiles.
 
-`spec` holds it to agentskills.io and gives the verdict of the reference validator; `upload` adds what strict hosts
-refuse; `quality` is a linter for skills that are chosen when they should be and work when they are; `package` is for
-skills that carry a `skill.json`. The document is
-read once, every rule looks at the same values, and every problem is reported, not only the first.
+`spec` checks agentskills.io and gives the verdict of the reference validator; `upload` adds what strict hosts refuse;
+`quality` is a linter for skills that are chosen when they should be and work when they are; `package` is for skills
+with a `skill.json`. The document is read once, every rule uses the same values, and every problem is reported, not only
+the first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["PROFILES", "Profile", "ValidationInput", "valid", "validate"]
 
 
 def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note, ...]:
-    """Every finding about the package under a profile, those of the specification first."""
+    """Return every finding about the package under a profile, those of the specification first."""
     if profile not in PROFILES:
         hint = f"Use {', '.join(PROFILES[:-1])} or {PROFILES[-1]} as the profile."
         raise UsageError("unknown-profile", f"There is no profile {profile!r}.", hint=hint)
@@ -60,15 +60,15 @@ def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note,
 
 
 def names_files(body: str) -> bool:
-    """May instructions name a file of the skill?"""
+    """Return whether instructions may name a file of the skill."""
     return any(f"{directory}/" in body for directory in SUPPORT_DIRECTORIES)
 
 
 def has_leftovers(document: Document) -> bool:
-    """May something of a draft be left? Every profile says so; a template is valid, and finished it is not."""
+    """Return whether parts of a draft may be left. Every profile reports them: a template is valid but not finished."""
     return may_be_draft(f"{document.values.get('description')}\n{document.body}")
 
 
 def valid(findings: Iterable[Note]) -> bool:
-    """Whether a package with these findings is valid; warnings do not count."""
+    """Return whether a package with these findings is valid; warnings do not count."""
     return all(finding.severity != "error" for finding in findings)

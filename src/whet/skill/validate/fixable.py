@@ -1,4 +1,4 @@
-"""What can be fixed without changing what a skill says. The rules promise by it, the fixes keep the promise."""
+"""What can be fixed without changing the meaning of a skill: the rules announce a fix by it, `fixes` applies it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ KEYS = frozenset(("name", "description", "license", "compatibility", "metadata",
 _WORDS = frozenset(("tags", "tools_required", "tools_optional"))
 """Lists of words, which read the same as one text below metadata."""
 MAX_ENTRIES = 64
-"""Entries of one kind that are fixed in a file; one with more was not written by hand and is left alone."""
+"""Entries of one kind that are fixed in a file; a file with more is generated and left alone."""
 
 _BRACES = compile_late(r"""^[ \t]*["']?metadata["']?[ ]*:\s*[{&*!]""", re.MULTILINE)
 _PROBES = ("word", "true", "false", "fork")
-"""Values that make a difference wherever a client looks for a word, a flag or a way to run."""
+"""Values that matter wherever a client expects a word, a flag or a context."""
 
 
 def written(document: Document, *path: str) -> str | None:
-    """A scalar as its author wrote it; None for null, lists, mappings, and where the spelling is not known."""
+    """Return a scalar as its author wrote it; None for null, lists, mappings, and unknown spellings."""
     value: Any = document.values
     for part in path:
         value = value.get(part)
@@ -39,7 +39,7 @@ def written(document: Document, *path: str) -> str | None:
 
 
 def swallowed(document: Document, key: str) -> bool:
-    """Whether YAML takes the whole of a text for a comment; the reader kept it, strict clients see nothing."""
+    """Return whether YAML reads the whole text as a comment; the reader kept it, strict clients see nothing."""
     value, line = document.values.get(key), document.lines.get(key)
     return (
         isinstance(value, str)
@@ -49,7 +49,7 @@ def swallowed(document: Document, key: str) -> bool:
 
 
 def movable(document: Document, text: str | bytes) -> tuple[str, ...]:
-    """The unknown top-level keys that can go below metadata without a loss: the skill reads the same afterwards."""
+    """Return the unknown top-level keys that can be moved below metadata without changing how the skill reads."""
     values = document.values
     metadata = values.get("metadata") or {}
     if not isinstance(metadata, dict) or not _by_rows(document, text):
@@ -58,7 +58,9 @@ def movable(document: Document, text: str | bytes) -> tuple[str, ...]:
     keys = [key for key in keys if _indifferent(key)] if len(keys) <= MAX_ENTRIES else []
     if not keys:
         return ()
-    if not metadata and all(isinstance(values[key], str) or key == "tags" for key in keys):  # `as_text` read the tags
+    if not metadata and all(
+        isinstance(values[key], str) or key == "tags" for key in keys
+    ):  # `as_text` has read the tags
         others = tuple(key for key in values if key not in KEYS and key not in keys)
         return tuple(keys) if _indifferent_together(tuple(keys), others) else ()
     kept = {key: value for key, value in values.items() if key not in keys}
@@ -67,7 +69,7 @@ def movable(document: Document, text: str | bytes) -> tuple[str, ...]:
 
 
 def as_text(document: Document, key: str) -> str | None:
-    """A value as the one text it can be below metadata: a scalar, or a list that is read as words, with commas."""
+    """Return a value as one text below metadata: a scalar, or a list of words joined with commas."""
     value = document.values.get(key)
     if isinstance(value, list) and value and key in _WORDS:
         items = [item for item in value if isinstance(item, str)]
@@ -77,7 +79,7 @@ def as_text(document: Document, key: str) -> str | None:
 
 
 def quotable(document: Document, text: str | bytes) -> tuple[str, ...]:
-    """The keys of metadata whose values are numbers or booleans and can be written as text."""
+    """Return the keys of metadata whose values are numbers or booleans and can be written as text."""
     metadata = document.values.get("metadata")
     if not isinstance(metadata, dict) or not _by_rows(document, text):
         return ()
@@ -87,7 +89,7 @@ def quotable(document: Document, text: str | bytes) -> tuple[str, ...]:
 
 
 def joined_tools(tools: Any) -> str:
-    """A list of tool grants as the one string the specification asks for; empty when it would not read the same."""
+    """Return a list of tool grants as the one string of the specification; empty if it would not read the same."""
     if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
         return ""
     line = " ".join(tools)
@@ -95,7 +97,7 @@ def joined_tools(tools: Any) -> str:
 
 
 def _by_rows(document: Document, text: str | bytes) -> bool:
-    """Whether entries of metadata can be told apart: one per row, none given twice."""
+    """Return whether entries of metadata are separate: one per row, without duplicates."""
     if any(note.code == "duplicate-key" for note in document.diagnostics):
         return False
     head = text[: len(text) - len(document.body)]
@@ -108,7 +110,7 @@ def _by_rows(document: Document, text: str | bytes) -> bool:
 
 @lru_cache(maxsize=512)
 def _indifferent(key: str) -> bool:
-    """Whether clients find a key below metadata as well as at the top level, or in neither place."""
+    """Return whether clients find a key below metadata as well as at the top level, or in neither place."""
     nothing = Document({}, "", "strict", {}, {}, (), 1)
     return all(
         _meaning(nothing._replace(values={key: probe})) == _meaning(nothing._replace(values={"metadata": {key: probe}}))
@@ -118,7 +120,7 @@ def _indifferent(key: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _indifferent_together(keys: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """Whether these keys can go below metadata while the others stay: one may take another's place."""
+    """Return whether these keys can be moved below metadata while the others stay: one may replace another."""
     nothing = Document({}, "", "strict", {}, {}, (), 1)
     moved, kept = ({key: f"{key} {_PROBES[0]}" for key in group} for group in (keys, others))
     after: Values = {**kept, "metadata": {**moved}}
@@ -126,7 +128,7 @@ def _indifferent_together(keys: tuple[str, ...], others: tuple[str, ...]) -> boo
 
 
 def _meaning(document: Document) -> Skill:
-    """All that a skill says in its frontmatter, however it is spelled."""
+    """Return everything that a skill says in its frontmatter, in any spelling."""
     from whet.skill.dialects import read_skill
 
     return read_skill(document._replace(body=""))._replace(step="strict", diagnostics=(), frontmatter={})

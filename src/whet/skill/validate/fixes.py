@@ -1,8 +1,8 @@
-"""The fixes that are safe without asking: they change how a skill is written, never what it says.
+"""Safe fixes: they change how a skill is written, never what it says.
 
-Every value that was read before is read afterwards, at its place or below metadata; only a name that breaks the rules
-gives way to the name of the directory. Each step edits rows through `edit`, so that all other bytes stay. A step that
-cannot keep this promise for a text leaves it alone, and the finding stays.
+Every value that was read before is read afterwards, at its place or below metadata; only an invalid name is replaced by
+the name of the directory. Each step edits rows through `edit`, so that all other bytes stay. A step that would break
+this rule for a text leaves it alone, and the finding stays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TEXTS = ("name", "description", "license", "compatibility")
 
 
 def fix(package: ValidationInput) -> tuple[str, tuple[Note, ...]]:
-    """The main file with every safe fix applied, and the findings that are gone by it."""
+    """Return the main file with every safe fix applied, and the findings that this resolves."""
     text = _decoded(package.text)
     before = validate(package, "quality")
     text = _ended(_quoted(_closed(text.removeprefix(BOM))))
@@ -46,7 +46,7 @@ def _decoded(text: str | bytes | None) -> str:
 
 
 def _tried(edit: Callable[..., str], text: str, *arguments: str) -> str:
-    """The edited text, or the text itself where the edit is refused; its finding then stays and says so."""
+    """Return the edited text, or the text itself if the edit is refused; its finding then stays."""
     try:
         return edit(text, *arguments)
     except WhetError:
@@ -65,7 +65,7 @@ def _closed(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A repaired block as it was read, without the rows that the repair joined to the one before them."""
+    """Return a repaired block as it was read, without the rows that the repair joined to the previous one."""
     document, fences = read_document(text), find_fences(text)
     raw = text[fences.start : fences.end]
     repaired = read_repaired(raw.replace("\r\n", "\n")) if document.step == "repaired" else None

@@ -1,4 +1,4 @@
-"""What goes into a validation."""
+"""The input of a validation."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _NO_HOSTS: Mapping[str, str] = MappingProxyType({})
 
 
 class ValidationInput(NamedTuple):
-    """A skill package as far as validation looks at it."""
+    """The parts of a skill package that validation uses."""
 
     directory: str
-    """Name of its directory; empty when it is not known."""
+    """Name of its directory; empty if unknown."""
     text: str | bytes | None
-    """The main file, or None when there is none."""
+    """The main file, or None if it is missing."""
     main: str = "SKILL.md"
-    """The name of the main file."""
+    """Name of the main file."""
     files: tuple[str, ...] = ()
-    """Every file of the package, as paths relative to its directory with forward slashes."""
+    """Every file of the package, as relative paths with forward slashes."""
     published: bool = False
-    """Whether it is, or is about to be, offered to others; more is asked of such a package."""
+    """Whether it is, or is about to be, published; such a package must meet more requirements."""
     document: Document | None = None
-    """The main file as it reads, where somebody has read it."""
+    """The parsed main file, if available."""
     beside: Mapping[str, bytes] = _NONE
-    """The contents of the files that the profile `package` looks into, by path."""
+    """Contents of the files that the profile `package` reads, by path."""
     hosts: Mapping[str, str] = _NO_HOSTS
-    """The known versions of the hosts that the skill runs in."""
+    """Known versions of the hosts that the skill runs in."""
     tools: frozenset[str] | None = None
-    """The tools that the host has; None where nobody knows."""
+    """Tools of the host; None if unknown."""

@@ -1,8 +1,8 @@
-"""The profile `package`: a skill that carries its metadata in `skill.json`, with prompts, tools and requirements.
+"""The profile `package`: a skill with metadata in `skill.json`, with prompts, tools and requirements.
 
-Asked on top of the specification: an id, a semantic version and an author; ranges of hosts that can be read and, where
-the host is known, are met; required tools that the package brings or the host has; and that every file that
-`skill.json` names is there.
+In addition to the specification it requires an id, a semantic version and an author; valid ranges of hosts that match
+known hosts; required tools that the package has or the host provides; and that every file that `skill.json` names
+exists.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _FILE = re.compile(r"(?:\./)?[\w.-]+(?:/[\w.*-]+)*/?")
 
 
 def wanted(path: str) -> bool:
-    """Is this a file whose content the profile looks at?"""
+    """Return whether the profile reads the content of this file."""
     return path == MANIFEST or (path.startswith(EXAMPLES) and path.endswith(".json"))
 
 
 def check(package: ValidationInput, document: Document) -> Iterator[Note]:
-    """Every finding about the package."""
+    """Yield every finding about the package."""
     data = package.beside.get(MANIFEST)
     if data is None:
         yield Note("package-json-missing", "error", f"There is no {MANIFEST}.")
@@ -138,7 +138,7 @@ def _examples(package: ValidationInput) -> Iterator[Note]:
 
 
 def read_manifest(data: bytes) -> Values | None:
-    """What a skill.json says; None for one that is no JSON object."""
+    """Read a skill.json; return None if it is not a JSON object."""
     value = _parse(data)
     return value if isinstance(value, dict) else None
 

@@ -1,7 +1,7 @@
 """The profile `quality`: a linter for skills that are chosen when they should be and work when they are.
 
-Nothing here makes a package invalid; the specification does that. A warning is worth fixing, an info worth knowing.
-What is asked of a published package in any case (sections, checks behind steps) is only an info for a private one.
+It never makes a package invalid; only the specification does. Fix a warning; an info is optional. Some checks
+(sections, checks after steps) are warnings for a published package, but only infos for a private one.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ EXAMPLES = {
     "section-missing": "## Limitations, and below it: Does not read scanned pages.",
     "step-without-check": "1. Run make test. It ends with 'passed' and exits with 0.",
 }
-"""What to write instead, for each code of this profile."""
+"""Example of a fix for each code of this profile."""
 _SECTION_EXAMPLES = {
     "Overview": "Fills forms from a CSV file, so that nobody types them.",
     "Usage": "1. Run make test. It ends with 'passed' and exits with 0.",
@@ -78,7 +78,7 @@ _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
 
 
 def check(package: ValidationInput, document: Document) -> Iterator[Note]:
-    """Every finding of the linter."""
+    """Yield every finding of the linter."""
     body = document.body
     rows = rows_of(body, document.body_line)
     sections = sections_of(rows)
@@ -102,7 +102,7 @@ def check(package: ValidationInput, document: Document) -> Iterator[Note]:
 
 
 def example_for(finding: Note) -> str:
-    """An example of what to write instead; "" for a finding of another profile."""
+    """Return an example of a fix; "" for a finding of another profile."""
     section = finding.message.removesuffix(".").rpartition(" ")[2]
     if finding.code == "section-missing" and section in _SECTION_EXAMPLES:
         return f"## {section}, and below it: {_SECTION_EXAMPLES[section]}"
@@ -144,7 +144,7 @@ def _incidents(prose: list[Row], line: int) -> Iterator[Note]:
 
 
 def check_leftovers(document: Document) -> Iterator[Note]:
-    """The findings about what is left of a draft."""
+    """Return the findings about leftovers of a draft."""
     return _leftovers([row for row in rows_of(document.body, document.body_line) if not row.code], document)
 
 
@@ -165,7 +165,7 @@ def _leftovers(prose: list[Row], document: Document) -> Iterator[Note]:
 
 MIN_CHARACTERS = 40
 LOOKED_AT = 2_000
-"""Characters of a description that are judged; the specification allows half as many."""
+"""Characters of a description that are checked; the specification allows half as many."""
 
 _WHEN = re.compile(
     r"(?i)\bwhen(?:ever)?\b|\b(?:use[ds]?|apply|invoke|activate|trigger)s?\s+(?:\w+\s+){0,3}?(?:for|if|to|before|after|on|with)\b"
@@ -192,7 +192,7 @@ MARKETING = re.compile(
 
 
 def check_description(document: Document) -> Iterator[Note]:
-    """The findings about the wording; an absent description is for the specification to report."""
+    """Yield findings about the wording; the specification reports a missing description."""
     description = (written(document, "description") or "")[:LOOKED_AT].strip()
     if not description:
         return
@@ -221,7 +221,7 @@ def check_description(document: Document) -> Iterator[Note]:
 
 
 def _several_situations(description: str) -> bool:
-    """Whether a sentence lists more than one occasion: `Use when merging, splitting or signing`."""
+    """Return whether a sentence lists more than one occasion: `Use when merging, splitting or signing`."""
     for sentence in _SENTENCE_END.split(description):
         occasion = _SITUATION.search(sentence)
         if occasion and _ALTERNATIVE.search(sentence.replace("\n", " "), occasion.end()):
@@ -253,7 +253,7 @@ _CHECKED = re.compile(
 
 
 def check_sections(sections: tuple[Section, ...], *, published: bool) -> Iterator[Note]:
-    """The sections that a stranger needs, and at least two examples."""
+    """Check for the sections that a new reader needs, and for at least two examples."""
     severity = _severity(published=published)
     for name, title in _SECTIONS.items():
         if not any(title.fullmatch(section.title) for section in sections):
@@ -266,7 +266,7 @@ def check_sections(sections: tuple[Section, ...], *, published: bool) -> Iterato
 
 
 def check_steps(sections: tuple[Section, ...], *, published: bool) -> Iterator[Note]:
-    """Every numbered step of a procedure says how to tell that it worked."""
+    """Check that every numbered step of a procedure says how to tell that it worked."""
     for section in _outermost(sections, _PROCEDURE):
         for step in _steps(section):
             if not any(_CHECKED.search(row.text) for row in step):
@@ -280,7 +280,7 @@ def _severity(*, published: bool) -> Severity:
 
 
 def _outermost(sections: tuple[Section, ...], title: re.Pattern[str]) -> list[Section]:
-    """The sections of that title that do not lie inside another one of it."""
+    """Return the sections with that title that are not inside another one of it."""
     found: list[Section] = []
     until = 0
     for section in sections:
@@ -291,7 +291,7 @@ def _outermost(sections: tuple[Section, ...], title: re.Pattern[str]) -> list[Se
 
 
 def _examples(section: Section) -> int:
-    """How many examples a section holds, by whatever it sets them apart with."""
+    """Return the number of examples in a section, however they are separated."""
     fences = sum(1 for row, before in zip(section.rows[1:], section.rows, strict=False) if row.code and not before.code)
     items = sum(1 for row in section.rows if not row.code and _ITEM.fullmatch(row.text))
     text = any(row.text.strip() for row in section.rows[1:])
@@ -299,7 +299,7 @@ def _examples(section: Section) -> int:
 
 
 def _steps(section: Section) -> Iterator[tuple[Row, ...]]:
-    """The rows of each step: parts whose titles are numbered, or else numbered items."""
+    """Yield the rows of each step: parts with numbered titles, or else numbered items."""
     numbered = [part for part in section.parts if _STEP_TITLE.fullmatch(part.title)]
     if numbered:
         top = min(part.level for part in numbered)
@@ -327,7 +327,7 @@ _LIKE_A_PATH = re.compile(r".*/.*|.*\.[A-Za-z0-9]{1,8}")
 
 
 def check_named_files(body: str, line: int, files: Sequence[str]) -> Iterator[Note]:
-    """Files in the usual directories of a skill that the instructions name and that do not exist."""
+    """Yield notes about missing files in the usual directories of a skill that the instructions name."""
     prose = [row for row in rows_of(body, line) if not row.code]
     for note in check_references(prose, tuple(files)):
         if note.code == "reference-dangling" and note.message.startswith(_SUPPORT):
@@ -335,7 +335,7 @@ def check_named_files(body: str, line: int, files: Sequence[str]) -> Iterator[No
 
 
 def check_references(prose: list[Row], files: tuple[str, ...]) -> Iterator[Note]:
-    """Pointers to files that are not there, and files that are hard to reach."""
+    """Yield notes about references to missing files, and about files that are hard to reach."""
     known = set(files)
     for file in files:
         while file := posixpath.dirname(file):
@@ -374,20 +374,20 @@ def _unquoted(path: str) -> str:
     return unquote(path)
 
 
-# --- rows that know whether they are code, and sections ---------------------------------------------------------------
+# --- rows and sections ------------------------------------------------------------------------------------------------
 
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _INLINE_CODE = re.compile(r"(?<!`)(`{1,8}+)(?!`)(.{1,500}?)(?<!`)\1(?!`)")
 
 
 class Row(NamedTuple):
-    """One row of the body."""
+    """A row of the body."""
 
     line: int
-    """Line in the file, counted from 1."""
+    """Line in the file, from 1."""
     text: str
     code: bool
-    """Within a fenced code block, fences included."""
+    """Whether it is in a fenced code block, including the fences."""
 
 
 class Section(NamedTuple):
@@ -396,9 +396,9 @@ class Section(NamedTuple):
     title: str
     level: int
     rows: tuple[Row, ...]
-    """The heading's own row first."""
+    """Rows, starting with the heading."""
     parts: tuple[Section, ...]
-    """The sections inside, of any level, in order."""
+    """Nested sections of any level, in order."""
 
     @property
     def line(self) -> int:
@@ -407,7 +407,7 @@ class Section(NamedTuple):
 
 
 def rows_of(body: str, first_line: int) -> tuple[Row, ...]:
-    """The rows of a body that begins on the given line of the file."""
+    """Return the rows of a body that begins at the given line of the file."""
     rows: list[Row] = []
     fence = ""
     for number, text in enumerate(body.replace("\r\n", "\n").split("\n"), first_line):
@@ -422,7 +422,7 @@ def rows_of(body: str, first_line: int) -> tuple[Row, ...]:
 
 
 def sections_of(rows: tuple[Row, ...]) -> tuple[Section, ...]:
-    """Every section of a body, of any level, in order."""
+    """Return every section of a body, of any level, in order."""
     made: list[Section] = []
     for found in reversed(body_sections([row.text for row in rows])):
         parts = tuple(takewhile(partial(_begins_before, rows[0].line + found.end), reversed(made)))
@@ -435,10 +435,10 @@ def _begins_before(line: int, section: Section) -> bool:
 
 
 def without_code(text: str) -> str:
-    """A row without its inline code."""
+    """Return a row without its inline code."""
     return _INLINE_CODE.sub("", text) if "`" in text else text
 
 
 def inline_code(text: str) -> list[str]:
-    """The pieces of inline code of a row."""
+    """Return the inline code of a row."""
     return [found[2] for found in _INLINE_CODE.finditer(text)] if "`" in text else []

@@ -1,9 +1,9 @@
 """The profile `spec`: agentskills.io, with the verdict of the reference validator.
 
-Where the specification says more than the reference validator checks (metadata is a map of strings, allowed-tools a
-string, compatibility not empty), the finding is a warning, so that the verdict stays the same. Where the reference
-validator stumbles over its own reading of the file, this one follows the specification; the conformance test lists
-every such case with its reason.
+If the specification requires more than the reference validator checks (metadata is a map of strings, allowed-tools a
+string, compatibility not empty), the finding is a warning, so that the verdict stays the same. If the reference
+validator misreads a file, this one follows the specification; the conformance test lists every such case with its
+reason.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whet.skill.validate.input import ValidationInput
 
 _ACCEPTED = MAIN_FILES[:2]
-"""The main files that the reference validator reads."""
+"""Main files that the reference validator reads."""
 _REQUIRED = frozenset(("name", "description"))
 MAX_COMPATIBILITY = 500
 
@@ -38,20 +38,20 @@ _NOTE_FIXES = {
 }
 
 _OF_CLIENTS = frozenset(("argument-hint", "arguments", "when_to_use"))
-"""What several clients read at the top level, and `whet distill` writes there when somebody asks for it."""
+"""Top-level keys that several clients read, and that `whet distill` writes on request."""
 _DIALECT = frozenset(("version", "tags", "author"))
-"""Keys that several dialects have at the top level; no client stumbles over them, and metadata is the better place."""
+"""Top-level keys of several dialects that harm no client; metadata is the better place."""
 _KNOWN = "name, description, license, compatibility, metadata, allowed-tools"
 
 
 def missing(package: ValidationInput) -> Note:
-    """The one finding about a package without a main file."""
+    """Return the finding about a package without a main file."""
     other = f"; {package.main} is not a main file" if package.text is not None else ""
     return Note("skill-md-missing", "error", f"There is no {MAIN_FILE}{other}.")
 
 
 def check(package: ValidationInput, document: Document) -> list[Note]:
-    """Every finding of the specification."""
+    """Return every finding of the specification."""
     found = [*_file(package, document), *_files(package)]
     if document.step in ("none", "rescued"):
         return found
@@ -83,7 +83,7 @@ def _files(package: ValidationInput) -> Iterator[Note]:
 
 
 def _from_reading(note: Note, document: Document) -> Note:
-    """What the reader forgave, a validation does not; save for a comment that leaves some of the value standing."""
+    """Return a diagnostic of the reader as an error; a comment that leaves part of the value is a warning."""
     fix = _NOTE_FIXES.get(note.code, "") if document.step != "rescued" else ""
     if note.code == "comment-as-value" and not any(
         document.lines.get(key) == note.line and swallowed(document, key) for key in ("name", "description")
@@ -110,7 +110,7 @@ def _unknown(package: ValidationInput, document: Document) -> Iterator[Note]:
 
 
 def name_findings(directory: str, document: Document) -> Iterator[Note]:
-    """The findings about the name. Every error that names a fix is fixed by taking the name of the directory."""
+    """Yield findings about the name. Every error with a fix is fixed by using the name of the directory."""
     name = written(document, "name")
     if name == document.values.get("name") and name == directory and is_ascii_name(directory):
         return

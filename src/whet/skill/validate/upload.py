@@ -1,4 +1,4 @@
-"""The profile `upload`: what claude.ai, the Skills API and skill packagers refuse on top of the specification."""
+"""The profile `upload`: the additional requirements of claude.ai, the Skills API and skill packagers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _REFUSED = frozenset(
         *("allowed-tools-not-text", "metadata-not-a-map", "metadata-not-text"),
     )
 )
-"""Warnings of the specification that are errors to a strict host."""
+"""Warnings of the specification that are errors for a strict host."""
 
 
 def check(document: Document, findings: list[Note]) -> list[Note]:
-    """The findings of the specification as a strict host sees them, and its own."""
+    """Return the findings of the specification as a strict host sees them, and its own."""
     found = [f._replace(severity="error") if f.code in _REFUSED else f for f in findings]
     lines = document.lines
     name = written(document, "name") or ""
