@@ -1,7 +1,7 @@
-"""The loop of a run: the model answers, each of its calls is decided, made and written down, and it is asked again.
+"""The loop of a run: the model answers, each of its calls is decided, made and recorded, and it is asked again.
 
-Every step is in the journal before the next begins, so that a run can be stopped anywhere and go on in another process.
-A call that a person must decide about stops the loop, unless somebody can be asked at once.
+Every step is in the journal before the next begins, so that a run can be stopped anywhere and resumed in another
+process. A call that needs approval stops the loop, unless the user can be asked at once.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from whet.runtime.tools import Result, Toolbox
 
     Confirm = Callable[[Decided], bool]
-    """Asks a person about a call."""
+    """Asks the user about a call."""
 
 MAX_TOKENS = 8_000
-"""Tokens of one answer."""
+"""Largest answer in tokens."""
 PROMPT = (
     "You carry out one task for a user, alone: nobody can be asked back. You work in a copy of the user's project, "
     "which is the current directory; the user decides afterwards whether your changes are kept. You have the tools "
@@ -32,14 +32,14 @@ PROMPT = (
     "with the result itself or, where the result is in files, with a short summary; say what you could not do. The "
     "files you changed and the commands you ran, with their exit codes, are reported separately."
 )
-"""What an agent is told before anything else."""
+"""System prompt of an agent."""
 _DENIED = "Denied: {reason} Do not try to get the same another way; say in your answer what you could not do."
 _REJECTED = "The user did not approve this call. Do not try to get the same another way."
 _INTERRUPTED = "The run was interrupted during this call. What it did is not known: look before you repeat it."
 
 
 class Agent:
-    """Carries a run on from where its journal ends."""
+    """Continues a run from the end of its journal."""
 
     def __init__(
         self,
@@ -54,10 +54,10 @@ class Agent:
         self._journal, self._toolbox, self._proxy = journal, toolbox, proxy
         self._model, self._budget, self._confirm = Budgeted(model, budget), budget, confirm
         self.error: ModelError | None = None
-        """Why the model did not answer, once `run` is over."""
+        """Why the model did not answer, after `run`."""
 
     def run(self) -> End:
-        """Go on until the model is done, a person is needed, or a limit is reached."""
+        """Continue until the model is done, approval is needed, or a limit is reached."""
         begun = time.monotonic()
         try:
             end = self._loop()
@@ -86,13 +86,13 @@ class Agent:
                 return End("stopped", f"The model's answer reached {MAX_TOKENS:,} tokens.")
 
     def _answer_calls(self) -> bool:
-        """Answer what the model called last; False where a person has to decide first."""
+        """Answer the model's last calls; return False if the user must decide first."""
         waits = False
         for call in self._journal.open_calls():
             decided = self._journal.decisions().get(call.id)
             found = self._toolbox.decide(call.name, call.arguments)
             if decided is None and waits and found.decision == "allow":
-                continue  # it comes after what waits
+                continue  # it comes after the waiting call
             if decided is None:
                 decided = Decided(call.id, call.name, call.arguments, found.decision, found.reason)
                 self._journal.add(decided)
@@ -107,7 +107,7 @@ class Agent:
         return not waits
 
     def _asked(self, decided: Decided) -> str:
-        """What a person says about a call: also what was said about the same call before."""
+        """Return the user's answer about a call, including an earlier answer about the same call."""
         answers = self._journal.answers()
         same = (decided.tool, decided.given)
         known = answers.get(decided.call, "") or next(
@@ -139,12 +139,12 @@ class Agent:
 
 
 def done_of(call: str, result: Result, seconds: float) -> Done:
-    """The record of a call that was made."""
+    """Return the record of a call."""
     return Done(call, result.failed, seconds, result.command, result.code, result.problem, result.child)
 
 
 def close_interrupted(journal: Journal) -> None:
-    """Answer the calls during which a run was killed: the model learns that what they did is not known."""
+    """Answer the calls during which a run was killed: the model learns that their effect is unknown."""
     decisions, answers = journal.decisions(), journal.answers()
     for call in journal.open_calls():
         decided = decisions.get(call.id)

@@ -1,8 +1,8 @@
-"""May the model make this call? `allow`, `deny` or `ask`, by the skill's `allowed-tools` and by where paths lead.
+"""Decide the calls of a model: `allow`, `deny` or `ask`, by the skill's `allowed-tools` and by where paths lead.
 
-The grants are judged on text (`guard.permissions`); here links are followed first, so that what is judged is the file
-that would be opened. The copy of the project and the skill's own directory are all that file tools reach. The skill's
-directory can always be read.
+The grants are matched as text (`guard.permissions`); here links are followed first, so that the file that would be
+opened is checked. File tools reach only the copy of the project and the skill's own directory, which can always be
+read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 READS = frozenset(("Read", "Glob", "Grep", "LS"))
 PATH_KEYS = {"Glob": "path", "Grep": "path", "LS": "path"}
-"""The argument that names a path, where it is not `file_path`."""
+"""Argument with the path, if it is not `file_path`."""
 
 
 class Judge(NamedTuple):
@@ -33,19 +33,19 @@ class Judge(NamedTuple):
 
     skill: Skill
     directory: str
-    """Where the skill lies."""
+    """Directory of the skill."""
     workspace: Workspace
     cwd: str
-    """Where the model is, as it sees it."""
+    """Working directory of the model, as it sees it."""
     home: str
 
     @property
     def grants(self) -> tuple[Grant, ...] | None:
-        """What the skill declares; None where it declares nothing, and every call is asked about."""
+        """Declared grants; None if the skill declares none, and every call needs approval."""
         return declared_tools(self.skill)
 
     def offers(self, tool: str) -> bool:
-        """May a model know of a tool at all?"""
+        """Return whether a tool is offered to the model."""
         denied = {grant.tool for grant in read_grants(list(self.skill.disallowed_tools)) if not grant.rule}
         grants = self.grants
         if tool in denied:
@@ -55,7 +55,7 @@ class Judge(NamedTuple):
         return tool == "Read" or grants is None or any(grant.tool == tool and not grant.problem for grant in grants)
 
     def decide(self, tool: str, given: Mapping[str, Any]) -> Permission:
-        """The decision about one call."""
+        """Return the decision about one call."""
         if tool not in PATHS:
             return self._permits(tool, given)
         key = PATH_KEYS.get(tool, "file_path")
@@ -78,9 +78,9 @@ class Judge(NamedTuple):
         return decision
 
     def path(self, text: object, *, reads: bool = False) -> str:
-        """The path that a model means, as it sees it. Raises BadPathError.
+        """Return the path that a model means, as it sees it. Raise BadPathError.
 
-        What it `reads` by a relative path may be a file of the skill, where the project has none of that name.
+        With `reads`, a relative path may be a file of the skill if the project has none of that name.
         """
         if not isinstance(text, str):
             raise BadPathError("the path is not text")
@@ -91,7 +91,7 @@ class Judge(NamedTuple):
         return path
 
     def locate(self, path: str) -> str | None:
-        """Where that lies on this machine; None for a path that is not to be reached."""
+        """Return the local path; None if it may not be reached."""
         if self._in_skill(path):
             real = os.path.realpath(path)
             return real if is_below(real, (os.path.realpath(self.directory),)) else None

@@ -1,6 +1,6 @@
-"""Where the programs of a run run. A backend says what it isolates, and runs one program in the copy of a project.
+"""Backends that run the programs of a run in the copy of a project, and state what they isolate.
 
-There are the sandbox of this machine, a container, and another machine over ssh; `open_backend` finds one by name.
+There are the sandbox of this machine, containers, and another machine over ssh; `open_backend` finds one by name.
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ if TYPE_CHECKING:
 
 _GROWS = "The copy of the project can grow until the disk is full; only the size of each file is limited."
 OUTPUT = 30_000
-"""Characters that a program may print."""
+"""Largest output of a program in characters."""
 
 
 class Program(NamedTuple):
-    """A program and what it gets."""
+    """A program and its environment."""
 
     argv: Sequence[str]
     cwd: str
-    """Where it starts, as the model sees it."""
+    """Working directory, as the model sees it."""
     env: Mapping[str, str]
-    """The whole environment, but for HOME and TMPDIR."""
+    """The whole environment, except HOME and TMPDIR."""
     shown: tuple[str, ...]
-    """Directories that it can read besides the copy."""
+    """Readable directories besides the copy."""
     seconds: float
     proxy: Proxy | None = None
-    """What it reaches the network through; without one it has no network."""
+    """Proxy for the network; without one there is no network."""
 
 
 class Backend(Protocol):
-    """Runs programs apart from everything that is not meant for them."""
+    """Runs programs in isolation."""
 
     level: Level
     """What it isolates, and what it does not."""
     remaps: bool
-    """Whether it shows the copy in the place of the project."""
+    """Whether it shows the copy in place of the project."""
     networks: bool
-    """Whether it can hold a program to some hosts."""
+    """Whether it can restrict a program to certain hosts."""
 
     def check(self) -> None:
-        """Raise RefusedError where it cannot be used."""
+        """Raise RefusedError if it cannot be used."""
 
     def run(self, program: Program, workspace: Workspace, stop: threading.Event) -> Ran:
-        """Run a program in the copy until it ends, its time is up, or `stop` is set; nothing of it is left then."""
+        """Run a program in the copy until it ends, its time is up, or `stop` is set; then kill all its processes."""
 
     def leave(self, workspace: Workspace) -> None:
-        """Remove what it keeps of a copy elsewhere; its next program brings it back."""
+        """Remove the data of a copy elsewhere; the next program sends it again."""
 
 
 class LocalSandbox:
@@ -80,16 +80,16 @@ class LocalSandbox:
         self.remaps = self.networks = self.level.name == "bubblewrap"
         self._home = home
         self._box: tuple[object, Box] = (), Box({})
-        """The last box, and what it was made from: most programs of a run have the same one."""
+        """The last box and its inputs: most programs of a run use the same one."""
 
     def check(self) -> None:
-        """Raise RefusedError `no-sandbox` where the machine has none."""
+        """Raise RefusedError `no-sandbox` if the machine has none."""
         if not self.level.isolates:
             message = f"{self.level.sentence} Whet does not run a skill without one."
             raise RefusedError("no-sandbox", message, hint=NO_SANDBOX_HINT.partition(" To run them")[0])
 
     def run(self, program: Program, workspace: Workspace, stop: threading.Event) -> Ran:
-        """Run a program in a box that has the copy, writable, and what else it may read."""
+        """Run a program in a box with the writable copy and readable directories."""
         from whet.guard.sandbox.levels import run_program
 
         limits = Limits(program.seconds, cpu=max(60, int(program.seconds)), file=512 * MIB, output=OUTPUT)
@@ -104,11 +104,11 @@ class LocalSandbox:
         return run_program(program.argv, box, level=self._at, stop=stop)
 
     def leave(self, _workspace: Workspace) -> None:
-        """Nothing is kept elsewhere."""
+        """Do nothing: there is no data elsewhere."""
 
 
 class Container:
-    """A container of Docker or Podman, made anew for every program and removed after it."""
+    """A container of Docker or Podman, created for every program and removed after it."""
 
     remaps, networks = True, False
 
@@ -125,7 +125,7 @@ class Container:
         self.level = Level("container", sentence, gaps)
 
     def check(self) -> None:
-        """Raise RefusedError `no-backend` where the engine does not answer or does not have the image."""
+        """Raise RefusedError `no-backend` if the engine does not answer or lacks the image."""
         if shutil.which(self._engine, path=self._env.get("PATH", os.defpath)) is None:
             raise _unusable(f"There is no {self._engine} on the PATH.", f"Install {self._engine}.")
         done = self._ask("image", "inspect", self._image)
@@ -144,7 +144,7 @@ class Container:
         )
 
     def run(self, program: Program, workspace: Workspace, stop: threading.Event) -> Ran:
-        """Run a program in a container without a network, whose own files cannot be written."""
+        """Run a program in a container without a network, with a read-only file system."""
         name = f"whet-{secrets.token_hex(8)}"
         words = [self._engine, *self._options, "run", "--rm", "--name", name, "--network", "none", "--read-only"]
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--tmpfs", _SPACE]
@@ -160,12 +160,12 @@ class Container:
         keeper = _ContainerKeeper(lambda: self._ask("rm", "--force", name))
         command = Command([*words, self._image, *program.argv], self._env, workspace.top)
         ran = run(command, keeper, seconds=program.seconds, limit=OUTPUT, stop=stop)
-        if ran.code == _ENGINE_FAILED:  # the engine's own, not the program's
+        if ran.code == _ENGINE_FAILED:  # the engine's own code, not the program's
             ran = ran._replace(code=None)
         return ran._replace(level=self.level.name)
 
     def leave(self, _workspace: Workspace) -> None:
-        """Nothing is kept elsewhere."""
+        """Do nothing: there is no data elsewhere."""
 
 
 _ENGINE_FAILED = 125
@@ -173,13 +173,13 @@ _SPACE = "/tmp:rw,exec,size=256m"  # noqa: S108  in the container
 
 
 class _ContainerKeeper(Keeper):
-    """Ends what an engine or another machine runs, and not only the client that waits for it."""
+    """Ends the process in an engine or on another machine, and not only the client that waits for it."""
 
     def __init__(self, end: Callable[[], object]) -> None:
         self._end = end
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """Remove the container, where it still runs."""
+        """Remove the container if it still runs."""
         if process.poll() is None:
             with suppress(OSError, subprocess.SubprocessError):
                 self._end()
@@ -187,7 +187,7 @@ class _ContainerKeeper(Keeper):
 
 
 def _ulimits() -> Iterator[str]:
-    """Limits that an engine can set here: it must not ask for more than this process has."""
+    """Yield limits for an engine: it must not ask for more than this process has."""
     import resource
 
     for name, kind, most in (("nofile", resource.RLIMIT_NOFILE, 4096), ("nproc", resource.RLIMIT_NPROC, 16_384)):
@@ -197,10 +197,10 @@ def _ulimits() -> Iterator[str]:
 
 
 class Remote:
-    """Another machine, over ssh: the copy goes there before a program and comes back after it.
+    """Another machine, over ssh: the copy is sent before a program and fetched after it.
 
     The program runs there in bubblewrap, which must be installed, so that it sees no more of that machine than a local
-    one sees of this.
+    program sees of this one.
     """
 
     remaps, networks = True, False
@@ -214,7 +214,7 @@ class Remote:
         self.level = Level("ssh", sentence, gaps)
 
     def check(self) -> None:
-        """Raise RefusedError `no-backend` where the host cannot be reached or has no bubblewrap."""
+        """Raise RefusedError `no-backend` if the host cannot be reached or has no bubblewrap."""
         try:
             done = self._ask("bwrap --unshare-all --ro-bind / / true")
         except (OSError, subprocess.SubprocessError) as error:
@@ -236,10 +236,10 @@ class Remote:
         )
 
     def run(self, program: Program, workspace: Workspace, stop: threading.Event) -> Ran:
-        """Send what changed, run the program there, and fetch what it left."""
+        """Send the changes, run the program there, and fetch the results."""
         sent = self._send(program, workspace)
         inner = shlex.join(["bwrap", *_remote_box(program, workspace, sent.place)])
-        # The shell leaves its number, by which it is found again, and what it becomes ends with its time.
+        # The shell writes its process id, by which it can be killed, and its program ends after the time limit.
         ends = f"timeout -s KILL {program.seconds + 5:.0f}"
         script = f"echo $$ > {sent.place}/pid; exec {ends} {inner}"
         keeper = _ContainerKeeper(lambda: self._ask(f"kill -KILL $(cat {sent.place}/pid)"))
@@ -249,7 +249,7 @@ class Remote:
         return ran._replace(level=self.level.name)
 
     def _send(self, program: Program, workspace: Workspace) -> _Sent:
-        """Bring the copy there, where it is not yet as it is here."""
+        """Send the copy if it differs there."""
         sent = self._places.get(workspace.top)
         if sent is None:
             place = self._done("umask 077; mktemp -d").decode().strip()
@@ -281,7 +281,7 @@ class Remote:
         return done.stdout
 
     def _fetch(self, workspace: Workspace, sent: _Sent) -> None:
-        """Bring the copy back. What leads out of it stays there."""
+        """Fetch the copy. Members that lead out of it are skipped."""
         fresh = f"{workspace.copy}.fetched"
         shutil.rmtree(fresh, ignore_errors=True)
         os.mkdir(fresh, 0o700)
@@ -298,7 +298,7 @@ class Remote:
             file.seek(0)
             try:
                 with tarfile.open(fileobj=file) as archive:
-                    archive.extractall(fresh, filter=_inner)  # noqa: S202  which takes nothing that leads out
+                    archive.extractall(fresh, filter=_inner)  # noqa: S202  the filter skips members that lead out
             except (tarfile.TarError, OSError) as error:
                 raise _broken(self._host, _last_line(done.stderr) or str(error)) from error
         old = f"{workspace.copy}.before"
@@ -323,14 +323,14 @@ class _Sent:
             raise _broken("the host", f"mktemp gave {place!r}")
         self.place = place
         self.signature: object = None
-        """Of the copy here, when the two were last the same."""
+        """Signature of the local copy when the two were last equal."""
 
 
 _MOST_FETCHED = 4 << 30
 
 
 def _remote_box(program: Program, workspace: Workspace, place: str) -> Iterator[str]:
-    """The arguments of bubblewrap on another machine: as in the box of this one, everything not named is hidden."""
+    """Yield the arguments of bubblewrap on another machine: as in the local box, everything not named is hidden."""
     yield from ("--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--dev", "/dev", "--proc", "/proc")
     for path in ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", *ETC):
         yield from ("--ro-bind-try", path, path)
@@ -348,7 +348,7 @@ def _remote_box(program: Program, workspace: Workspace, place: str) -> Iterator[
 
 
 def _inner(member: tarfile.TarInfo, place: str) -> tarfile.TarInfo | None:
-    """What is taken of a tree that came from elsewhere: nothing that leads out of it, no devices."""
+    """Return the member if it is safe to extract: no path that leads out, no devices."""
     try:
         return tarfile.data_filter(member, place)
     except tarfile.FilterError:
@@ -365,7 +365,7 @@ def _signature(top: str) -> tuple[tuple[str, int, int, int], ...]:
 
 
 def open_backend(spec: str, home: str, env: Mapping[str, str]) -> Backend:
-    """The backend of that name: empty for the sandbox, `docker:IMAGE`, `podman:IMAGE` or `ssh:HOST`.
+    """Return the backend of that name: empty for the sandbox, `docker:IMAGE`, `podman:IMAGE` or `ssh:HOST`.
 
     Raises UsageError `bad-backend`.
     """

@@ -1,6 +1,6 @@
-"""What happens in a run, one line of JSON for each thing, written before the next thing begins.
+"""The journal of a run: one line of JSON for each event, written before the next one begins.
 
-A run that is killed is what its journal says: it can be shown, and resumed from the last line. The report is computed
+The journal of a killed run is complete: the run can be shown, and resumed from the last line. The report is computed
 from it. Secrets are hidden before anything is written.
 """
 
@@ -32,35 +32,35 @@ class Start(NamedTuple):
     run: str
     skill: str
     directory: str
-    """Where the skill lies."""
+    """Directory of the skill."""
     digest: str
     arguments: str
     script: str
-    """The script that is run instead of a model; empty for a run with one."""
+    """Script that runs instead of a model; empty for a run with a model."""
     project: str
     inside: str
-    """Where the model sees the project."""
+    """Path of the project for the model."""
     model: str
-    """The model that is asked, as it was named."""
+    """Name of the model that is asked."""
     asked_model: str
-    """What the skill itself says."""
+    """Model that the skill itself names."""
     level: str
     gaps: tuple[str, ...]
     hosts: tuple[str, ...]
-    """The hosts that may be reached."""
+    """Hosts that may be reached."""
     parent: str = ""
     """The run whose model started this one."""
     time: int = 0
 
 
 class Resume(NamedTuple):
-    """Somebody goes on with it."""
+    """The run was resumed."""
 
     time: int = 0
 
 
 class Said(NamedTuple):
-    """One message of the conversation."""
+    """A message of the conversation."""
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str = ""
@@ -70,17 +70,17 @@ class Said(NamedTuple):
 
 
 class Use(NamedTuple):
-    """What one answer of the model cost."""
+    """The cost of one answer of the model."""
 
     model: str
-    """As the provider calls it."""
+    """Name that the provider gives."""
     tokens_in: int
     tokens_out: int
     cost: float | None
 
 
 class Decided(NamedTuple):
-    """What may become of a tool call."""
+    """The decision about a tool call."""
 
     call: str
     tool: str
@@ -90,20 +90,20 @@ class Decided(NamedTuple):
 
 
 class Approved(NamedTuple):
-    """What a person said about a call that had to be asked about."""
+    """The user's answer about a call that needed approval."""
 
     call: str
     answer: Answer
 
 
 class Done(NamedTuple):
-    """How a tool call went."""
+    """The result of a tool call."""
 
     call: str
     failed: bool
     seconds: float
     command: str = ""
-    """Of a program: what ran."""
+    """Command of a program."""
     code: int | None = None
     problem: str = ""
     child: str = ""
@@ -111,14 +111,14 @@ class Done(NamedTuple):
 
 
 class Contact(NamedTuple):
-    """A host that a program wanted to reach."""
+    """A host that a program tried to reach."""
 
     host: str
     allowed: bool
 
 
 class End(NamedTuple):
-    """The run is over, or waits."""
+    """The run ended, or waits."""
 
     status: Status
     reason: str = ""
@@ -127,7 +127,7 @@ class End(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """The changes were made in the project."""
+    """The changes were applied to the project."""
 
     files: tuple[str, ...]
     time: int = 0
@@ -140,7 +140,7 @@ _KINDS: dict[str, Any] = {
 
 
 class Journal:
-    """The journal of one run, with everything that is in it so far."""
+    """The journal of one run, with all its records."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class Journal:
         self._now = 0
 
     def add(self, record: Record) -> None:
-        """Write a record down; it is on disk when this returns."""
+        """Write a record; it is on disk when this returns."""
         if "time" in record._fields:
             record = record._replace(time=self._clock())  # type: ignore[call-arg]  # the fields were just asked for it
         fields = clean_value(record._asdict(), self._secrets)
@@ -165,7 +165,7 @@ class Journal:
             fields["calls"] = [clean_value(call._asdict(), self._secrets) for call in record.calls]
         line = json.dumps({"kind": type(record).__name__.lower(), **fields}, ensure_ascii=False)
         with os_failures(self.path), open(self.path, "ab+") as file:
-            if self._transcript is None:  # the first line of this process: a kill may have cut off the one before
+            if self._transcript is None:  # first line of this process: a kill may have cut off the one before
                 file.truncate(_whole(file))
             file.write(line.encode("utf-8", "surrogatepass") + b"\n")
         self.records.append(record)
@@ -177,7 +177,7 @@ class Journal:
         self._observe(record)
 
     def _tell(self, record: Record) -> None:
-        """The same for whoever learns from sessions."""
+        """Write the record to the transcript, from which Whet learns."""
         if isinstance(record, Start):
             self._transcript = Recorder(
                 os.path.join(os.path.dirname(self.path), TRANSCRIPT),
@@ -210,24 +210,24 @@ class Journal:
 
     @property
     def end(self) -> End | None:
-        """How it ended, if it did and nobody resumed it since."""
+        """The end, if the run ended and was not resumed since."""
         last = next((one for one in reversed(self.records) if isinstance(one, End | Resume | Start)), None)
         return last if isinstance(last, End) else None
 
     def messages(self) -> list[Message]:
-        """The conversation."""
+        """Return the conversation."""
         return [Message(*record[:4]) for record in self.records if isinstance(record, Said)]
 
     def decisions(self) -> dict[str, Decided]:
-        """What was decided about each call."""
+        """Return the decision about each call."""
         return {record.call: record for record in self.records if isinstance(record, Decided)}
 
     def answers(self) -> dict[str, Answer]:
-        """What a person said about each call that was asked about."""
+        """Return the user's answer about each call that needed approval."""
         return {record.call: record.answer for record in self.records if isinstance(record, Approved)}
 
     def name_calls(self, calls: Sequence[Call]) -> tuple[Call, ...]:
-        """The calls of an answer under names that no earlier call has: some models give every call the same one."""
+        """Return the calls of an answer with unique ids: some models give every call the same one."""
         known = {call.id for record in self.records if isinstance(record, Said) for call in record.calls}
         named = []
         for call in calls:
@@ -240,7 +240,7 @@ class Journal:
         return tuple(named)
 
     def open_calls(self) -> list[Call]:
-        """The calls of the model's last turn that have no result."""
+        """Return the calls of the model's last turn that have no result."""
         messages = self.messages()
         answered = {message.call for message in messages}
         last = next((message for message in reversed(messages) if message.role == "assistant"), None)
@@ -248,13 +248,13 @@ class Journal:
 
 
 def _whole(file: IO[bytes]) -> int:
-    """How much of a journal is whole lines."""
+    """Return the length of the complete lines of a journal."""
     file.seek(0)
     return file.read().rfind(b"\n") + 1
 
 
 def read_journal(path: str) -> Iterator[Record]:
-    """What a journal says; a last line that a kill cut off is left out."""
+    """Yield the records of a journal; an incomplete last line is left out."""
     with (
         os_failures(path, doing="read", other="read-failed"),
         open(path, encoding="utf-8", errors="surrogatepass") as file,

@@ -1,8 +1,8 @@
-"""The one way from a sandbox to the network: a proxy that connects to the hosts a skill declares, and to no others.
+"""The only way from a sandbox to the network: a proxy that connects to the hosts a skill declares, and to no others.
 
-A program in the box has a loopback and nothing else: no names can be looked up there, no address outside be reached.
-Whatever speaks to an HTTP proxy comes here, where its host is judged, looked up once, and connected to at one of the
-addresses found. Every host that was wanted is remembered for the report.
+A program in the box has only a loopback: it cannot look up names or reach an address outside. Every HTTP proxy client
+connects here, where the host is checked, looked up once, and connected at one of the addresses found. Every requested
+host is recorded for the report.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _URL = re.compile(r"(https?)://([^/?#]+)(.*)", re.DOTALL)
 
 
 def declared_hosts(grants: Iterable[Grant]) -> tuple[str, ...]:
-    """The hosts that grants name: those of WebFetch, and those in the addresses of commands."""
+    """Return the hosts that grants name: those of WebFetch, and those in the addresses of commands."""
     found: dict[str, None] = {}
     for grant in grants:
         if grant.problem:
@@ -49,26 +49,26 @@ class Proxy:
     """Connects programs in a box to these hosts: `name`, `name:port` or `*.name`."""
 
     def __init__(self, hosts: Sequence[str], *, resolve: Callable[[str, int], Sequence[str]] | None = None) -> None:
-        """`resolve` finds the IP addresses of a host and a port instead of the system."""
+        """`resolve` looks up a host and a port instead of the system."""
         self.hosts = tuple(hosts)
         self._resolve = resolve or _look_up
         self._lock = threading.Lock()
         self._contacts: list[Contact] = []
 
     def variables(self) -> dict[str, str]:
-        """What tells programs of the proxy."""
+        """Return the environment variables that point to the proxy."""
         address = f"http://127.0.0.1:{PROXY_PORT}"
         names = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
         return dict.fromkeys(names, address)
 
     def take_contacts(self) -> list[Contact]:
-        """The hosts that were wanted since this was last asked, each once."""
+        """Return the hosts requested since the last call, each once."""
         with self._lock:
             found, self._contacts = list(dict.fromkeys(self._contacts)), []
         return found
 
     def serve(self, listening: socket.socket) -> None:
-        """Answer whoever connects, until the socket is closed."""
+        """Answer connections until the socket is closed."""
         threading.Thread(target=self._accept, args=(listening,), daemon=True, name="whet-proxy").start()
 
     def _accept(self, listening: socket.socket) -> None:
@@ -110,7 +110,7 @@ class Proxy:
                 _pump(client, server)
 
     def _connect(self, host: str, port: int, *, tunnel: bool) -> socket.socket:
-        """A connection to a host that is declared. Raises PermissionError for another one."""
+        """Connect to a declared host. Raise PermissionError for another one."""
         wanted = _spelled(host, port, 443 if tunnel else 80)
         allowed = any(covers_host(rule, wanted) for rule in self.hosts)
         found = self._resolve(host, port) if allowed else ()
@@ -145,7 +145,7 @@ def _read_head(client: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _target(method: str, text: str) -> tuple[str, int, str] | None:
-    """Host, port and, of a request that is not a tunnel, the path; None for what is not an address."""
+    """Return host, port and, for a request that is not a tunnel, the path; None if it is not an address."""
     if method == "CONNECT":
         scheme, authority, path = "https", text, ""
     elif (found := _URL.fullmatch(text)) and found[1].lower() == "http":
@@ -166,7 +166,7 @@ def _spelled(host: str, port: int, usual: int) -> str:
 
 
 def _pump(client: socket.socket, server: socket.socket) -> None:
-    """Carry bytes both ways until one side is done."""
+    """Copy bytes both ways until one side is done."""
 
     def carry(source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What a run did, as the harness saw it. The model's own words stand beside it and are marked as such."""
+"""The report of a run, as the harness saw it. The model's own words are included and marked as such."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Tokens(NamedTuple):
-    """What models were sent, and what they answered."""
+    """Tokens sent to models, and tokens they answered."""
 
     input: int = 0
     output: int = 0
@@ -28,13 +28,13 @@ class CommandRun(NamedTuple):
 
     command: str
     code: int | None
-    """Its exit code; None where it did not end by itself."""
+    """Exit code; None if it was killed."""
     problem: str
     seconds: float
 
 
 class DeniedCall(NamedTuple):
-    """A call that was not made."""
+    """A call that was denied."""
 
     tool: str
     given: Mapping[str, Any]
@@ -42,7 +42,7 @@ class DeniedCall(NamedTuple):
 
 
 class ServerCall(NamedTuple):
-    """A call that an MCP server made, outside the sandbox."""
+    """A call to an MCP server, outside the sandbox."""
 
     tool: str
     given: Mapping[str, Any]
@@ -50,7 +50,7 @@ class ServerCall(NamedTuple):
 
 
 class Approval(NamedTuple):
-    """A call that a person has to decide about, or did."""
+    """A call that the user decided about, or must decide about."""
 
     number: int
     tool: str
@@ -60,7 +60,7 @@ class Approval(NamedTuple):
 
 
 class Sandbox(NamedTuple):
-    """What was around the programs."""
+    """The isolation of the programs."""
 
     level: str
     gaps: tuple[str, ...]
@@ -70,44 +70,44 @@ class RunReport(NamedTuple):
     """The facts of a run."""
 
     files: tuple[Change, ...]
-    """What is different in the copy of the project."""
+    """Changes in the copy of the project."""
     applied: bool
-    """Whether that was brought into the project."""
+    """Whether they were applied to the project."""
     commands: tuple[CommandRun, ...]
     calls: tuple[tuple[str, int], ...]
-    """How often each tool was used."""
+    """Number of calls of each tool."""
     denied: tuple[DeniedCall, ...]
     approvals: tuple[Approval, ...]
     servers: tuple[ServerCall, ...]
-    """What MCP servers did, outside the sandbox and the copy."""
+    """Calls to MCP servers, outside the sandbox and the copy."""
     network: tuple[Contact, ...]
-    """The hosts that programs wanted to reach."""
+    """Hosts that programs tried to reach."""
     model: str
-    """The model that answered, as its provider calls it; empty where none was asked."""
+    """Name of the model that answered, from its provider; empty if none was asked."""
     requests: int
     tokens: Tokens
     cost: float | None
-    """In dollars; None where the price is not known."""
+    """In dollars; None if the price is unknown."""
     seconds: float
     sandbox: Sandbox
     children: tuple[str, ...]
-    """Runs that this one started; what they cost is in here, too."""
+    """Runs that this one started; their cost is included here."""
     summary: str
-    """What the model says it did. Nobody checked it."""
+    """What the model says it did; not checked."""
     output: str = ""
-    """What the script printed, in a run of a script."""
+    """Output of the script, in a run of a script."""
 
     def to_json(self) -> Json:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return {**fields_json(self), "calls": dict(self.calls), "seconds": round(self.seconds, 3)}
 
     def failures(self) -> tuple[CommandRun, ...]:
-        """The commands that did not succeed."""
+        """Return the commands that failed."""
         return tuple(command for command in self.commands if command.code != 0)
 
 
 def make_report(journal: Journal, files: Sequence[Change], children: Sequence[RunReport] = ()) -> RunReport:
-    """The report of what a journal has."""
+    """Return the report of a journal."""
     records, start = journal.records, journal.start
     uses = _of(records, Use)
     decisions, answers = journal.decisions(), journal.answers()
@@ -157,10 +157,10 @@ def make_report(journal: Journal, files: Sequence[Change], children: Sequence[Ru
 
 def _approval(number: int, decided: Decided, answers: Mapping[str, str]) -> Approval:
     answer = answers.get(decided.call)
-    told: Literal["waiting", "approved", "rejected"] = (
+    state: Literal["waiting", "approved", "rejected"] = (
         "approved" if answer == "approved" else "rejected" if answer == "rejected" else "waiting"
     )
-    return Approval(number, decided.tool, decided.given, decided.reason, told)
+    return Approval(number, decided.tool, decided.given, decided.reason, state)
 
 
 def _of(records: Sequence[Record], kind: type[Any]) -> list[Any]:

@@ -1,10 +1,10 @@
-"""Runs of skills: start one, go on with it, look at it, bring its changes into the project.
+"""Runs of skills: start, resume, show and apply them.
 
     library.run("reviewing-changes", "the last commit")
     library.runs.resume("3f2a91c0", approve=[2])
 
 Each run has a directory in Whet's state: its journal, its transcript, and the copy of the project. A run never starts
-with less than it asks for: a model, a tool or a sandbox that is missing is an error, not another way of running.
+with less than it requires: a missing model, tool or sandbox is an error and has no fallback.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 
 RUNS = "runs"
 MOST_RUNS = 200
-"""Runs that are kept, however new."""
+"""Largest number of runs that are kept."""
 _DEEPEST = 3
-"""Runs within runs, the first included."""
+"""Largest depth of nested runs, including the first."""
 _INHERIT = ("", "inherit", "default")
 _SCRIPTS = {".py": ("python3", "-B"), ".sh": ("sh",), ".bash": ("bash",), ".js": ("node",), ".rb": ("ruby",)}
 
@@ -80,47 +80,47 @@ class RunLimits(NamedTuple):
 
     requests: int | None = 100
     calls: int | None = 300
-    """Of tools."""
+    """Tool calls."""
     tokens: int | None = 1_000_000
     cost: float | None = None
     """In dollars."""
     seconds: float | None = 1800
 
     def budget(self, spent: Spent) -> Budget:
-        """These limits, and what was used of them."""
+        """Return a budget with these limits and what was already spent."""
         return Budget(self.tokens, self.requests, self.seconds, cost=self.cost, steps=self.calls, spent=spent)
 
 
 class RunView(NamedTuple):
-    """One run: what it is and how it stands."""
+    """A run and its status."""
 
     id: str
     skill: str
     status: Status
     reason: str
-    """Why it stopped, where it did not simply end."""
+    """Why it stopped, if it did not end normally."""
     started: str
     project: str
     model: str
-    """The model as it was named; empty for a script."""
+    """Name of the model; empty for a script."""
     script: str
     transcript: str
-    """The path of its transcript."""
+    """Path of its transcript."""
 
 
 class RunResult(NamedTuple):
-    """A run and what it did."""
+    """A run and its results."""
 
     run: RunView
     report: RunReport
     diff: str
-    """The changes that are not applied yet, as a unified diff."""
+    """Changes that are not applied yet, as a unified diff."""
     removed: tuple[str, ...] = ()
     """Old runs that were deleted when this one started."""
 
     @property
     def problem(self) -> Note | None:
-        """Why it is not done; None for a run that is."""
+        """Why it is not done; None if it is."""
         if self.run.status == "done":
             return None
         note = _PROBLEMS["script" if self.run.script and self.run.status == "failed" else self.run.status]
@@ -130,7 +130,7 @@ class RunResult(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The report for the model that asked for the skill: what happened, and the other model's words, marked."""
+        """Report for the model that asked for the skill: the result, and the other model's words, marked as such."""
         run, report, problem = self.run, self.report, self.problem
         rows = [f"The skill {run.skill} ran in a separate agent (run {run.id}): {run.status}."]
         rows += [f"{problem.message} {problem.hint}".strip()] if problem else []
@@ -155,7 +155,7 @@ class RunResult(NamedTuple):
         return "\n".join(rows)
 
     def to_json(self) -> Json:
-        """The result as JSON."""
+        """Return the result as JSON."""
         return failure_json({"success": True, **fields_json(self)}, self.problem)
 
 
@@ -166,7 +166,7 @@ class RunList(NamedTuple):
 
 
 class _Setup(NamedTuple):
-    """Everything around one run."""
+    """The objects of one run."""
 
     opened: Opened
     config: ResolvedConfig
@@ -187,27 +187,27 @@ class Runs:
         render: Callable[[str, str, Caller], Invocation],
         backend: Backend | None = None,
     ) -> None:
-        """`render` gives what the agent of a run is told, by the skill's name and what it is to do."""
+        """`render` returns the message for the agent of a run, from the skill's name and its arguments."""
         self._skills, self._render = workspace, render
         self._top = os.path.join(workspace.place.state, RUNS)
         self._backend = backend
         self._stop = threading.Event()
         self.observe: Callable[[Record], None] = lambda _: None
-        """Set it to receive everything that happens in a run, as it happens."""
+        """Set it to receive every record of a run as it is written."""
 
     @property
     def backend(self) -> Backend:
-        """Where programs run: what the setting `run_on` says, unless `use` said otherwise."""
+        """Backend for programs: the one of the setting `run_on`, unless `use` set another."""
         if self._backend is None:
             self.use(self._skills.config().settings.run_on)
-        assert self._backend is not None  # noqa: S101  it was made just now
+        assert self._backend is not None  # noqa: S101  set by `use`
         return self._backend
 
     def use(self, spec: str) -> None:
         """Run programs there from now on: `sandbox`, `docker:IMAGE`, `podman:IMAGE` or `ssh:HOST`."""
         self._backend = open_backend(spec, self._skills.place.home, self._skills.place.env)
 
-    # starting and going on
+    # starting and resuming
 
     def start(
         self,
@@ -223,9 +223,10 @@ class Runs:
     ) -> RunResult:
         """Run a skill in a separate agent, on a copy of the project.
 
-        `confirm` asks a person about calls; without it the run stops at the first that needs approval. `apply` brings
-        the changes into the project when the run is done. `without` names granted tools to go without. Raises
-        UsageError `run-model-missing`, RefusedError `run-tool-missing`, `no-sandbox`, and what finding a skill raises.
+        `confirm` asks the user about calls; without it the run stops at the first that needs approval. `apply` applies
+        the changes to the project when the run is done. `without` names granted tools that the run may lack. Raises
+        UsageError `run-model-missing`, RefusedError `run-tool-missing`, `no-sandbox`, and the errors of finding a
+        skill.
         """
         opened, config = self._open(name)
         asked = opened.skill.execution.model
@@ -305,10 +306,10 @@ class Runs:
         confirm: Confirm | None = None,
         without: Collection[str] = (),
     ) -> RunResult:
-        """Go on with a run that waits, was stopped or killed. A run that is done is only applied, with `apply`.
+        """Resume a run that waits, or that was stopped or killed. A finished run is only applied, with `apply`.
 
-        `approve` has the numbers of calls that may be made; those that are not named are rejected once any is decided.
-        Raises NotFoundError `no-such-run`, ConflictError `run-busy`, UsageError `no-such-approval`, `approval-needed`.
+        `approve` has the numbers of allowed calls; the others are rejected once any is decided. Raises NotFoundError
+        `no-such-run`, ConflictError `run-busy`, UsageError `no-such-approval`, `approval-needed`.
         """
         top = self._find(run)
         with ExitStack() as held:
@@ -340,7 +341,7 @@ class Runs:
     def _answers(
         self, journal: Journal, approve: Collection[int], reject: Collection[int], *, can_ask: bool
     ) -> list[Approved]:
-        """What a person says about the calls that wait."""
+        """Return the user's answers about the waiting calls."""
         report = make_report(journal, ())
         waiting = {one.number: one for one in report.approvals if one.answer == "waiting"}
         if strange := sorted({*approve, *reject} - set(waiting)):
@@ -356,10 +357,10 @@ class Runs:
         asked = [decided.call for decided in journal.decisions().values() if decided.decision == "ask"]
         return [Approved(asked[number - 1], "approved" if number in approve else "rejected") for number in waiting]
 
-    # looking
+    # reading
 
     def list(self) -> RunList:
-        """Every run, newest first."""
+        """Return every run, newest first."""
         found = []
         for name in os.listdir(self._top) if os.path.isdir(self._top) else ():
             if os.path.exists(os.path.join(self._top, name, JOURNAL)):
@@ -368,7 +369,7 @@ class Runs:
         return RunList(tuple(view for _, view in sorted(found, reverse=True)))
 
     def stamp(self) -> tuple[tuple[str, int, int], ...]:
-        """What differs after anything happened in any run; it reads nothing."""
+        """Return a value that changes whenever a run does, without reading any."""
         found = []
         with suppress(OSError):
             for name in sorted(os.listdir(self._top)):
@@ -378,7 +379,7 @@ class Runs:
         return tuple(found)
 
     def show(self, run: str) -> RunResult:
-        """One run, whatever became of it. Raises NotFoundError `no-such-run`."""
+        """Return one run, whatever its status. Raise NotFoundError `no-such-run`."""
         journal = self._journal(self._find(run))
         return self._result(
             journal, Workspace(os.path.dirname(journal.path), journal.start.project, journal.start.inside)
@@ -392,7 +393,7 @@ class Runs:
             shutil.rmtree(top)
         return view
 
-    # what a run is made of
+    # parts of a run
 
     def _open(self, name: str) -> tuple[Opened, ResolvedConfig]:
         card, config = self._skills.find(name)
@@ -404,7 +405,7 @@ class Runs:
         return opened, config
 
     def _message(self, name: str, arguments: str, caller: Caller) -> str:
-        """What the agent is told. Raises RefusedError for a skill that is hidden from the caller."""
+        """Return the message for the agent. Raise RefusedError for a skill that is hidden from the caller."""
         found = self._render(name, arguments, caller)
         if found.missing:
             hint = "Ask the user to run it." if caller.model else "`whet list --all` shows why."
@@ -412,7 +413,7 @@ class Runs:
         return found.message
 
     def _choose_model(self, asked: str, named: str | None, config: ResolvedConfig) -> Model:
-        """The model: the one that the caller names, else what the settings have for the skill's, else their own."""
+        """Return the model: the caller's, else that of the settings for the skill's model, else their default."""
         table, place = dict(config.settings.models), self._skills.place
         file = config_path(place.state, place.env)
         if named:
@@ -433,7 +434,7 @@ class Runs:
         return open_model(spec, self._skills.place.env)
 
     def _check_tools(self, opened: Opened, config: ResolvedConfig, without: Collection[str]) -> None:
-        """Raise RefusedError where the skill is granted a tool that a run does not have."""
+        """Raise RefusedError if the skill is granted a tool that a run does not have."""
         granted = _granted(opened, without) - {*DEFINITIONS, *NEEDLESS}
         servers = self._declared_servers(config) if any(map(server_of, granted)) else {}
         if missing := sorted(tool for tool in granted if server_of(tool) not in servers):
@@ -448,7 +449,7 @@ class Runs:
     def _servers(
         self, opened: Opened, config: ResolvedConfig, workspace: Workspace, without: Collection[str]
     ) -> Servers:
-        """The MCP servers that the skill is granted. Whoever enters it starts them."""
+        """Return the MCP servers that the skill is granted. Entering the context starts them."""
         wanted = sorted({*filter(None, map(server_of, _granted(opened, without)))})
         declared = self._declared_servers(config) if wanted else {}
         return Servers([declared[name] for name in wanted if name in declared], workspace.copy)
@@ -539,7 +540,7 @@ class Runs:
         confirm: Confirm | None,
         depth: int,
     ) -> Result:
-        """Run another skill in the same copy; it shares the limits, and nobody but a person at hand can approve."""
+        """Run another skill in the same copy; it shares the limits, and only the user can approve calls."""
         message = self._message(name, arguments, MODEL)
         opened, config = self._open(name)
         self._check_tools(opened, config, ())
@@ -560,14 +561,14 @@ class Runs:
     # state
 
     def remove_old(self) -> tuple[str, ...]:
-        """Delete the runs that nobody touched for `run_days`, and the oldest of more than `MOST_RUNS`; which they were.
+        """Delete runs that are unchanged for `run_days`, and the oldest of more than `MOST_RUNS`; return them.
 
-        A run that is at work stays, and so does everything where `run_days` is 0.
+        Active runs stay, and so does everything if `run_days` is 0.
         """
         days = self._skills.config().settings.run_days
         ages: list[tuple[float, str]] = []
         for name in os.listdir(self._top) if days and os.path.isdir(self._top) else ():
-            with suppress(OSError):  # an unfinished one, or gone meanwhile
+            with suppress(OSError):  # incomplete, or just deleted
                 ages.append((os.stat(os.path.join(self._top, name, JOURNAL)).st_mtime, name))
         newest = sorted(ages, reverse=True)
         latest = self._skills.clock() / 1e9 - days * 86_400
@@ -636,14 +637,14 @@ class Runs:
 
 
 def _granted(opened: Opened, without: Collection[str]) -> set[str]:
-    """The tools that a skill is granted, less those to go without."""
+    """Return the tools that a skill is granted, without those in `without`."""
     granted = {grant.tool for grant in declared_tools(opened.skill) or () if not grant.problem}
     return {tool for tool in granted if not is_left_out(tool, without)}
 
 
 @contextmanager
 def _hold(top: str) -> Iterator[None]:
-    """Be the only one at work on a run. Raises ConflictError `run-busy`."""
+    """Hold the lock of a run. Raise ConflictError `run-busy`."""
     with ExitStack() as held:
         try:
             held.enter_context(FileLock(os.path.join(top, "lock"), timeout=0))
@@ -664,7 +665,7 @@ def _is_held(top: str) -> bool:
 
 
 def _spent(journal: Journal) -> Spent:
-    """What a run used so far."""
+    """Return what a run has spent so far."""
     uses = [record for record in journal.records if isinstance(record, Use)]
     return Spent(
         sum(use.tokens_in + use.tokens_out for use in uses),
@@ -676,7 +677,7 @@ def _spent(journal: Journal) -> Spent:
 
 
 def _interpreter(path: str) -> tuple[str, ...]:
-    """What runs a script: its first line, or else its suffix."""
+    """Return the interpreter of a script: from its first line, or else its suffix."""
     with open(path, "rb") as file:
         first = file.readline(200).decode("utf-8", "replace")
     if first.startswith("#!") and (words := first[2:].split()):

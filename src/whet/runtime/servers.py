@@ -1,8 +1,8 @@
 """MCP servers as tools of a run, for the grants `mcp__SERVER__TOOL`.
 
-They are the user's own: the files named in the setting `mcp_servers` declare them as clients do (`mcpServers` or
-`servers` in JSON, `mcp_servers` in TOML). A server runs outside the sandbox, with the rights of the user, and what it
-does is in no diff. So a call is made without a person only if its server calls the tool read-only.
+They are the user's own: the files in the setting `mcp_servers` declare them as clients do (`mcpServers` or `servers` in
+JSON, `mcp_servers` in TOML). A server runs outside the sandbox, with the rights of the user, and its effects are in no
+diff. So a call needs no approval only if the server declares the tool read-only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PREFIX = "mcp__"
 PATIENCE = 30.0
-"""Seconds until a server must have started."""
+"""Seconds for a server to start."""
 _TABLES = ("mcpServers", "servers", "mcp_servers")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _SHOWN = 50_000
@@ -50,26 +50,26 @@ class ServerTool(NamedTuple):
 
     server: str
     name: str
-    """As the server calls it."""
+    """Name on the server."""
     definition: Tool
     reads_only: bool
-    """The server says that it changes nothing."""
+    """Whether the server says that it changes nothing."""
 
 
 def server_of(tool: str) -> str:
-    """The server that a grant or a call names; empty for anything else."""
+    """Return the server that a grant or a call names; empty for anything else."""
     return tool.removeprefix(PREFIX).partition("__")[0] if tool.startswith(PREFIX) else ""
 
 
 def is_left_out(tool: str, without: Collection[str]) -> bool:
-    """Is a tool, or its whole server, among those that a run goes without?"""
+    """Return whether a tool, or its whole server, is in `without`."""
     return tool in without or (tool.startswith(PREFIX) and f"{PREFIX}{server_of(tool)}" in without)
 
 
 def read_servers(paths: Iterable[str], env: Mapping[str, str]) -> dict[str, Declared]:
-    """The servers that files declare, by name; the first file that has a name counts.
+    """Return the servers that files declare, by name; the first file with a name counts.
 
-    Raises InvalidError `bad-mcp-servers`, NotFoundError where a file does not exist.
+    Raises InvalidError `bad-mcp-servers`, NotFoundError if a file does not exist.
     """
     found: dict[str, Declared] = {}
     for path in paths:
@@ -99,7 +99,7 @@ def _bad(path: str, problem: str) -> InvalidError:
 
 
 def _declared(name: str, path: str, entry: Mapping[str, Any], env: Mapping[str, str]) -> Declared | None:
-    """The server of one entry; None for one that is switched off or of a kind that is not known."""
+    """Return the server of one entry; None if it is disabled or of an unknown kind."""
 
     def filled(value: object) -> str:
         return _VARIABLE.sub(lambda found: env.get(found[1], found[2] or ""), str(value))
@@ -122,10 +122,10 @@ def _declared(name: str, path: str, entry: Mapping[str, Any], env: Mapping[str, 
 
 
 class Servers:
-    """Connections to some servers, and their tools. It is a context manager; nothing is started without names."""
+    """Connections to some servers, and their tools. A context manager; without servers, nothing is started."""
 
     def __init__(self, declared: Sequence[Declared], cwd: str) -> None:
-        """`cwd` is where servers start."""
+        """`cwd` is the working directory of servers."""
         self._declared, self._cwd = declared, cwd
         self._open = ExitStack()
         self._clients: dict[str, Client] = {}
@@ -134,7 +134,7 @@ class Servers:
         """Every tool of the servers, by its name for the model."""
 
     def __enter__(self) -> Self:
-        """Start or reach every server. Raises FailedError `mcp-server-failed`."""
+        """Start or connect every server. Raise FailedError `mcp-server-failed`."""
         if not self._declared:
             return self
         try:
@@ -144,7 +144,7 @@ class Servers:
             raise missing_extra("MCP servers in runs need the extra `mcp`.", "mcp") from error
         with ExitStack() as opened:
             self._portal = opened.enter_context(start_blocking_portal())
-            nowhere = opened.enter_context(open(os.devnull, "w", encoding="utf-8"))  # what servers print beside answers
+            nowhere = opened.enter_context(open(os.devnull, "w", encoding="utf-8"))  # stderr of servers
             for one in self._declared:
                 try:
                     self._clients[one.name] = opened.enter_context(
@@ -158,7 +158,7 @@ class Servers:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """End or leave every server."""
+        """Stop or disconnect every server."""
         self._open.close()
 
     async def _list(self, server: str) -> list[ServerTool]:
@@ -176,7 +176,7 @@ class Servers:
                 return found
 
     def call(self, tool: str, given: Mapping[str, Any], seconds: float) -> tuple[str, bool]:
-        """What a tool answers, and whether it failed."""
+        """Return the answer of a tool, and whether it failed."""
         known = self.tools[tool]
 
         async def ask() -> tuple[str, bool]:

@@ -1,7 +1,7 @@
-"""The tools of a run: what a model is told of each, and what makes a call that was allowed.
+"""The tools of a run: their definitions for the model, and their implementation.
 
-Files are read and written by the harness, in the copy; no program runs there meanwhile, so a path that was judged is
-the path that is opened. `Bash` and `Grep` run in the backend. A mistake of the model is an answer, not an error.
+The harness reads and writes files in the copy; no program runs there meanwhile, so a checked path is the path that is
+opened. `Bash` and `Grep` run in the backend. A mistake of the model gives an answer, not an error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SECONDS = 120
 MOST_SECONDS = 600
-"""Of one command: where the model does not say, and at most."""
+"""Seconds of one command: the default, and the limit."""
 _LINES = 2000
 _PAGE = 50_000
 _MOST_FOUND = 500
@@ -44,14 +44,14 @@ _NUMBER = {"type": "integer", "minimum": 1}
 
 
 class Definition(NamedTuple):
-    """What a model is told of a tool."""
+    """The definition of a tool for a model."""
 
     description: str
     needed: Mapping[str, Any]
     optional: Mapping[str, Any] = {}
 
     def tool(self, name: str) -> Tool:
-        """As the model's provider takes it."""
+        """Return the tool for the model's provider."""
         schema = {"type": "object", "properties": {**self.needed, **self.optional}, "required": list(self.needed)}
         return Tool(name, self.description, schema)
 
@@ -94,11 +94,11 @@ DEFINITIONS = {
 }
 """Every tool that a run has."""
 NEEDLESS = frozenset(("TodoWrite", "KillShell", "BashOutput"))
-"""Tools of clients that a skill may name and a run has no use for."""
+"""Tools of clients that a skill may name and a run does not need."""
 
 
 class Result(NamedTuple):
-    """What a call gave."""
+    """The result of a call."""
 
     text: str
     failed: bool = False
@@ -124,7 +124,7 @@ class Toolbox:
         servers: Servers | None = None,
         without: frozenset[str] = frozenset(),
     ) -> None:
-        """`left` tells the seconds that the run still has, `fork` runs another skill, `servers` are open."""
+        """`left` returns the seconds that the run still has, `fork` runs another skill, `servers` are open."""
         self.judge, self.backend = judge, backend
         self._servers = servers
         self._offered = servers.tools if servers else {}
@@ -136,14 +136,14 @@ class Toolbox:
         ) + tuple(name for name in self._offered if judge.offers(name) and not is_left_out(name, without))
 
     def definitions(self) -> list[Tool]:
-        """What the model is told."""
+        """Return the definitions for the model."""
         return [
             self._offered[name].definition if name in self._offered else DEFINITIONS[name].tool(name)
             for name in self.names
         ]
 
     def decide(self, tool: str, given: Mapping[str, Any]) -> Permission:
-        """The decision about a call: of a tool that is not offered, or one outside the sandbox, too."""
+        """Return the decision about a call, also for a tool that is not offered or that acts outside the sandbox."""
         if tool not in self.names:
             known = tool in DEFINITIONS or tool in self._offered
             return Permission("deny", f"{tool} is not granted." if known else f"There is no tool {tool[:80]}.")
@@ -154,7 +154,7 @@ class Toolbox:
         return decision
 
     def call(self, tool: str, given: Mapping[str, Any]) -> Result:
-        """Make a call that was allowed."""
+        """Make an allowed call."""
         if self._servers and tool in self._offered:
             return Result(*self._servers.call(tool, given, max(0.1, min(SECONDS, self._left()))))
         needed = DEFINITIONS[tool].needed
@@ -173,7 +173,7 @@ class Toolbox:
     # programs
 
     def run(self, argv: Sequence[str], shown: str, seconds: float, *, proxy: bool = True) -> tuple[Result, Ran]:
-        """Run a program in the backend; `shown` is what the report calls it."""
+        """Run a program in the backend; `shown` is its name in the report."""
         own = {"CLAUDE_SKILL_DIR": self.judge.directory, "WHET_SKILL_DIR": self.judge.directory}
         program = Program(
             argv,

@@ -1,8 +1,8 @@
-"""Tries at the tasks of evals: the same agent, tools, permissions and sandbox as a run, on the files of the task.
+"""Attempts at the tasks of evals: the same agent, tools, permissions and sandbox as a run, on the files of the task.
 
-A try has the tools of the skill that is measured, on the side without the skill, too. Everything it does is thrown
-away afterwards, so a call that a person would be asked about is made, unless it leads out of the sandbox. Places have
-the same names every time, so that recorded answers play back.
+An attempt has the tools of the measured skill, even without the skill itself. Everything it does is discarded, so a
+call that needs approval is made, unless it leads out of the sandbox. Paths are the same every time, so that recorded
+answers can be replayed.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
     from whet.runtime.backends import Backend
 
 TURNS = 30
-"""Answers of the model in one try; after that, what there is counts."""
+"""Answers of the model in one attempt; after that, the result so far counts."""
 SECONDS = 1800.0
 MOST_FILES = 50
 MOST_BYTES = 1_000_000
-"""Of all files that a try leaves and that are looked at."""
+"""Largest total size of the resulting files that are read."""
 _WAIT = 3600.0
 
 
 class Trials:
-    """Makes tries, one after the other. `Trials(...)` is what evals call with a task and a model."""
+    """Makes attempts, one after the other. Evals call `Trials(...)` with a task and a model."""
 
     def __init__(self, workspace: SkillWorkspace, backend: Backend | None = None) -> None:
         self._place, self._clock = workspace.place, workspace.clock
@@ -67,7 +67,7 @@ class Trials:
         make_directories(os.path.dirname(top), private=True)
         with FileLock(f"{top}.lock", timeout=_WAIT):
             try:
-                shutil.rmtree(top, ignore_errors=True)  # what a killed one left
+                shutil.rmtree(top, ignore_errors=True)  # left by a killed attempt
                 return self._attempt(task, model, backend, top)
             finally:
                 shutil.rmtree(top, ignore_errors=True)
@@ -125,7 +125,7 @@ class Trials:
         )
 
     def _files(self, copy: Workspace) -> dict[str, bytes]:
-        """What the try left: new and changed files, as far as they are looked at."""
+        """Return the new and changed files of the attempt, within the limits."""
         found: dict[str, bytes] = {}
         size = 0
         for change in copy.changes(self._place.env):
@@ -140,18 +140,18 @@ class Trials:
 
 
 def _confirm(decided: Decided) -> bool:
-    """Nobody is asked: what stays in the sandbox and in the copy may happen."""
+    """Approve calls that stay in the sandbox and in the copy."""
     return decided.tool != "WebFetch" and not server_of(decided.tool)
 
 
 def _message(task: Task, directory: str) -> str:
-    """What the user says: what a run says of a skill, or only the task."""
+    """Return the user's message: that of a run of the skill, or only the task."""
     subject = task.subject
     if subject is None:
         return task.prompt
     files = [(path, len(subject.tree[path].data)) for path in subject.visible()]
     runs = any(not path.endswith((".md", ".txt")) for path, _ in files)
-    shown = directory if runs else ""  # a path of this machine is in the message only where commands need it
+    shown = directory if runs else ""  # a local path is in the message only if commands need it
     below = remarks(files, shown, (), (), opens="Read(file_path)")
     text = "\n".join((subject.body(directory).strip("\n"), "", *below)).strip("\n")
     head = f"{ASKED}skill {spoken(subject.name)}. Follow its instructions for this request."

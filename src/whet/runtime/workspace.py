@@ -1,9 +1,9 @@
 """The copy of a project that a run works on: made before it, compared with the project after it.
 
-Nothing of the project changes before the difference is applied. The copy holds what git would: files that are tracked
-or could be, as they lie in the working directory. Its `.git` is a copy as well, which borrows the objects of the
-project's: a commit in the copy stays there. The copy's own git configuration is never read by a program outside the
-sandbox, because whatever ran in there may have written it.
+The project does not change before the difference is applied. The copy has the files that git would have: tracked or
+trackable files, as they are in the working directory. Its `.git` is a copy, too, which borrows the objects of the
+project's: a commit in the copy stays there. No program outside the sandbox reads the copy's own git configuration,
+because a program inside may have written it.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 MOST_FILES = 100_000
 MOST_BYTES = 4 << 30
 _SHOWN = 1 << 20
-"""Bytes of a file up to which the difference shows its lines."""
+"""Largest file in bytes whose lines the diff shows."""
 _GIT = ".git"
 _NOT_COPIED = frozenset(("objects", "worktrees", "modules", "lfs", "fsmonitor--daemon", "hooks"))
-"""What a copy of a `.git` goes without."""
+"""Parts of `.git` that are not copied."""
 _LIST = ("ls-files", "-z", "--exclude-standard")
 _EXECUTABLE = stat.S_IXUSR
 
 
 class Entry(NamedTuple):
-    """One file of the project as it was copied."""
+    """A file of the project as it was copied."""
 
     digest: str
     executable: bool
@@ -47,16 +47,16 @@ class Entry(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One file that the run left different."""
+    """A file that the run changed."""
 
     path: str
     change: Literal["added", "changed", "deleted"]
     held: str = ""
-    """Why it is not applied; empty for a change that is."""
+    """Why it is not applied; empty if it is."""
 
 
 class Workspace:
-    """The copy in the directory of a run. `inside` is where the model and its programs see it."""
+    """The copy in the directory of a run. `inside` is its path for the model and its programs."""
 
     def __init__(self, top: str, project: str, inside: str) -> None:
         self.top, self.project, self.inside = top, project, inside
@@ -64,11 +64,11 @@ class Workspace:
         self._objects = os.path.join(top, "objects")
         self._list = os.path.join(top, "files.json")
 
-    # making it
+    # creating
 
     @classmethod
     def make(cls, top: str, project: str, *, home: str, env: Mapping[str, str], remaps: bool) -> Workspace:
-        """Copy a project. `remaps`: the copy can be shown in the place of the project.
+        """Copy a project. `remaps`: the copy can be shown in place of the project.
 
         Raises RefusedError `project-too-wide`, InvalidError `project-too-large`.
         """
@@ -92,7 +92,7 @@ class Workspace:
             source, target = os.path.join(self.project, path), os.path.join(self.copy, path)
             try:
                 status = os.lstat(source)
-            except OSError:  # deleted, but not yet for git
+            except OSError:  # deleted, but still tracked
                 continue
             if not stat.S_ISREG(status.st_mode) and not stat.S_ISLNK(status.st_mode):
                 continue
@@ -113,7 +113,7 @@ class Workspace:
         return entries
 
     def _copy_git(self, own: str, common: str) -> None:
-        """The repository without its objects, which are read where they are."""
+        """Copy the repository without its objects, which are borrowed."""
         target = os.path.join(self.copy, _GIT)
 
         def left_out(directory: str, names: list[str]) -> Iterable[str]:
@@ -137,7 +137,7 @@ class Workspace:
             os.symlink(os.path.join(common, "objects"), self._objects)
 
     def _listed(self, top: str, env: Mapping[str, str], *which: str) -> Iterator[str]:
-        """The files below a directory that belong to the project, by git where it is a repository."""
+        """Yield the files of the project below a directory, from git if it is a repository."""
         found = self._by_git(top, env, *which)
         if found is not None:
             yield from found
@@ -170,7 +170,7 @@ class Workspace:
     # in use
 
     def mounts(self) -> tuple[Mount, ...]:
-        """How a box shows the copy in the place of the project."""
+        """Return the mounts that show the copy in place of the project."""
         shown = Mount(self.inside, self.copy, writable=True)
         if not os.path.islink(self._objects):
             return (shown,)
@@ -178,11 +178,11 @@ class Workspace:
 
     @property
     def borrowed(self) -> tuple[str, ...]:
-        """What a box must show besides the copy."""
+        """Paths that a box must show besides the copy."""
         return (os.path.realpath(self._objects),) if os.path.islink(self._objects) else ()
 
     def locate(self, path: str) -> str | None:
-        """Where a path that the model names lies on this machine; None for one outside the copy, links followed."""
+        """Return the local path of a path that the model names; None if it is outside the copy, with links followed."""
         if is_below(path, (self.inside,)):
             path = self.copy + path[len(self.inside) :]
         elif is_below(path, (self.project,)):
@@ -193,7 +193,7 @@ class Workspace:
     # comparing and applying
 
     def changes(self, env: Mapping[str, str]) -> tuple[Change, ...]:
-        """What is different from what was copied, by path."""
+        """Return the changes since the copy was made, by path."""
         return tuple(change for change, _, _ in self._compare(env))
 
     def _compare(self, env: Mapping[str, str]) -> list[tuple[Change, Entry | None, Entry | None]]:
@@ -212,7 +212,7 @@ class Workspace:
         return found
 
     def _untracked(self, before: Mapping[str, Entry]) -> Iterator[str]:
-        """Files below a directory that was a file: git lists nothing below a tracked name."""
+        """Yield files below a directory that was a file: git lists nothing below a tracked name."""
         for path in before:
             top = os.path.join(self.copy, path)
             if os.path.isdir(top) and not os.path.islink(top):
@@ -221,7 +221,7 @@ class Workspace:
                         yield os.path.relpath(os.path.join(directory, name), self.copy).replace(os.sep, "/")
 
     def _held(self, path: str, new: Entry | None) -> str:
-        """Why a change is not applied with the others."""
+        """Return why a change is not applied with the others, or ""."""
         if what := control_file(f"/{path}"):
             return f"it belongs to {what}"
         if new is not None and new.link:
@@ -232,7 +232,7 @@ class Workspace:
         return ""
 
     def diff(self, env: Mapping[str, str]) -> str:
-        """What is different, as a unified diff; files that are not text are named."""
+        """Return the changes as a unified diff; binary files are only named."""
         from whet.authoring.history import difference
 
         old: dict[str, Item] = {}
@@ -245,9 +245,9 @@ class Workspace:
         return difference(old, new, ("a", "b"))
 
     def apply(self, env: Mapping[str, str]) -> tuple[Change, ...]:
-        """Make the changes in the project: all of them, but for those held back, or none.
+        """Apply all changes, except those held back, to the project, or none.
 
-        Raises ConflictError `run-conflict` where the project itself changed meanwhile.
+        Raises ConflictError `run-conflict` if the project itself changed meanwhile.
         """
         wanted = [row for row in self._compare(env) if not row[0].held]
         gone = {change.path for change, _, after in wanted if after is None}
@@ -287,7 +287,7 @@ class Workspace:
             write_bytes(target, file.read(), mode=mode, durable=False)
 
     def _conflicts(self, path: str, before: Entry | None, after: Entry | None, gone: set[str]) -> bool:
-        """Is the project's file neither as it was copied nor as it is to become?"""
+        """Return whether the project's file has neither the copied nor the new content."""
         target = os.path.join(self.project, path)
         if after is None and not os.path.lexists(target):
             return False
@@ -308,7 +308,7 @@ class Workspace:
 
 
 def entry_at(path: str) -> Entry:
-    """A file, or a link, as it is now."""
+    """Return the current entry of a file or link."""
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
         return Entry(hashlib.sha256(os.fsencode(os.readlink(path))).hexdigest(), executable=False, link=True)
@@ -318,7 +318,7 @@ def entry_at(path: str) -> Entry:
 
 
 def _entry_or_none(path: str, top: str) -> Entry | None:
-    """The same; None where there is no file or link, or where it lies behind a link."""
+    """Like `entry_at`, but None for anything else and for paths through links."""
     if os.path.realpath(os.path.dirname(path)) != os.path.join(
         os.path.realpath(top), os.path.relpath(os.path.dirname(path), top)
     ).removesuffix("/."):
@@ -331,7 +331,7 @@ def _entry_or_none(path: str, top: str) -> Entry | None:
 
 
 def _item(path: str, entry: Entry) -> Item:
-    """A file for the difference; one that is too large to show, or not as it was, is not text."""
+    """Return a file for the diff; one that is too large, or changed since, is not shown as text."""
     try:
         if entry.link:
             return Item(os.fsencode(os.readlink(path)), link=True)
@@ -345,7 +345,7 @@ def _item(path: str, entry: Entry) -> Item:
 
 
 def _git_directories(project: str) -> tuple[str, str] | None:
-    """The directory of a working copy in its repository, and that of the repository, if it is one."""
+    """Return the git directories of a working copy and of its repository, or None."""
     marker = os.path.join(project, _GIT)
     if os.path.isdir(marker):
         return os.path.realpath(marker), os.path.realpath(marker)
