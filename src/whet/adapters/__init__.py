@@ -1,1 +1,1 @@
-"""Adapters: the tools of a library as the common agent libraries want them, one module each."""
+"""Adapters: the tools of a library for the common agent libraries, one module each."""

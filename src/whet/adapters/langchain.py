@@ -1,4 +1,4 @@
-"""Skills for agents of LangChain and deepagents: tools, and a middleware that tells the model which skills there are.
+"""Skills for agents of LangChain and deepagents: tools, and a middleware that adds the index of skills.
 
     from langchain.agents import create_agent
     from whet import Library
@@ -6,9 +6,9 @@
 
     agent = create_agent("openai:gpt-5", middleware=[SkillsMiddleware(Library.open())])
 
-A conversation is a thread: its name is kept in the agent's state, and so is what was offered beside which message. So
-each message is sent with the same words every time, which is what a provider's cache lives on, and the messages in the
-state stay the user's own. When an offer is gone from the context, its skills may be offered again.
+A conversation is a thread: its name is kept in the agent's state, and so is the offer beside each message. So each
+message is sent with the same text every time, which a provider's cache needs, and the messages in the state stay
+unchanged. When an offer has left the context, its skills may be offered again.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ class SkillTool(BaseTool):
     def _to_args_and_kwargs(
         self,
         tool_input: Any,
-        tool_call_id: str | None,  # noqa: ARG002  as LangChain calls it
+        tool_call_id: str | None,  # noqa: ARG002  LangChain's parameter
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return (tool_input,), {}  # in one piece: whatever a model calls its arguments, they clash with nothing
+        return (tool_input,), {}  # in one piece, so that no argument name of a model clashes
 
     def _run(self, arguments: Any) -> str:
-        return _told(self.skills.call(self.name, arguments))
+        return _answer_text(self.skills.call(self.name, arguments))
 
     async def _arun(self, arguments: Any) -> str:
-        return _told(await self.skills.acall(self.name, arguments))
+        return _answer_text(await self.skills.acall(self.name, arguments))
 
 
 def skill_tools(tools: Tools) -> list[BaseTool]:
-    """The tools of one conversation, for an agent that you build yourself: `skill_tools(library.tools())`."""
+    """Return the tools of one conversation, for an agent that you build yourself: `skill_tools(library.tools())`."""
     return [
         SkillTool(name=tool.name, description=tool.description, args_schema=tool.parameters, skills=tools)
         for tool in tools.definitions()
@@ -74,17 +74,17 @@ def skill_tools(tools: Tools) -> list[BaseTool]:
 
 
 class SkillsState(AgentState[Any]):
-    """What the middleware keeps in the state of an agent."""
+    """The middleware's part of the state of an agent."""
 
     whet_conversation: NotRequired[Annotated[str, PrivateStateAttr]]
     whet_offers: NotRequired[Annotated[dict[str, str], PrivateStateAttr]]
-    """What stands beside which message, by its id."""
+    """Offers by id of the message."""
 
 
 class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     """The tools, the index of skills in the system prompt, and beside a message the few skills that fit it.
 
-    Give a `Library`, and each thread has a session of its own; give `Library.tools(session)`, and all share that one.
+    Pass a `Library`, and each thread has its own session; pass `Library.tools(session)`, and all share that one.
     `writes` and `only` are as in `Library.tools`, `budget` is that of the index in characters.
     """
 
@@ -107,15 +107,15 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
 
     @property
     def name(self) -> str:
-        """Its name among the middleware of an agent; deepagents has a `SkillsMiddleware` itself."""
+        """Its name among the middleware of an agent; deepagents has its own `SkillsMiddleware`."""
         return "WhetSkillsMiddleware"
 
     def before_agent(
         self,
         state: SkillsState,
-        runtime: Runtime[Any],  # noqa: ARG002  as LangChain calls it
+        runtime: Runtime[Any],  # noqa: ARG002  LangChain's parameter
     ) -> dict[str, Any]:
-        """Name the conversation, and look for the skills that fit what the user just said."""
+        """Name the conversation, and search for the skills that fit the user's last message."""
         conversation = state.get("whet_conversation") or os.urandom(8).hex()
         offers = state.get("whet_offers", {})
         newest = state["messages"][-1] if state["messages"] else None
@@ -127,25 +127,25 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelCallResult[Any]:
-        """Send the index and what was offered along with the messages."""
+        """Add the index and the offers to the request."""
         return handler(self._with_skills(request))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelCallResult[Any]:
-        """The same without blocking an event loop."""
+        """Like `wrap_model_call`, without blocking an event loop."""
         return await handler(await asyncio.to_thread(self._with_skills, request))
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
-        """Let the tools of this conversation answer."""
+        """Answer with the tools of this conversation."""
         return handler(self._at_home(request))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """The same without blocking an event loop."""
+        """Like `wrap_tool_call`, without blocking an event loop."""
         return await handler(await asyncio.to_thread(self._at_home, request))
 
     def _of(self, state: Any) -> Tools:
@@ -156,7 +156,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
         offers = state.get("whet_offers", {})
         text = instructions(self._of(state), self._budget)
         if gone := offers.keys() - {message.id for message in request.messages}:
-            with suppress(WhetError):  # what keeps it from looking at the skills, the index tells
+            with suppress(WhetError):  # the index reports the error
                 self._sessions.compact(_key(state), gone)
         messages = [_beside(message, offers.get(message.id or "", "")) for message in request.messages]
         return request.override(system_message=_behind(request.system_message, text), messages=messages)
@@ -173,7 +173,7 @@ def _key(state: Any) -> SessionKey:
     return SessionKey(state.get("whet_conversation", ""))
 
 
-def _told(answer: dict[str, Any]) -> str:
+def _answer_text(answer: dict[str, Any]) -> str:
     text = json.dumps(answer, ensure_ascii=False)
     if not answer["success"]:
         raise ToolException(text)
@@ -181,7 +181,7 @@ def _told(answer: dict[str, Any]) -> str:
 
 
 def _behind(message: SystemMessage | None, text: str) -> SystemMessage:
-    """The system prompt with a text at its end."""
+    """Return the system prompt with a text at its end."""
     return SystemMessage(content=text) if message is None else message.model_copy(update=_longer(message, text))
 
 

@@ -1,4 +1,4 @@
-"""Skills for agents of pydantic-ai: a toolset that brings the tools and tells the model which skills there are.
+"""Skills for agents of pydantic-ai: a toolset with the tools and the index of skills.
 
     from pydantic_ai import Agent
     from whet import Library
@@ -6,8 +6,8 @@
 
     agent = Agent("openai:gpt-5", toolsets=[SkillsToolset(Library.open())])
 
-A conversation is what pydantic-ai calls one: a run and those that go on with its messages. Whatever a model calls, it
-gets an answer; a call with arguments that are no JSON is answered, too, and uses up none of the agent's retries.
+A conversation is that of pydantic-ai: a run and those that continue its messages. Every call of a model gets an answer;
+even a call with arguments that are not JSON is answered, and uses none of the agent's retries.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from whet.api.tools import Tools
 
 _UNREAD = "unread arguments"
-"""Stands for the whole of what a model sent where that is no JSON object."""
+"""Key for the whole text that a model sent if it is not a JSON object."""
 
 
 class SkillsToolset(AbstractToolset[AgentDepsT]):
     """The tools, the index of skills as instructions, and the few skills that fit the prompt of a run.
 
-    Give a `Library`, and each conversation has a session of its own; give `Library.tools(session)`, and all runs share
-    that one. `writes` and `only` are as in `Library.tools`, `budget` is that of the index in characters.
+    Pass a `Library`, and each conversation has its own session; pass `Library.tools(session)`, and all runs share that
+    one. `writes` and `only` are as in `Library.tools`, `budget` is that of the index in characters.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         only: Collection[str] | None = None,
         offer: bool = True,
         budget: int | None = None,
-        id: str | None = "whet",  # noqa: A002  what pydantic-ai calls it
+        id: str | None = "whet",  # noqa: A002  pydantic-ai's name
     ) -> None:
         self._example, self._sessions = open_pool(skills, writes=writes, only=only)
         self._offers = offer
@@ -67,11 +67,11 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
 
     @property
     def id(self) -> str | None:
-        """What tells this toolset from others of the same agent."""
+        """Identifies this toolset among others of the same agent."""
         return self._id
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
-        """The toolset of one run: with the session of its conversation, and what is offered for its prompt."""
+        """Return the toolset of one run: with the session of its conversation, and the offer for its prompt."""
         tools, message = await asyncio.to_thread(self._of, ctx), _text(ctx.prompt)
         offered = await asyncio.to_thread(offer, tools, message, again=True) if self._offers and message else ""
         run = copy.copy(self)
@@ -82,13 +82,13 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         return self._tools or self._sessions.get(SessionKey(ctx.conversation_id or ctx.run_id or ""))
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> list[InstructionPart]:
-        """The index, which stays the same from turn to turn, and behind it what goes with this run's prompt."""
+        """Return the index, which stays the same from turn to turn, and after it the offer for this run's prompt."""
         index = await asyncio.to_thread(lambda: instructions(self._of(ctx), self._budget))
         parts = [InstructionPart(content=index)]
         return [*parts, InstructionPart(content=self._offer, dynamic=True)] if self._offer else parts
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
-        """The tools; one that changes skills runs alone, in the order in which the model called."""
+        """Return the tools; one that changes skills runs alone, in the order in which the model called."""
         return {
             tool.name: ToolsetTool(
                 toolset=self,
@@ -111,19 +111,19 @@ class SkillsToolset(AbstractToolset[AgentDepsT]):
         ctx: RunContext[AgentDepsT],
         tool: ToolsetTool[AgentDepsT],  # noqa: ARG002  the name says enough
     ) -> dict[str, Any]:
-        """What the tool answers, without holding up the event loop."""
+        """Return the answer of the tool, without blocking the event loop."""
         tools = await asyncio.to_thread(self._of, ctx)
         return await tools.acall(name, tool_args.get(_UNREAD, tool_args))
 
 
 class _Arguments:
-    """Takes whatever a model sends; what is wrong with it is told in the answer."""
+    """Accepts everything that a model sends; problems are reported in the answer."""
 
     def validate_json(
         self,
-        input: str | bytes | bytearray,  # noqa: A002  what pydantic calls it
+        input: str | bytes | bytearray,  # noqa: A002  pydantic's name
         *,
-        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002  as pydantic calls it
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002  pydantic's parameter
         **_: Any,
     ) -> dict[str, Any]:
         try:
@@ -135,16 +135,16 @@ class _Arguments:
 
     def validate_python(
         self,
-        input: Any,  # noqa: A002  what pydantic calls it
+        input: Any,  # noqa: A002  pydantic's name
         *,
-        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002  as pydantic calls it
+        allow_partial: bool | Literal["off", "on", "trailing-strings"] = False,  # noqa: ARG002  pydantic's parameter
         **_: Any,
     ) -> dict[str, Any]:
         return input if isinstance(input, dict) else {_UNREAD: json.dumps(input, default=repr)}
 
 
 def _text(prompt: str | Sequence[UserContent] | None) -> str:
-    """The words of a prompt, which may have pictures and other things besides."""
+    """Return the text of a prompt, which may also have pictures and other content."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     return "\n".join(part if isinstance(part, str) else getattr(part, "content", "") for part in prompt)

@@ -1,7 +1,7 @@
-"""What the adapters of agent libraries share: the tools of each conversation, and the texts for its prompt.
+"""Shared parts of the adapters: the tools of each conversation, and the texts for its prompt.
 
-An agent object serves many conversations at a time. Libraries compact a conversation without telling, so the sessions
-give every skill in full each time it is viewed.
+An agent object serves many conversations at a time. Agent libraries compact a conversation without notice, so the
+sessions return every skill in full each time it is viewed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def open_pool(skills: Library | Tools, *, writes: Writes, only: Collection[str] | None) -> tuple[Tools, SessionPool]:
-    """The tools as they are defined in every conversation, and those of each: the same where `skills` are tools."""
+    """Return the tools that define every conversation, and a pool with those of each; `skills` may be tools."""
     if isinstance(skills, Tools):
         return skills, SessionPool(_opens_none, shared=skills)
     example = skills.tools(writes=writes, only=only)
@@ -34,7 +34,7 @@ def _opens_none(_: str | None) -> Library:
 
 
 def instructions(tools: Tools, budget: int | None) -> str:
-    """The part of the system prompt that lists the skills, or says why it cannot: the agent goes on without them."""
+    """Return the part of the system prompt that lists the skills, or why that failed; the agent continues."""
     try:
         return tools.instructions(budget)
     except WhetError as error:
@@ -42,7 +42,7 @@ def instructions(tools: Tools, budget: int | None) -> str:
 
 
 def offer(tools: Tools, message: str, *, again: bool = False) -> str:
-    """What goes beside a message of the user, or why nothing does."""
+    """Return the text beside a message of the user, or why the search failed."""
     try:
         return tools.offer(message, again=again)
     except WhetError as error:

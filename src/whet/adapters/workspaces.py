@@ -5,8 +5,8 @@
 
     workspace = Workspace(SandboxBackend("/home/me/project"))
 
-A command reads and writes that directory, reads the system's programs, and has no network; when it ends, nothing that
-it started is left. Files are read and written by commands, too, so that no link leads out of the box.
+A command reads and writes that directory, reads the system's programs, and has no network; when it ends, all its
+processes are gone. Files are read and written by commands, too, so that no link leads out of the box.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 
 _DAY = 86_400
 _LOOK = 0.5
-"""Seconds between looks whether the directory is still there, while a command runs."""
+"""Seconds between checks whether the directory still exists, while a command runs."""
 _OUTPUT = 32 * MIB
-"""Characters that a command may print."""
+"""Largest output of a command in characters."""
 
 
 class SandboxBackend:
-    """A directory in which commands run in the sandbox. Nobody deletes it but whoever holds its `ref`."""
+    """A directory in which commands run in the sandbox. Only the holder of its `ref` deletes it."""
 
     def __init__(self, directory: str | os.PathLike[str] = "", *, env: Mapping[str, str] | None = None) -> None:
-        """The directory must exist; without one, the first use makes a new one among the temporary files.
+        """The directory must exist; without one, the first use creates a temporary directory.
 
         `env` is for every command, besides the PATH and the language of this process.
         """
@@ -59,12 +59,12 @@ class SandboxBackend:
 
     @property
     def ref(self) -> WorkspaceRef | None:
-        """The directory; None before one was made."""
+        """The directory; None before one was created."""
         return WorkspaceRef(provider="whet", id=self._directory) if self._directory else None
 
     async def working_dir(self) -> str:
-        """The directory, without links. Raises WorkspaceUnavailableError where it does not exist."""
-        if not self._directory:  # nothing waits between this and the next line, so only one is made
+        """Return the real path of the directory. Raise WorkspaceUnavailableError if it does not exist."""
+        if not self._directory:  # nothing is awaited before the next line, so only one is created
             self._directory = tempfile.mkdtemp(prefix="whet-")
         real = os.path.realpath(self._directory)
         if not os.path.isdir(real):
@@ -79,7 +79,7 @@ class SandboxBackend:
         env: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> CommandResult:
-        """Run a command in the box. Raises RefusedError `no-sandbox` where the machine has none."""
+        """Run a command in the box. Raise RefusedError `no-sandbox` if the machine has none."""
         import anyio
         import anyio.to_thread
 
@@ -105,7 +105,7 @@ class SandboxBackend:
         except* RefusedError as group:
             raise group.exceptions[0] from None
         finally:
-            stop.set()  # where this was cancelled, the command ends
+            stop.set()  # if this was cancelled, the command ends
         if not os.path.isdir(directory):
             raise WorkspaceUnavailableError(f"The directory {directory} was deleted while the command ran.")
         if ran.problem == "timeout":

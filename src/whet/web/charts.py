@@ -1,4 +1,4 @@
-"""Charts as SVG, drawn on the server: no script, readable without colour, and the numbers are in the picture's text."""
+"""Charts as SVG, drawn on the server: no script, readable without colour, with the numbers as text."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Bar(NamedTuple):
 
 _LINE = 36
 _LONGEST = 32
-"""Characters of a label; on a phone, its value has to stand beside it."""
+"""Largest length of a label; on a phone, its value must fit beside it."""
 
 
 def draw_bars(bars: Sequence[Bar], title: str, largest: float = 0) -> Markup:
-    """Horizontal bars, one below the other; `largest` is the value of a full one (default: the largest here).
+    """Draw horizontal bars, one below the other; `largest` is the value of a full one (default: the largest here).
 
     Widths are shares of the page, so that text keeps its size on a phone.
     """
@@ -52,7 +52,7 @@ def draw_bars(bars: Sequence[Bar], title: str, largest: float = 0) -> Markup:
 
 
 def draw_meter(used: float, limit: float, title: str) -> Markup:
-    """How much of a budget is used."""
+    """Draw how much of a budget is used."""
     share = min(1.0, used / limit) if limit else 0.0
     kind = "bad" if limit and used > limit else ""
     return Markup(

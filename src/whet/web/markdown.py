@@ -1,10 +1,10 @@
-"""Markdown as safe HTML in which nothing is hidden.
+"""Markdown as safe HTML that hides nothing.
 
     render_markdown("# Title")  # "<h1>Title</h1>\n"
 
-A model reads comments, raw HTML and invisible characters, so the reader of a page gets to see them as well: HTML is
-shown as text, and every invisible character as its code. Pictures are named and never loaded. markdown-it-py renders,
-nh3 removes whatever is not plain text markup from the result.
+A model reads comments, raw HTML and invisible characters, so the page shows them, too: HTML is shown as text, and every
+invisible character as its code. Pictures are named and never loaded. markdown-it-py renders, nh3 removes everything but
+plain text markup from the result.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _ATTRIBUTES = {
 }
 _CLASS = re.compile(r"hidden|picture|language-[\w+#-]{1,30}")
 _JOINER = r"(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])"
-"""Between letters of many scripts and in emoji, joiners are honest."""
+"""Joiners are legitimate between letters of many scripts and in emoji."""
 _INVISIBLE = re.compile(f"(?:(?!{_JOINER})[{INVISIBLE}])+")
 _MARKED = re.compile("\ue000([0-9A-F ]+)\ue001")
 _COMMENT = re.compile(r"&lt;!--(?:(?!&lt;!--)[^<])*?--&gt;")
 _KEPT = 64
-"""Rendered texts that are kept; a long one takes tens of milliseconds."""
+"""Number of cached texts; rendering a long one takes tens of milliseconds."""
 
 
 def _markdown() -> MarkdownIt:
@@ -54,20 +54,20 @@ def _markdown() -> MarkdownIt:
 
 
 def _name_picture(_renderer: object, tokens: Sequence[Token], index: int, *_: object) -> str:
-    """The description of a picture in place of the picture: loading it would tell its host that somebody looks."""
+    """Return the description of a picture instead of the picture: loading it would notify its host."""
     token = tokens[index]
     text = nh3.clean_text(token.content or str(token.attrs.get("src", "")))
     return f'<span class="picture">{text}</span>'
 
 
 def show_invisible(text: str) -> str:
-    """A text in which every run of invisible characters is written out, between two marks that no text has."""
+    """Write out every run of invisible characters, between two marks that no text has."""
     text = text.replace("\ue000", "\ufffd").replace("\ue001", "\ufffd")
     return _INVISIBLE.sub(lambda found: f"\ue000{' '.join(f'{ord(each):04X}' for each in found[0])}\ue001", text)
 
 
 def mark_invisible(html: str) -> str:
-    """HTML with the runs that `show_invisible` wrote out as marked elements."""
+    """Turn the runs that `show_invisible` wrote out into marked HTML elements."""
     return _MARKED.sub(lambda found: _mark(found[1]), html)
 
 
@@ -80,7 +80,7 @@ def _mark(codes: str) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def render_markdown(text: str, base: str = "") -> str:
-    """Markdown as HTML; what links to a file of the same skill leads to `base` and its path."""
+    """Render Markdown as HTML; links to files of the same skill lead to `base` and their path."""
     html = _markdown().render(show_invisible(text))
     html = _COMMENT.sub(
         lambda found: f'<mark class="hidden" title="A comment that a model reads">{found[0]}</mark>', html
@@ -102,7 +102,7 @@ def render_markdown(text: str, base: str = "") -> str:
 
 
 def _link(address: str, base: str) -> str | None:
-    """Where a link leads: to the web, to a heading, or to another file of the skill."""
+    """Return the target of a link: the web, a heading, or another file of the skill."""
     try:
         parts = urlsplit(address)
     except ValueError:

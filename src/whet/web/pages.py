@@ -1,7 +1,7 @@
-"""Pages: an answer of the library as HTML for people and as JSON for programs.
+"""Pages: an answer of the library as HTML for users and as JSON for programs.
 
 Every page has both: `/skills` is HTML, `/skills.json` is the same answer as JSON. A template gets the JSON form of the
-answer, so that the two cannot differ; what only HTML needs, such as rendered Markdown, is `extra`.
+answer, so that the two cannot differ; values that only HTML needs, such as rendered Markdown, are in `extra`.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 
 _LIVE = Markup('id="live" hx-get="{}" hx-trigger="library-changed from:body" hx-select="#live" hx-swap="outerHTML"')
-"""What makes an element show news. A macro would do, and leave the page to the garbage collector."""
+"""Attributes of an element that refreshes itself. A macro would work, but leave the page to the garbage collector."""
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
 class Page(NamedTuple):
-    """What a page shows."""
+    """The content of a page."""
 
     template: str
     answer: Mapping[str, Any]
-    """What it is as JSON."""
+    """The page as JSON."""
     extra: Mapping[str, Any] = {}
     status: int = 200
 
 
 class Moved(NamedTuple):
-    """Where a browser goes after a change was made, and what it is told there."""
+    """The address for the browser after a change, with a message."""
 
     address: str
     message: str = ""
@@ -54,12 +54,12 @@ class Moved(NamedTuple):
 
 
 def failure(error: WhetError) -> Page:
-    """The page that says what went wrong."""
+    """Return the page about an error."""
     return Page("failure.html", error.to_json(), status=error.http_status)
 
 
 def send(request: Request, page: Page, *, as_json: bool, **shared: Any) -> Response:
-    """A page for a program, or for a person with what all pages of a site share."""
+    """Return a page as JSON, or as HTML with the shared values of a site."""
     if as_json:
         return JSONResponse({"success": page.status < 400, **page.answer}, page.status)
     path, query = request.url.path, f"?{request.url.query}" if request.url.query else ""
@@ -75,7 +75,7 @@ def send(request: Request, page: Page, *, as_json: bool, **shared: Any) -> Respo
 
 @cache
 def templates() -> Environment:
-    """The templates, with everything that they put into HTML escaped."""
+    """Return the templates, with automatic escaping."""
     environment = Environment(
         loader=PackageLoader("whet.web"),
         autoescape=True,
@@ -98,12 +98,12 @@ def templates() -> Environment:
 
 
 def visible(text: str) -> Markup:
-    """A text of a skill in which invisible characters are shown."""
+    """Return a text of a skill with invisible characters shown."""
     return Markup(mark_invisible(str(escape(show_invisible(text)))))  # noqa: S704  escaped
 
 
 def show_time(time: str | None) -> Markup:
-    """A moment as people read it; None is never."""
+    """Return a time in readable form; None is never."""
     if not time:
         return Markup("never")
     return Markup('<time datetime="{}">{}</time>').format(time, time.replace("T", " ").removesuffix("Z")[:16])
@@ -111,18 +111,18 @@ def show_time(time: str | None) -> Markup:
 
 @pass_context
 def show_place(context: Context, path: str) -> Markup:
-    """A path; below the home of the person who reads the page, it begins with `~`."""
+    """Return a path; below the user's home, it begins with `~`."""
     return visible(shorten_home(path, context.get("home", "")))
 
 
 @pass_context
 def show_sentence(context: Context, text: str) -> Markup:
-    """A message of Whet: what stands in backticks is code, and paths are short."""
+    """Return a message of Whet: text in backticks is code, and paths are short."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(show_place(context, text))))  # noqa: S704  escaped
 
 
 def mark_diff(text: str) -> Markup:
-    """A unified diff, with the lines that were added and removed marked."""
+    """Return a unified diff with added and removed lines marked."""
     kinds = {"+": "added", "-": "removed", "@": "place"}
     lines = []
     for line in text.splitlines():
@@ -132,7 +132,7 @@ def mark_diff(text: str) -> Markup:
 
 
 def size(count: int) -> str:
-    """A number of bytes as people write it."""
+    """Return a number of bytes in readable form."""
     for unit in ("B", "KB", "MB"):
         if count < 1_000 or unit == "MB":
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

@@ -1,9 +1,9 @@
 """Who gets an answer from a page on this machine, and what a browser may do with it.
 
-Any web page that a person visits can send requests to `127.0.0.1`, and a host name can be made to mean that address. So
-a request counts only when its Host is ours, when it carries the cookie of a person who opened the address that
-`whet ui` printed, and, when it changes something, when the browser says that it comes from our own page. Whatever is
-not said counts as no.
+Any web page that a user visits can send requests to `127.0.0.1`, and a host name can be made to resolve to that
+address. So a request is accepted only if its Host is ours, if it has the cookie of a browser that opened the address
+printed by `whet ui`, and, if it changes something, if the browser says that it comes from our own page. A missing
+header counts as no.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
 class Headed:
-    """An application whose answers carry the security headers."""
+    """An application whose answers have the security headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -56,16 +56,16 @@ class Headed:
 
 
 class SignIn:
-    """The one-time addresses by which a browser signs in, and the cookies of those that did."""
+    """The one-time addresses by which a browser signs in, and the cookies of signed-in browsers."""
 
     def __init__(self, announce: Callable[[str], None] = lambda _: None) -> None:
-        """`announce` gets a fresh token after one was used, so that another browser can sign in."""
+        """`announce` gets a new token after one was used, so that another browser can sign in."""
         self._announce = announce
         self.token = secrets.token_urlsafe(24)
         self._sessions: set[str] = set()
 
     def use(self, token: str) -> str:
-        """The cookie for a token that was not used before; "" for any other."""
+        """Return the cookie for an unused token; "" for any other."""
         if not hmac.compare_digest(token.encode(), self.token.encode()):
             return ""
         session = secrets.token_urlsafe(32)
@@ -75,18 +75,18 @@ class SignIn:
         return session
 
     def knows(self, session: str) -> bool:
-        """Is this the cookie of a browser that signed in?"""
+        """Return whether this is the cookie of a signed-in browser."""
         return session in self._sessions
 
 
 class LocalOnly:
-    """An application that answers only the person at this machine."""
+    """An application that answers only the user of this machine."""
 
     def __init__(self, app: ASGIApp, sign_in: SignIn, port: int, *, read_only: bool = False) -> None:
         self.app, self.sign_in, self.read_only = Headed(app), sign_in, read_only
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"}
         self.cookie = f"whet_ui_{port}"
-        """Cookies do not know ports: two servers on one machine must not take each other's."""
+        """Cookies ignore ports: two servers on one machine must not share one."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -137,7 +137,7 @@ class LocalOnly:
 
 
 def is_own(headers: Headers, own: str) -> bool:
-    """Does the browser say that a page of this origin sent this? Nothing said, or two things, is no."""
+    """Return whether the browser says that a page of this origin sent this. Nothing, or two values, is no."""
     origin, site = headers.getlist("origin"), headers.getlist("sec-fetch-site")
     if origin:
         return origin == [own] and site in ([], ["same-origin"])

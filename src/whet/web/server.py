@@ -1,4 +1,4 @@
-"""Serve the pages of a library on this machine until told to stop."""
+"""Serve the pages of a library on this machine until stopped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOST = "127.0.0.1"
 
 
 def check_ui() -> None:
-    """Raise UsageError where what the pages need is not installed."""
+    """Raise UsageError if the packages for the pages are not installed."""
     try:
         import uvicorn  # noqa: F401  whether it is there
 
@@ -35,7 +35,7 @@ def serve_ui(
     read_only: bool = False,
     examine: Callable[[], Iterable[Note]] = tuple,
 ) -> None:
-    """Serve `whet ui`. `announce` gets the address at which a browser signs in, once the server answers."""
+    """Serve `whet ui`. `announce` gets the sign-in address for a browser, once the server answers."""
     check_ui()
     import uvicorn
 
@@ -57,5 +57,5 @@ def serve_ui(
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=2
     )
-    with suppress(KeyboardInterrupt):  # how uvicorn ends when it was told to stop
+    with suppress(KeyboardInterrupt):  # uvicorn's reaction to a stop
         Server(config).run(sockets=[listening])

@@ -1,7 +1,7 @@
-"""Signing in to the pages of a hub: with a token, at the hub's identity provider, or with an invitation.
+"""Sign in to the pages of a hub: with a token, at the hub's identity provider, or with an invitation.
 
-A browser keeps a token in a cookie that scripts cannot read. The API does not look at cookies, so that another site
-cannot use it in somebody's name; forms are accepted from the hub's own pages only.
+A browser keeps the token in a cookie that scripts cannot read. The API ignores cookies, so that another site cannot use
+it on the user's behalf; forms are accepted from the hub's own pages only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whet.hub.requests import Asked
 
 LABEL = "Web pages"
-"""The label of tokens that the pages made; they are revoked at sign-out."""
+"""Label of tokens created by the pages; they are revoked at sign-out."""
 _STARTED = "whet_sign_in"
 _SECONDS = 600
 
@@ -48,7 +48,7 @@ async def _enter(asked: Asked) -> Response:
 
 
 def _own_address(text: str) -> str:
-    """An address of this hub; its first page in place of any other."""
+    """Return an address of this hub; the front page instead of any other."""
     return text if text.startswith("/") and text[1:2] not in ("/", "\\") and text.isprintable() else "/"
 
 
@@ -60,19 +60,19 @@ async def _leave(asked: Asked) -> Response:
 
 
 async def _revoke(asked: Asked) -> None:
-    """Take the token of this browser out of use, if the pages made it."""
+    """Revoke the token of this browser, if the pages created it."""
     if asked.who.detail == LABEL:
         await asked.work(revoke_own_token, asked.hub, asked.who, 0)
 
 
 async def _let_in(asked: Asked, granted: Granted, address: str) -> Response:
-    """Go on with a token that was just made, in place of the one that the browser had."""
+    """Continue with a new token instead of the one that the browser had."""
     await _revoke(asked)
     return let_in(asked, granted.token, granted.expires - asked.hub.now(), address)
 
 
 async def _begin(asked: Asked) -> Response:
-    """Send the browser to the provider; the cookie proves at the return that this browser began."""
+    """Send the browser to the provider; on return, the cookie proves that this browser began."""
     state, verifier = make_secret(), make_secret()
     query = {
         "redirect_uri": asked.hub.settings.url + RETURN,

@@ -1,6 +1,6 @@
-"""What everybody looks at: search, a skill with its verdict and its proof, changes, owners, collections and the log.
+"""Public pages: search, a skill with its verdict and its proof, changes, owners, collections and the log.
 
-The pages are routes of the hub like those of its API, so that tokens, private skills and limits hold for them, too.
+The pages are routes of the hub like those of its API, so that tokens, private skills and limits apply to them, too.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ async def _skill(asked: Asked) -> Page:
 
 
 async def _text(asked: Asked, version: Mapping[str, Any]) -> Markup:
-    """The instructions of a version; nothing for one that is quarantined."""
+    """Return the instructions of a version; empty if it is quarantined."""
     if version["quarantined"]:
         return Markup("")
     place = version["owner"], version["name"], version["version"]

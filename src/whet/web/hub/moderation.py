@@ -43,7 +43,7 @@ async def _appeal(asked: Asked) -> Page:
 
 
 async def _open_case(asked: Asked, do: Callable[..., Json], *names: str) -> Page:
-    """Tell the moderators something about a version, with these fields of the form."""
+    """Send a report or an appeal about a version to the moderators, with these fields of the form."""
     form = await asked.form()
     place = (*asked.skill, asked.check_version(form.get("version", "")))
     made = await asked.work(do, asked.hub, asked.who, place, *(form.get(name, "").strip() for name in names))

@@ -1,4 +1,4 @@
-"""How a page of a hub is declared and answered: who may see it, where a form may come from, what all pages share."""
+"""Declare and answer pages of a hub: who may see them, the origin of forms, and shared values."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _MENU = (("/skills", "Skills"), ("/collections", "Collections"), ("/log", "Log")
 
 
 def page(path: str, answer: Answer, *, is_open: bool = False) -> tuple[Route, Route]:
-    """The routes of a page and of its JSON; `is_open` for one that a private hub shows to everybody."""
+    """Return the routes of a page and of its JSON; `is_open` for one that a private hub shows to everyone."""
     name = "/index" if path == "/" else path
     return _route("GET", f"{name}.json", answer, is_open, as_json=True), _route("GET", path, answer, is_open)
 
 
 def action(path: str, answer: Answer, *, is_open: bool = False) -> Route:
-    """The route of a form."""
+    """Return the route of a form."""
     return _route("POST", path, answer, is_open)
 
 
 def _route(method: str, path: str, answer: Answer, is_open: bool, *, as_json: bool = False) -> Route:
-    """A route that answers with a page, also where something is wrong."""
+    """Return a route that answers with a page, even for errors."""
 
     async def respond(asked: Asked) -> Response:
         return finish(asked, await _answer(asked, answer, as_json=as_json, is_open=is_open))
@@ -66,7 +66,7 @@ async def _answer(asked: Asked, answer: Answer, *, as_json: bool, is_open: bool)
 
 
 def origin(asked: Asked) -> str:
-    """The scheme and host under which browsers know the hub."""
+    """Return the scheme and host under which browsers know the hub."""
     parts = urlsplit(asked.hub.settings.url)
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -88,7 +88,7 @@ def _send(asked: Asked, result: Page | Moved | Response, *, as_json: bool) -> Re
 
 
 def let_in(asked: Asked, token: str, seconds: int, address: str) -> Response:
-    """Keep a token as the cookie of a browser, and go on."""
+    """Store a token as a cookie of the browser, and redirect."""
     response = RedirectResponse(address, 303)
     url = asked.hub.settings.url
     secure = url.startswith("https:")
@@ -97,6 +97,6 @@ def let_in(asked: Asked, token: str, seconds: int, address: str) -> Response:
 
 
 def forget(asked: Asked, response: Response) -> None:
-    """Let a browser forget its token."""
+    """Delete the token cookie of a browser."""
     url = asked.hub.settings.url
     response.delete_cookie(cookie_name(url), secure=url.startswith("https:"), httponly=True, samesite="lax")

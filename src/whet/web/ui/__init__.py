@@ -1,1 +1,1 @@
-"""`whet ui`: the pages over your own library. Each module has the pages of one subject, and they hold no logic."""
+"""`whet ui`: the pages over your own library. Each module has the pages of one subject, and no logic."""

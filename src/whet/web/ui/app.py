@@ -1,4 +1,4 @@
-"""The application behind `whet ui`: it finds the page, calls the library in a thread, and tells open pages the news."""
+"""The application behind `whet ui`: it finds the page, calls the library in a thread, and notifies open pages."""
 
 from __future__ import annotations
 
@@ -77,20 +77,20 @@ MENU = (
     ("/doctor", "Doctor"),
     ("/settings", "Settings"),
 )
-"""The pages that have a place in the menu, and their titles."""
+"""Pages in the menu, with their titles."""
 _LONGEST = 2_000_000
-"""Bytes of a form; a skill's text is far shorter."""
+"""Largest form in bytes; a skill's text is far shorter."""
 _LOOK = 2.0
-"""Seconds between two looks at the disk while a page is open."""
+"""Seconds between two checks of the disk while a page is open."""
 _MOST_WAITING = 100
 
 
 def create_app(
     library: Library, *, read_only: bool = False, examine: Callable[[], Iterable[Note]] = tuple
 ) -> Starlette:
-    """The pages over a library. Who may ask for them is decided by `whet.web.security`.
+    """Create the pages over a library. `whet.web.security` decides who may request them.
 
-    `examine` gives what the doctor's page says about this machine and its clients, besides the library.
+    `examine` returns notes about this machine and its clients for the doctor's page.
     """
     ui = _UI(library, read_only=read_only, examine=examine)
     by_path: dict[str, dict[str, Route]] = {}
@@ -112,13 +112,13 @@ class _UI:
     def __init__(self, library: Library, *, read_only: bool, examine: Callable[[], Iterable[Note]]) -> None:
         self.library, self.read_only, self.examine = library, read_only, examine
         self.notices: deque[Moved] = deque(maxlen=5)
-        """What the next page tells: there is one person."""
+        """Messages for the next page: there is one user."""
         self.listeners: list[deque[tuple[str, Any]]] = []
         library.progress = self._tell_progress
         library.workspace.watch()
 
     def endpoint(self, methods: Mapping[str, Route], *, as_json: bool) -> Callable[..., Any]:
-        """What answers the methods of one address."""
+        """Return the function that answers the methods of one address."""
 
         async def answer(request: Request) -> Response:
             route = methods["GET" if request.method == "HEAD" else request.method]
@@ -148,7 +148,7 @@ class _UI:
             self.notices.append(result)
             return RedirectResponse(result.address, 303)
         shared: dict[str, Any] = {"notices": ()}
-        if not as_json and "hx-request" not in request.headers:  # else only a part of the page is shown again
+        if not as_json and "hx-request" not in request.headers:  # otherwise only a part of the page is refreshed
             shared["notices"] = [*self.notices]
             self.notices.clear()
         return send(
@@ -164,7 +164,7 @@ class _UI:
         )
 
     async def answer_missing(self, request: Request, error: Any) -> Response:
-        """Say that there is no such page, or that it cannot do this."""
+        """Answer that a page does not exist, or does not support a method."""
         answer = {
             "error": f"There is no page {request.url.path}."
             if error.status_code == 404
@@ -175,7 +175,7 @@ class _UI:
         page = Page("failure.html", answer, status=error.status_code)
         return self._send(request, page, as_json=request.url.path.endswith(".json"))
 
-    # what happens while a page is open
+    # events for open pages
 
     def _tell_progress(self, progress: Progress) -> None:
         self._tell("progress", progress._asdict())
@@ -185,7 +185,7 @@ class _UI:
             waiting.append((event, data))
 
     async def send_events(self, request: Request) -> Response:
-        """Changes on disk and progress, as server-sent events; with `skill`, changes of its files, too."""
+        """Send changes on disk and progress as server-sent events; with `skill`, also changes of its files."""
         events = self._events(request.query_params.get("skill", ""))
         return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
@@ -211,7 +211,7 @@ class _UI:
             self.listeners[:] = [other for other in self.listeners if other is not waiting]
 
     def _state(self, skill: str) -> tuple[object, ...]:
-        """A value that changes with the skills on disk and Whet's records; for one skill, with any of its files."""
+        """Return a value that changes with the skills and Whet's records; for one skill, with any of its files."""
         library = self.library
         with suppress(WhetError):
             card = library.card(skill) if skill else None

@@ -1,4 +1,4 @@
-"""What is wrong with the library, and its repair."""
+"""Problems of the library, and their repair."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 def show_doctor(asked: Asked) -> Page:
-    """Every problem, the worst first."""
+    """Show every problem, the worst first."""
     found = (*asked.library.doctor(), *asked.examine())
     notes = sorted((note.to_json() for note in found), key=lambda note: _RANK[note["severity"]])
     counts = {severity: sum(note["severity"] == severity for note in notes) for severity in _RANK}

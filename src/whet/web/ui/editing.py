@@ -1,4 +1,4 @@
-"""Editing a skill: its text, what validation says of it as it is typed, how it will look, and saving."""
+"""Edit a skill: its text, live validation, a preview, and saving."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def show_editor(asked: Asked) -> Page:
-    """A skill's main file in a form."""
+    """Show a skill's main file in a form."""
     opened = asked.library.edit.open_text(asked.text("name"))
     return _editor(opened, opened.data.decode(), opened.digest)
 
 
 def check_text(asked: Asked) -> Page:
-    """What is wrong with a text that is not saved, and how it looks."""
+    """Show the problems and the preview of unsaved text."""
     opened = asked.library.edit.open_text(asked.text("name"))
     return _editor(opened, asked.text("text"), asked.text("digest"))
 
@@ -45,7 +45,7 @@ def _editor(opened: SkillText, text: str, digest: str) -> Page:
 
 
 def save_text(asked: Asked) -> Moved:
-    """Make the text the skill's, unless somebody else changed it in the meantime."""
+    """Save the text, unless the skill changed in the meantime."""
     name = asked.text("name")
     opened = asked.library.edit.open_text(name)
     if asked.text("digest") != opened.digest:

@@ -1,4 +1,4 @@
-"""Evals: which skills have some, how well messages bring them up, and what a skill is worth to a model."""
+"""Evals: the skills that have some, how well messages trigger them, and the value of a skill to a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIDES = {"with_skill": "with", "without_skill": "without", "old_skill": "before
 
 
 def show_evals(asked: Asked) -> Page:
-    """The skills with evals; with `measure`, how well messages bring them up."""
+    """Show the skills with evals; with `measure`, how well messages trigger them."""
     learning = asked.library.learning
     answer: dict[str, Any] = {"skills": [skill.to_json() for skill in learning.list_evals()], "triggers": None}
     charts = {}
@@ -30,12 +30,12 @@ def show_evals(asked: Asked) -> Page:
 
 
 def show_eval(asked: Asked) -> Page:
-    """One skill: how it does on its trigger evals, and the form that runs its tasks."""
+    """Show one skill: its trigger evals, and the form that runs its tasks."""
     return _show(asked, None)
 
 
 def run_eval(asked: Asked) -> Page:
-    """Have a model do the tasks with the skill and without it, and compare."""
+    """Run the tasks with a model, with the skill and without it, and compare."""
     found = asked.library.learning.eval_skill(
         asked.text("name"),
         asked.text("model") or None,
@@ -65,7 +65,7 @@ def _show(asked: Asked, evaluation: Mapping[str, Any] | None) -> Page:
 
 
 def _draw_triggers(skills: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A chart for each share, the worst skill first."""
+    """Draw a chart for each share, the worst skill first."""
     charts = {}
     for name, tier, share in (("Found", "offered", "recall"), ("Right when loaded", "must", "precision")):
         known = sorted((row[tier][share], row["skill"]) for row in skills if row[tier][share] is not None)
@@ -80,7 +80,7 @@ def _share(label: str, value: float | None, kind: str = "") -> Bar:
 
 
 def _draw_evals(evals: Sequence[Mapping[str, Any]]) -> Any:
-    """The pass rate of each task with the skill and without it."""
+    """Draw the pass rate of each task with the skill and without it."""
     bars = [
         _share(f"{row['id']}, {_SIDES[side]}", rate, "" if side == "with_skill" else "quiet")
         for row in evals

@@ -1,4 +1,4 @@
-"""Who changed what: the changes with their differences, and the way back from each."""
+"""The history: changes with their diffs, and undo."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = 200
 
 
 def show_history(asked: Asked) -> Page:
-    """The last changes, newest first."""
+    """Show the last changes, newest first."""
     name = asked.text("name") or None
     history = asked.library.history
     found = history.entries(name, asked.number("last", _SHOWN))
@@ -30,7 +30,7 @@ def show_history(asked: Asked) -> Page:
 
 
 def show_change(asked: Asked) -> Page:
-    """What one run changed."""
+    """Show the changes of one run."""
     run = asked.text("run")
     history = asked.library.history
     entries = [entry for entry in history.entries().entries if entry.run == run]

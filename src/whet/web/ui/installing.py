@@ -1,4 +1,4 @@
-"""Installing: search the sources, see the plan with its scan, then install; and the updates of what is installed."""
+"""Install: search the sources, see the plan with its scan, then install; and update installed skills."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show_install(asked: Asked) -> Page:
-    """What the sources offer for a query, or the plan for a source."""
+    """Show the offers of the sources for a query, or the plan for a source."""
     query, source = asked.text("q"), asked.text("source")
     answer: dict[str, object] = {
         "q": query,
@@ -43,12 +43,12 @@ def _plan(asked: Asked) -> Plan:
 
 
 def _sum_up(plan: Plan) -> str:
-    """A checksum of what a plan shows."""
+    """Return a checksum of what a plan shows."""
     return hashlib.sha256(json.dumps(plan.to_json()["plan"], sort_keys=True).encode()).hexdigest()
 
 
 def install(asked: Asked) -> Moved:
-    """Install what the plan says. It is made again; a source that changed since the person saw it is refused."""
+    """Install the plan. It is made again; if the source changed since it was shown, that is an error."""
     plan = _plan(asked)
     if _sum_up(plan) != asked.text("seen"):
         raise ConflictError("source-changed", "The source has changed since you saw the plan.", hint="Look again.")
@@ -58,11 +58,11 @@ def install(asked: Asked) -> Moved:
 def _apply(asked: Asked, plan: Plan, address: str, done: str) -> Moved:
     run = f"r{os.urandom(8).hex()}"
     applied = asked.library.sources.apply(plan, reason=asked.text("reason"), override=asked.text("override"), run=run)
-    return Moved(address, _told(applied, done), run if applied.done else "")
+    return Moved(address, _describe_result(applied, done), run if applied.done else "")
 
 
 def show_updates(asked: Asked) -> Page:
-    """The installed skills, and what is newer at their sources; with `plan`, what an update would change."""
+    """Show the installed skills, and newer versions at their sources; with `plan`, what an update would change."""
     sources = asked.library.sources
     answer = {**sources.outdated().to_json(), "plan": None, "compared": []}
     if asked.is_set("plan"):
@@ -72,13 +72,13 @@ def show_updates(asked: Asked) -> Page:
 
 
 def update(asked: Asked) -> Moved:
-    """Update one skill, or all; with `prefer`, as that decides conflicts."""
+    """Update one skill, or all; `prefer` decides conflicts."""
     plan = asked.library.sources.plan_update(*_names(asked), prefer=_prefer(asked))
     return _apply(asked, plan, "/updates", "Updated")
 
 
 def _prefer(asked: Asked) -> Prefer:
-    """Whose lines win where both sides changed them. Raises UsageError."""
+    """Return whose lines win if both sides changed them. Raise UsageError."""
     prefers: dict[str, Prefer] = {"": "", "ours": "ours", "theirs": "theirs"}
     given = asked.text("prefer")
     if given not in prefers:
@@ -90,7 +90,7 @@ def _names(asked: Asked) -> tuple[str, ...]:
     return (asked.text("name"),) if asked.text("name") else ()
 
 
-def _told(applied: Applied, done: str) -> str:
+def _describe_result(applied: Applied, done: str) -> str:
     names = ", ".join(applied.done)
     held = [f"{step.name}: {step.reason}" for step in applied.plan.steps if step.state not in ("ready", "same")]
     return " ".join([f"{done} {names}." if names else "Nothing was changed.", *held])

@@ -1,4 +1,4 @@
-"""Try a message: which skills come up for it, how surely, and why; and say so if that is wrong."""
+"""Try a message: show which skills match it, how surely, and why; and record corrections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RESULTS = 8
 
 
 def show_match(asked: Asked) -> Page:
-    """What a message brings up."""
+    """Show the skills that match a message."""
     message = asked.text("message")
     if not message.strip():
         return Page("match.html", {"message": "", "detection": None, "results": []})
@@ -25,12 +25,12 @@ def show_match(asked: Asked) -> Page:
 
 
 def teach(asked: Asked) -> Moved:
-    """Note that a message is for a skill, or is not."""
+    """Record that a message is for a skill, or is not."""
     name, message = asked.text("name"), asked.text("message")
     fits = asked.is_set("fits")
     asked.library.learning.feedback(name, message, fits=fits)
-    told = f"Noted: this message is {'for' if fits else 'not for'} {name}."
-    return Moved(f"/match?{urlencode({'message': message})}", told)
+    note = f"Noted: this message is {'for' if fits else 'not for'} {name}."
+    return Moved(f"/match?{urlencode({'message': message})}", note)
 
 
 ROUTES = (Route("GET", "/match", show_match), Route("POST", "/match/teach", teach))

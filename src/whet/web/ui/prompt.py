@@ -1,4 +1,4 @@
-"""What the model sees: the list of skills in its prompt, with its budget and what was cut, here and in each client."""
+"""What the model sees: the list of skills in its prompt, with its budget and cuts, here and in each client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUDGET = 8_000
 
 
 def show_prompt(asked: Asked) -> Page:
-    """The index of skills, and the lists of the clients that are used here."""
+    """Show the index of skills, and the lists of the clients that are used here."""
     message = asked.text("message") or None
     index = asked.library.index(asked.number("budget", _BUDGET), message=message)
     answer = {**index.to_json(), "clients": [client.to_json() for client in asked.library.clients()]}

@@ -1,4 +1,4 @@
-"""Changes that wait for a person: what each would change, and the two answers."""
+"""Proposals: what each would change, and the two answers."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
 
 
 def show_proposals(asked: Asked) -> Page:
-    """The proposals that wait."""
+    """Show the pending proposals."""
     return Page("proposals.html", asked.library.proposals.pending().to_json())
 
 
 def show_proposal(asked: Asked) -> Page:
-    """What one proposal changes."""
+    """Show the changes of one proposal."""
     return Page("proposal.html", asked.library.proposals.show(asked.number("number", 0)).to_json())
 
 
 def approve(asked: Asked) -> Moved:
-    """Make the change."""
+    """Approve a proposal."""
     number = asked.number("number", 0)
     entries = asked.library.proposals.approve(number).entries
     return Moved("/proposals", f"Proposal {number} is approved.", str(entries[-1]) if entries else "")
 
 
 def reject(asked: Asked) -> Moved:
-    """Drop the change."""
+    """Reject a proposal."""
     number = asked.number("number", 0)
     asked.library.proposals.reject(number, asked.text("remark"))
     return Moved("/proposals", f"Proposal {number} is rejected.")

@@ -1,4 +1,4 @@
-"""What a page of `whet ui` is asked with, and how a route is declared."""
+"""Requests to pages of `whet ui`, and the declaration of routes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """One request to a page."""
+    """A request to a page."""
 
     library: Library
     path: Mapping[str, str]
-    """The variable parts of the address."""
+    """Variable parts of the address."""
     given: Mapping[str, str]
-    """The fields of the query, or of the form that was sent."""
+    """Fields of the query, or of the submitted form."""
     examine: Callable[[], Iterable[Note]] = tuple
-    """Gives what is to be said about this machine and its clients, besides the library."""
+    """Returns notes about this machine and its clients, besides the library."""
 
     def text(self, name: str, default: str = "") -> str:
-        """A field; line ends as Python has them."""
+        """Return a field with LF line ends."""
         return self.given.get(name, default).replace("\r\n", "\n")
 
     def number(self, name: str, default: int) -> int:
-        """A field that is a whole number from 1. Raises UsageError."""
+        """Return a field that is a whole number from 1. Raise UsageError."""
         text = self.given.get(name, "")
         if not text:
             return default
@@ -41,14 +41,14 @@ class Asked(NamedTuple):
         return int(text)
 
     def is_set(self, name: str) -> bool:
-        """Is a box ticked?"""
+        """Return whether a box is ticked."""
         return self.given.get(name, "") not in ("", "0", "off")
 
 
 class Route(NamedTuple):
-    """One page, or one thing that a page can do."""
+    """A page, or an action of a page."""
 
     method: str
     path: str
-    """As Starlette writes it."""
+    """In Starlette's syntax."""
     answer: Callable[[Asked], Page | Moved]

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def show_runs(asked: Asked) -> Page:
-    """Every run, newest first."""
+    """Show every run, newest first."""
     return Page("runs.html", {"runs": as_json(asked.library.runs.list().runs)})
 
 
 def show_run(asked: Asked) -> Page:
-    """One run with its report and its diff."""
+    """Show one run with its report and its diff."""
     return Page("run.html", asked.library.runs.show(asked.text("id")).to_json())
 
 
 def apply_run(asked: Asked) -> Moved:
-    """Apply the changes of a run that is done to the project."""
+    """Apply the changes of a finished run to the project."""
     run = asked.text("id")
     asked.library.runs.resume(run, apply=True)
     return Moved(f"/run?{urlencode({'id': run})}", "The changes are applied.")

@@ -1,4 +1,4 @@
-"""Sessions that can become skills: the list, what a session contains, and the four rounds that make a skill of it."""
+"""Sessions that can become skills: the list, the content of a session, and the four rounds that distill it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def show_sessions(asked: Asked) -> Page:
-    """The sessions that wait, and the newest ones that clients keep."""
+    """Show the sessions that wait, and the newest ones that clients keep."""
     learning = asked.library.learning
     answer = {
         "sessions": [session.to_json() for session in learning.recent_sessions()],
@@ -31,7 +31,7 @@ def show_sessions(asked: Asked) -> Page:
 
 
 def show_session(asked: Asked) -> Page:
-    """What one session shows, and whether it is worth a skill. Nothing is changed, and no model is asked."""
+    """Show one session, and whether it is worth a skill. Nothing is changed, and no model is asked."""
     source = asked.text("source")
     learning = asked.library.learning
     read = learning.transcript(learning.open_session(source), evidence=True)
@@ -47,7 +47,7 @@ def show_session(asked: Asked) -> Page:
 
 
 def begin(asked: Asked) -> Moved:
-    """The first round for a session; with `write`, the model of the settings writes the skill."""
+    """Begin the first round for a session; with `write`, the model of the settings writes the skill."""
     learning = asked.library.learning
     model = None if asked.is_set("write") else ""
     distillation = learning.begin_distillation(learning.open_session(asked.text("source")), model=model)
@@ -59,7 +59,7 @@ def _address(number: str) -> str:
 
 
 def show_distillation(asked: Asked) -> Page:
-    """What the current round asks; after the last, the skill as it would be written."""
+    """Show the current round; after the last, the skill as it would be written."""
     learning, number = asked.library.learning, asked.text("id")
     distillation = learning.distillations.read(number)
     answer: dict[str, Any] = {"id": number, "at": distillation.at, "of": len(ROUNDS), "question": None, "made": None}
@@ -71,7 +71,7 @@ def show_distillation(asked: Asked) -> Page:
 
 
 def answer_round(asked: Asked) -> Moved:
-    """Answer the current round, or go back to the one before."""
+    """Answer the current round, or go back to the previous one."""
     kept, number = asked.library.learning.distillations, asked.text("id")
     with kept.alone():
         distillation = kept.read(number)
@@ -84,7 +84,7 @@ def answer_round(asked: Asked) -> Moved:
 
 
 def _answers(asked: Asked, distillation: Distillation) -> dict[str, Any]:
-    """What the form says of the fields of a round; a list has a line for each entry."""
+    """Return the form's values for the fields of a round; a list has a line for each entry."""
     answers: dict[str, Any] = {}
     for field in distillation.question().fields:
         if field.kind == "yes-no":

@@ -1,4 +1,4 @@
-"""The settings and the policy in force, each with what it is for and where it comes from."""
+"""The settings and the policy in force, each with its purpose and origin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show_settings(asked: Asked) -> Page:
-    """Every setting, the policy, the directories and the trusted repositories."""
+    """Show every setting, the policy, the directories and the trusted repositories."""
     library = asked.library
     answer = {
         **library.settings.values().to_json(),

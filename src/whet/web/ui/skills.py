@@ -1,4 +1,4 @@
-"""The list of all skills, and the page of one: its text, files and origin, what it may do and what was found."""
+"""The list of all skills, and the page of one: its text, files and origin, its permissions and findings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOOLS = {
 
 
 def show_skills(asked: Asked) -> Page:
-    """The skills of all clients, filtered as the query says."""
+    """Show the skills of all clients, filtered by the query."""
     found = asked.library.skills(
         category=asked.text("category") or None,
         query=asked.text("q") or None,
@@ -47,7 +47,7 @@ def show_skills(asked: Asked) -> Page:
 
 
 def show_skill(asked: Asked) -> Page:
-    """One skill."""
+    """Show one skill."""
     name = asked.text("name")
     library = asked.library
     view = library.read(name, count=False)
@@ -68,7 +68,7 @@ def show_skill(asked: Asked) -> Page:
 
 
 def describe_tool(rule: str) -> str:
-    """An entry of `allowed-tools` in words: `Bash(git:*)` is "run commands that begin with git"."""
+    """Describe an entry of `allowed-tools`: `Bash(git:*)` is "run commands that begin with git"."""
     name, _, given = rule.partition("(")
     given = given.removesuffix(")")
     if name.startswith("mcp__"):
@@ -81,7 +81,7 @@ def describe_tool(rule: str) -> str:
 
 
 def show_file(asked: Asked) -> Page:
-    """One file of a skill as it is on disk, with the findings beside their lines."""
+    """Show one file of a skill as it is on disk, with the findings beside their lines."""
     view = asked.library.read(
         asked.text("name"), asked.text("file") or "SKILL.md", asked.number("page", 1), count=False
     )

@@ -1,4 +1,4 @@
-"""How skills are used, what they cost in a prompt, and which cost something and did not help."""
+"""Usage of skills, their cost in a prompt, and skills that cost something and did not help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEVER = {"views": 0, "uses": 0, "helped": 0, "failed": 0, "last": None}
 
 
 def show_usage(asked: Asked) -> Page:
-    """Views, uses and outcomes of every skill, the tokens that its line costs in every prompt, and the dead skills."""
+    """Show views, uses and outcomes of every skill, the tokens of its line in every prompt, and the dead skills."""
     library = asked.library
     usage = library.learning.usage_totals()
     totals = {total.skill: total.to_json() for total in usage.skills}
