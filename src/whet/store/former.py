@@ -1,9 +1,9 @@
-"""Files of versions before `state.db` held everything, read once.
+"""Import files of versions before `state.db` held everything.
 
-When `state.db` is brought up to date, the rows of these files are copied in the same transaction, so that a kill at any
-point leaves either the old files or all of their content in the new one. After the commit they are put away, and never
-read again. A file that is damaged ends the move with an error that names it, and nothing has changed; `whet doctor
---repair` saves what can still be read of it.
+When `state.db` is migrated, the rows of these files are copied in the same transaction, so that a kill at any point
+leaves either the old files or all of their content in the new one. After the commit they are put away, and never read
+again. A damaged file ends the import with an error that names it, and nothing has changed; `whet doctor --repair` saves
+its readable rows.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class _Former(NamedTuple):
-    """A database that is part of `state.db` now."""
+    """A database that is now part of `state.db`."""
 
     version: int
-    """The first version of `state.db` that has its rows."""
+    """First version of `state.db` that has its rows."""
     name: str
     tables: dict[str, str]
-    """What its tables are called, and what they are called now."""
+    """New table names by old name."""
 
 
 _DATABASES = (
@@ -88,7 +88,7 @@ def _adopt_distillations(path: str, target: sqlite3.Connection) -> list[str]:
 
 
 def _put_away(_: str, __: sqlite3.Connection) -> list[str]:
-    """Take over nothing: what the file says is not needed any more."""
+    """Copy nothing: the file is no longer needed."""
     return []
 
 
@@ -106,7 +106,7 @@ def _dump(value: Any) -> str:
 
 
 def _object(path: str, otherwise: Any) -> Any:
-    """What a file says; one that cannot be read never counted, and is only put away."""
+    """Return the content of a file; `otherwise` if it is unreadable, so that it is only put away."""
     try:
         found = _parse(path)
     except (ValueError, RecursionError):
@@ -127,16 +127,16 @@ _FILES: tuple[tuple[int, str, Callable[[str, sqlite3.Connection], list[str]]], .
     (11, "distilling", _adopt_distillations),
     (11, "improving", _put_away),
 )
-"""Files and directories of JSON: the first version of `state.db` that has what they say, and what takes it over."""
+"""JSON files and directories: the first version of `state.db` with their content, and the function that imports it."""
 
 
 def former_files(directory: str, version: int = 0) -> list[str]:
-    """The files there whose rows a `state.db` of this version does not have."""
+    """Return the files whose rows a `state.db` of this version lacks."""
     return _existing(directory, lambda since: since > version)
 
 
 def _existing(directory: str, wanted: Callable[[int], bool]) -> list[str]:
-    """The older files that are there, of the versions wanted: the first of `state.db` that has what they hold."""
+    """Return the existing older files whose version, the first of `state.db` with their content, is wanted."""
     names = [former.name for former in _DATABASES if wanted(former.version)]
     names += [name for since, name, _ in _FILES if wanted(since)]
     paths = [os.path.join(directory, name) for name in names]
@@ -146,7 +146,7 @@ def _existing(directory: str, wanted: Callable[[int], bool]) -> list[str]:
 
 
 def check_former(directory: str, version: int, schema: Schema) -> str | None:
-    """What is wrong with the first of those files that is damaged; None when all are sound.
+    """Return the problem of the first damaged file; None if all are sound.
 
     They are tried on an empty database that goes through the migrations of this schema.
     """
@@ -166,9 +166,9 @@ def check_former(directory: str, version: int, schema: Schema) -> str | None:
 
 
 def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
-    """Copy what the older files hold that this migration made room for; which they were.
+    """Copy the older files that belong to this migration; return their paths.
 
-    Raises FailedError for one that is damaged.
+    Raises FailedError for a damaged one.
     """
     files = _existing(directory, lambda since: since == number)
     for path in files:
@@ -180,18 +180,18 @@ def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[s
 
 
 def adopt_readable(connection: sqlite3.Connection, directory: str, number: int) -> tuple[list[str], list[str]]:
-    """Copy what can be read of the older files of a migration: which they were, and a sentence for all that is lost."""
+    """Copy the readable rows of the older files of a migration; return their paths, and sentences about lost rows."""
     files = _existing(directory, lambda since: since == number)
     return files, [f"{os.path.basename(path)}: {sentence}" for path in files for sentence in _copy(path, connection)]
 
 
 _CONNECTIONS = "connections"
-"""Where records of connections were, a file each, beside the backups that still are."""
+"""Former directory of the records of connections, a file each; the backups are still there."""
 _CACHES = ("attestations.db", "listings", "routing")
 
 
 def drop_caches(directory: str) -> None:
-    """Remove the files of former caches: what they hold is made again."""
+    """Remove the files of former caches, which are rebuilt."""
     for name in _CACHES:
         for path, _, names in os.walk(os.path.join(directory, name)):
             with suppress(OSError):
@@ -204,7 +204,7 @@ def drop_caches(directory: str) -> None:
 
 
 def _copy(path: str, target: sqlite3.Connection) -> list[str]:
-    """Copy what a file holds; a sentence for everything that could not be read or kept."""
+    """Copy the content of a file; return a sentence about everything that could not be read or stored."""
     directory, file = os.path.split(path)
     if os.path.basename(directory) == _CONNECTIONS:
         with (
@@ -234,19 +234,19 @@ def _copy(path: str, target: sqlite3.Connection) -> list[str]:
             problem, known = str(error), set(tables)
         lost = [] if problem == "ok" else [problem.splitlines()[-1].rstrip(".")]
         for old, new in tables.items():
-            if lost or old in known:  # a file of a still older version has fewer tables
+            if lost or old in known:  # a file of an even older version has fewer tables
                 lost += copy_table(source, target, new, old).lost
     return lost
 
 
-# --- rows of versions before, changed by migrations ------------------------------------------------------------------
+# --- rows of earlier versions, changed by migrations -----------------------------------------------------------------
 
 
 def convert_ledger(connection: sqlite3.Connection) -> None:
-    """Turn the ledger of installs into rows that name the entry of the history from which on a lock said so.
+    """Convert the ledger of installs to rows that name the entry of the history since which a lock has them.
 
-    What was pending is done where the history knows its run; then its lock is still to be rendered. Where the change of
-    the skills is itself not settled, it is a part of that one. Everything else never happened.
+    A pending install happened if the history knows its run; then its lock must still be rendered. If the change of the
+    skills itself is not settled, it becomes part of that. Everything else never happened.
     """
     import json
 
@@ -277,9 +277,9 @@ def convert_ledger(connection: sqlite3.Connection) -> None:
 
 
 def convert_trees(connection: sqlite3.Connection, directory: str) -> None:
-    """Keep the list of a content's files among the contents, under the digest of the content, which is its own hash.
+    """Store the file list of each content among the contents, under the digest of the content, which is its own hash.
 
-    A list that does not give its digest proves nothing: the history reports that content as missing.
+    A list that does not match its digest proves nothing: the history reports that content as missing.
     """
     import json
     from hashlib import sha256
@@ -288,7 +288,7 @@ def convert_trees(connection: sqlite3.Connection, directory: str) -> None:
     from whet.store.blobs import CONTENTS, Blobs
 
     blobs = Blobs(os.path.join(directory, CONTENTS))
-    at_once = hasattr(os, "sync")  # one sync for all of them, where there is such a thing
+    at_once = hasattr(os, "sync")  # one sync for all of them, if available
     trees = connection.execute("SELECT digest, manifest FROM trees").fetchall() if directory else []
     for of, text in trees:
         try:

@@ -1,7 +1,7 @@
-"""Whether the two databases are sound, and what is done where they are not: one check and one repair of each.
+"""Check and repair the two databases.
 
-The cache is set aside and made again. From a damaged `state.db`, and from older files that it has not taken over yet,
-every row is saved that can still be read (`whet.store.salvage`).
+The cache is set aside and rebuilt. From a damaged `state.db`, and from older files that it has not imported yet, every
+readable row is saved (`whet.store.salvage`).
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ if TYPE_CHECKING:
 
 
 class Repaired(NamedTuple):
-    """What a repair did, and what it could not save, in sentences."""
+    """The results of a repair, and what it could not save, in sentences."""
 
     done: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
-    """What could not be done, and what a person can do about it."""
+    """Failed repairs, and what the user can do about them."""
 
     def to_json(self) -> Json:
-        """The repair as JSON."""
+        """Return the repair as JSON."""
         return {"repaired": list(self.done), "lost": list(self.lost), "failed": list(self.failed)}
 
 
 def examine_databases(directory: str) -> Iterator[Note]:
-    """What is wrong with each of the two databases, as a report tells it."""
+    """Yield notes about problems of the two databases."""
     path = os.path.join(directory, STATE_FILE)
     try:
         if problem := check_state(directory):
@@ -77,7 +77,7 @@ def examine_databases(directory: str) -> Iterator[Note]:
 
 
 def repair_databases(directory: str) -> Repaired:
-    """Set what is damaged aside: from the state is saved what can be read, the cache is made again."""
+    """Set damaged databases aside: save the readable rows of the state, and rebuild the cache."""
     repaired = repair_state(directory)
     path = os.path.join(directory, CACHE_FILE)
     try:
@@ -91,13 +91,13 @@ def repair_databases(directory: str) -> Repaired:
 
 
 def check_state(directory: str) -> str | None:
-    """What is wrong with the state database, or with an older file that it has not taken over yet."""
+    """Return the problem of the state database, or of an older file that it has not imported yet."""
     path = os.path.join(directory, STATE_FILE)
     return _problem(path) or check_former(directory, _version(path), STATE)
 
 
 def _problem(path: str) -> str | None:
-    """What is wrong with the state database itself: a table can be missing from a file that SQLite finds sound."""
+    """Return the problem of the state database itself: a table can be missing from a file that SQLite finds sound."""
     if log := log_of_missing(resolve(path), STATE.logs):
         return f"The database {path} is damaged: it is empty or missing, but {log} is not."
     if (problem := check(path)) or _version(path) != len(STATE.migrations):
@@ -121,7 +121,7 @@ def _table_names(connection: sqlite3.Connection) -> frozenset[str]:
 
 
 def repair_state(directory: str) -> Repaired:
-    """Set a damaged state database aside and save from it, and from older files, what can be read."""
+    """Set a damaged state database aside and save its readable rows, and those of older files."""
     if not check_state(directory):
         return Repaired()
     path = os.path.join(directory, STATE_FILE)
@@ -157,13 +157,13 @@ _ALL_LOST = (
 
 
 def _without_chains(directory: str, lost: Sequence[str]) -> Iterator[str]:
-    """What was lost, without the rows that a log may still have: whoever repairs those tells about them."""
+    """Return the losses, without rows that a log may still have: the repair of the chain reports those."""
     kept = {table for table, log in LOGS.items() if size_of(os.path.join(directory, log))}
     return (sentence for sentence in lost if sentence.partition(":")[0] not in kept)
 
 
 def _version(path: str) -> int:
-    """How many migrations a file has seen; 0 where that cannot be read. The lists of `trees` were in it up to 15."""
+    """Return how many migrations a file has seen; 0 if unreadable. The table `trees` existed up to version 15."""
     try:
         with closing(open_reader(path)) as connection:
             version = int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -174,27 +174,27 @@ def _version(path: str) -> int:
 
 
 class Salvage(NamedTuple):
-    """What was saved from a damaged file."""
+    """The rows saved from a damaged file."""
 
     rows: dict[str, int]
     """Rows added to the new database, by table."""
     lost: tuple[str, ...]
-    """One sentence for everything that could not be read or kept."""
+    """A sentence about everything that could not be read or stored."""
 
 
 class Repair(NamedTuple):
-    """The outcome of a repair: where the damaged file is now, and what the new one took over from it."""
+    """The result of a repair: the new path of the damaged file, and the rows saved from it."""
 
     set_aside: str
-    """Empty when there was no file."""
+    """Empty if there was no file."""
     salvage: Salvage
 
 
 def salvage(broken_path: str, database: Database) -> Salvage:
-    """Copy every row that can still be read from a damaged file into `database`.
+    """Copy every readable row of a damaged file into `database`.
 
-    Rows that `database` has already stay as they are. A row whose parent row is lost is kept and reported. The damaged
-    file is only read.
+    Existing rows of `database` stay. A row whose parent row is lost is kept and reported. The damaged file is only
+    read.
     """
     tables = table_names(database)
     try:
@@ -222,7 +222,7 @@ def salvage(broken_path: str, database: Database) -> Salvage:
 
 
 def _missing_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> set[str]:
-    """The tables of the target that the source never had, because it is of an older version."""
+    """Return the tables of the target that the source never had, because it is of an older version."""
     names = "SELECT name FROM sqlite_master WHERE type = 'table'"
     try:
         there, here = (one.execute("PRAGMA user_version").fetchone()[0] for one in (source, target))
@@ -234,11 +234,11 @@ def _missing_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> s
 
 
 def repair(path: str, schema: Schema, *, version: int | None = None) -> Repair:
-    """Replace a damaged database by a sound one with all rows that it still gives.
+    """Replace a damaged database with a sound one that has all its readable rows.
 
-    The new file is complete before it takes the place of the damaged one, which is set aside; other processes wait, and
-    can add nothing in between. `version` is that of the damaged file, by default the newest: its rows are saved as they
-    are and then migrated.
+    The new file is complete before it replaces the damaged one, which is set aside; other processes wait, and can add
+    nothing in between. `version` is that of the damaged file, by default the newest: its rows are saved unchanged and
+    then migrated.
     """
     real = resolve(path)
     fresh = temporary_path(real)
@@ -246,7 +246,7 @@ def repair(path: str, schema: Schema, *, version: int | None = None) -> Repair:
 
     def adopt(connection: sqlite3.Connection, directory: str, number: int) -> Sequence[str]:
         adopted.extend(schema.adopt(connection, directory, number) if schema.adopt else ())
-        return ()  # put away when the new file is in place, and not before
+        return ()  # put away only when the new file is in place
 
     old = schema._replace(adopt=None, migrations=schema.migrations[:version], logs=())
     with opening(real, BUSY_MS):
@@ -256,7 +256,7 @@ def repair(path: str, schema: Schema, *, version: int | None = None) -> Repair:
                 saved = salvage(real, database)
             new = schema._replace(adopt=adopt, logs=())
             with Database(fresh, new, durable=True, busy_ms=BUSY_MS) as database:
-                database.read("PRAGMA journal_mode = DELETE")  # brings all rows into the one file that is renamed
+                database.read("PRAGMA journal_mode = DELETE")  # moves all rows into the one file that is renamed
             with os_failures(real):
                 there = any(os.path.lexists(real + part) for part in ("", *COMPANIONS))
                 broken = move_aside(real, keep=True) if there else ""
@@ -269,7 +269,7 @@ def repair(path: str, schema: Schema, *, version: int | None = None) -> Repair:
 
 
 def _undo_aside(path: str) -> None:
-    """Give a file its log back that a killed repair had moved aside: it is still there, under both names."""
+    """Restore the log of a file that a killed repair had moved aside: the file still exists under both names."""
     directory, name = os.path.split(path)
     with os_failures(path):
         for other in os.listdir(directory):
@@ -283,13 +283,13 @@ def _undo_aside(path: str) -> None:
 
 
 def table_names(database: Database) -> tuple[str, ...]:
-    """The tables of a database, but SQLite's own."""
+    """Return the tables of a database, except SQLite's own."""
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
     return tuple(name for (name,) in database.read(query))
 
 
 def _remove(path: str) -> None:
-    """Remove a temporary database; what cannot be removed is found again by `atomic.leftovers`."""
+    """Remove a temporary database; `atomic.leftovers` finds files that cannot be removed."""
     for part in ("", *COMPANIONS):
         with suppress(OSError):
             os.unlink(path + part)
