@@ -18,7 +18,7 @@ Severity: TypeAlias = 'Literal["error", "warning", "info"]'
 
 
 _NAMED = "`whet skill validate NAME "
-"""In the hint of a reader that does not know the skill's name."""
+"""Part of a hint from a reader that does not know the skill's name."""
 
 
 def fill_name(hint: str, skill: str) -> str:

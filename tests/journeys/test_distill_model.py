@@ -168,5 +168,5 @@ def test_a_skill_with_files_beside_it_and_the_version_it_would_get(machine: Mach
     tried = machine.ask("distill", first, "--dry-run", "--name", "report-sales")
     assert (tried["version"], tried["changes"], tried["created"]) == ("1", False, False)
     code, _, said = machine.says("distill", second, "--dry-run", "--name", "report-sales")
-    assert (code, said.split("\n")[0]) == (0, "report-sales would get version 2, with 1 file beside it.")
+    assert (code, said.split("\n")[0]) == (0, "report-sales would get version 2, with 1 other file.")
     assert machine.ask("distill", second, "--yes", "--name", "report-sales")["version"] == "2"

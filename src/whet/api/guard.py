@@ -67,7 +67,7 @@ class MachineView(NamedTuple):
     active: bool
 
     def to_json(self) -> Json:
-        """Return the policy as JSON, and what each of its lines does."""
+        """Return the policy as JSON, with the effect of each of its lines."""
         told = fields_json(self.policy)
         cells = [dict(zip(("trust", "verdict", "action"), cell, strict=True)) for cell in told.pop("cells")]
         lines = [{"line": line, "does": does} for line, does in self.policy.lines()]

@@ -203,7 +203,7 @@ class SkillLearning:
 
     @property
     def usage(self) -> Usage:
-        """How often each skill is viewed and used, and whether it helped. All of it stays on this machine."""
+        """Views, uses and outcomes of each skill. All of it stays on this machine."""
         return self._stores.usage
 
     @property
@@ -278,7 +278,7 @@ class SkillLearning:
         return self.curating.archive(name, reason, run)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
-        """Return what the curator would do or, with `apply`, did about skills that an agent wrote and nobody uses.
+        """Return the plan or, with `apply`, the result of the curator for skills that an agent wrote and nobody uses.
 
         With `if_due`, it works only after an interval. Everything archived is one `run`, which `undo` reverses; merges
         become proposals.
@@ -427,9 +427,9 @@ class SkillLearning:
 
         `grader` judges sentences; without it, the model itself does. With `out`, all results are kept there. `budget`
         is the number of tokens for the whole call. The `problem` is that runs are missing (`eval-incomplete`), that the
-        skill does worse than what it is compared with (`eval-worse`), or that it stays below `min_pass_rate`
-        (`below-minimum`). Raises NotFoundError `no-output-evals`, UsageError `model-not-named`, and ModelError if no
-        run produced a result.
+        skill does worse than its comparison (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`).
+        Raises NotFoundError `no-output-evals`, UsageError `model-not-named`, and ModelError if no run produced a
+        result.
         """
 
         from whet.learning.evals.evaluation import eval_skill
@@ -568,7 +568,7 @@ class SkillLearning:
     def recent_sessions(self, limit: int = 20) -> tuple[RecentSession, ...]:
         """Return the sessions that wait and the newest ones that clients keep on this machine, newest first.
 
-        Each says what it was `about`, with secrets hidden; `source` names it for `open_session`, `learn` and `distill`.
+        `about` is its subject, with secrets hidden; `source` names it for `open_session`, `learn` and `distill`.
         """
         from whet.learning.selection.recent import list_recent
 
@@ -740,8 +740,8 @@ class SkillLearning:
 
         A source is CLIENT:ID of a session that hooks reported, the path of a transcript, or one in memory: a
         Transcript, a Recorder, messages. A session that is worth it becomes a proposal or, with `write`, a skill, if it
-        passes the checks; None means what the setting `learn` says. `model` is that of `begin_distillation`. A single
-        source that does not exist raises an error; among several, it gets a report with an `error`.
+        passes the checks; None means the setting `learn`. `model` is that of `begin_distillation`. A single source that
+        does not exist raises an error; among several, it gets a report with an `error`.
         """
         return self._learn(sources, write, model, dry_run=dry_run, limit=limit)
 

@@ -105,7 +105,7 @@ _OTHER_NAMES = {
     "show": "read",
     "view": "read",
 }
-"""What callers look for on a library under another name, and what it is called."""
+"""Names that callers look for on a library -> the real name."""
 
 
 class Library:
@@ -173,7 +173,7 @@ class Library:
     if not TYPE_CHECKING:  # a type checker would take every name for one that exists
 
         def __getattr__(self, name: str) -> Any:
-            """Say where to find what a caller looked for under another name."""
+            """Name the attribute to use for one that was looked up under another name."""
             from whet.skill.names import closest
 
             parts = () if name in _PARTS or name.startswith("_") else _PARTS
@@ -289,7 +289,7 @@ class Library:
 
     @property
     def history(self) -> History:
-        """Who changed what and why, the differences, and every way to undo."""
+        """The record of changes: authors, reasons, differences, and every way to undo."""
         return self.edit.history
 
     @property
@@ -299,7 +299,7 @@ class Library:
 
     @cached_property
     def sources(self) -> SkillSources:
-        """Where skills come from and go to: installing, updating, the lock, syncing, publishing."""
+        """Sources of skills: installing, updating, the lock, syncing, publishing."""
         from whet.api.sources import SkillSources
 
         return SkillSources(
@@ -311,7 +311,7 @@ class Library:
 
     @cached_property
     def guard(self) -> SkillGuard:
-        """Is it safe: scanning, the policy, the record of decisions, what a skill may do."""
+        """Safety: scanning, the policy, the record of decisions, and permissions."""
         from whet.api.guard import SkillGuard
 
         return SkillGuard(self.workspace)
@@ -327,7 +327,7 @@ class Library:
 
     @cached_property
     def learning(self) -> SkillLearning:
-        """How skills get better: usage, the curator, feedback, evals, and skills distilled from sessions."""
+        """Learning: usage, the curator, feedback, evals, and skills distilled from sessions."""
         from whet.api.learning import SkillLearning
 
         return SkillLearning(
@@ -414,14 +414,14 @@ class Library:
         state: str | None = None,
         clients: bool = False,
     ) -> Skills:
-        """Tier 1: the cards of the skills this caller may see; never a body.
+        """Return the cards of the skills this caller may see (tier 1); never a body.
 
-        With a `query` the best match comes first; the bodies count too, as far as they are indexed. Each card says
-        whether it is `ready` and, with `include_hidden`, why it is `hidden` (a code). `next` is the `cursor` of the
-        next page, None after the last. `categories` are counted over all skills, and `aside` counts the others: skills
-        that wait for trust, are hidden, shadowed or left out. With `clients`, `verdicts` says for each skill what the
-        clients used here do with it. `scope` is project, user, org, external or plugin; `state` is ready, not-ready or
-        hidden. Raises UsageError `bad-filter`.
+        With a `query` the best match comes first; indexed bodies count too. Each card says whether it is `ready` and,
+        with `include_hidden`, why it is `hidden` (a code). `next` is the `cursor` of the next page, None after the
+        last. `categories` are counted over all skills, and `aside` counts the others: skills that wait for trust, are
+        hidden, shadowed or left out. With `clients`, `verdicts` says for each skill what the clients used here do with
+        it. `scope` is project, user, org, external or plugin; `state` is ready, not-ready or hidden. Raises UsageError
+        `bad-filter`.
         """
         from whet.library.listing import LastRanking, list_skills
 
@@ -511,10 +511,10 @@ class Library:
     ) -> Matches:
         """Return the skills that fit a message best, the best first, each with its `card`, its `fit` and `why`.
 
-        Skills that the message names come first. `fit` is how probable it is that the skill is the right one, if one is
-        wanted; whether the message asks for any is for `detect`. `notes` has other remarks, such as a skill that fits
-        but is hidden from this caller. `context` is what was said before, which files exist and which skills are
-        already loaded.
+        Skills that the message names come first. `fit` is the probability that the skill is the right one, if one is
+        needed; `detect` decides whether the message needs any. `notes` has other remarks, such as a skill that fits but
+        is hidden from this caller. `context` has the earlier messages, the files and the skills that are already
+        loaded.
         """
         return self.matcher.find(message, k, caller, context)
 
@@ -529,8 +529,8 @@ class Library:
         """Decide whether to bring up a skill for a message: `level` is must, may or none, with `evidence`.
 
         `others` may come up too; if none does, `nearest` is the closest. A skill that only a person may invoke comes up
-        when the message names it. With a `skill`, `about` says why that one comes up, or why not. `context` is what was
-        said before, which files exist and which skills are already loaded: these do not come up again.
+        when the message names it. With a `skill`, `about` says why that one comes up, or why not. `context` has the
+        earlier messages, the files and the skills that are already loaded: these do not come up again.
         """
         return self.matcher.detect(message, caller, skill, context)
 
@@ -597,9 +597,8 @@ class Library:
         A skill that runs in a separate agent (`context: fork`) is run, with `model` as for `run`, and the message has
         its report. A skill that cannot be run is `missing`; its text never goes into the conversation instead.
 
-        `message` is what the model gets; `request` are the user's own words in it. `skills` says for each how much of
-        it is included (`strategy`), what it costs in `tokens`, and what it asks for. `missing` names the skills that
-        are not available.
+        `message` is what the model gets; `request` are the user's own words in it. `skills` has for each how much of it
+        is included (`strategy`), its `tokens`, and its requests. `missing` names the skills that are not available.
         """
         from whet.prompt.invocation import invoke, new_context
         from whet.prompt.requests import asked_for

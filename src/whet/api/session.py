@@ -119,7 +119,7 @@ class Collected(NamedTuple):
 
 
 class Session:
-    """The skills of one conversation: which are active, what the model has seen, what was asked and answered.
+    """The skills of one conversation: the active ones, what the model has seen, and the questions and answers.
 
     It does not send again what is already in the context. Only one thread may use a session at a time.
     """
@@ -307,7 +307,8 @@ class Session:
         """Make the changes that the model requests with the tool `skill_manage`, given the tool's `arguments`.
 
         Raises WhetError. A change to content that the model has not viewed in this conversation gets a warning; a model
-        may not change what it may not view. With `stage`, changes wait as proposals until a person approves them.
+        may not change a skill that it may not view. With `stage`, changes wait as proposals until a person approves
+        them.
         """
         from whet.authoring.operations import read_call
         from whet.authoring.writer import Provenance

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 class TapInfo(NamedTuple):
-    """A tap, and the trust of what it offers."""
+    """A tap, and the trust of its skills."""
 
     name: str
     source: str
@@ -121,7 +121,7 @@ class SkillSources:
 
     @cached_property
     def web(self) -> Web:
-        """The network, as far as the settings allow sources to use it."""
+        """Network access, as far as the settings allow it."""
         from whet.sources.web.client import Web
 
         settings = self._workspace.config().settings
@@ -441,7 +441,7 @@ class SkillSources:
         return join(plans)
 
     def plan_adopt(self, *names: str, source: str = "", here: bool = False) -> Plan:
-        """Start managing skills that already exist, in every directory of skills, so that a lock beside it names them.
+        """Start managing skills that already exist, in every directory of skills, so that a lock next to it names them.
 
         Without names, it adopts all skills that no lock names yet. With `source`, one skill is recorded as coming from
         there, and gets updates.
@@ -456,9 +456,9 @@ class SkillSources:
     def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "", run: str = "") -> Applied:
         """Apply the ready steps of a plan, all or nothing, and record every decision.
 
-        `override` is the reason to do what the policy asks about or blocks. It returns the plan as it was applied, and
-        the names of the skills that were `done`. Changes with the same `run` are undone together. Raises ConflictError
-        if something has changed since the plan was made.
+        `override` is the reason to apply steps that the policy asks about or blocks. It returns the plan as it was
+        applied, and the names of the skills that were `done`. Changes with the same `run` are undone together. Raises
+        ConflictError if something has changed since the plan was made.
         """
         from whet.sources.install.apply import accept, apply
         from whet.sources.install.plan import Applied
@@ -791,11 +791,11 @@ class SkillSources:
 
         Exactly one of `git`, `index` (a directory), `hub` and `oci` (`HOST/REPOSITORY`, `:TAG` for several) says where.
         `branch`, `into`, `message` and `push` are for git, `owner` and `evals` for a hub; `evals` is what
-        `library.learning.collect_evals` collected, by path. `prune` removes from a web directory what no index names.
-        `releases` say what was added, `prepared` what was checked. Raises InvalidError or RefusedError for a skill that
-        cannot be published, UsageError `no-version` for one without a version that a hub or a registry needs. A skill
-        with failing tests or evals, or with evals that were not run on it as it is, is refused (RefusedError
-        `failing-checks`), unless `allow_failing` gives a reason, which is recorded.
+        `library.learning.collect_evals` collected, by path. `prune` removes files from a web directory that no index
+        names. `releases` say what was added, `prepared` what was checked. Raises InvalidError or RefusedError for a
+        skill that cannot be published, UsageError `no-version` for one without a version that a hub or a registry
+        needs. A skill with failing tests or evals, or with evals that were not run on it as it is, is refused
+        (RefusedError `failing-checks`), unless `allow_failing` gives a reason, which is recorded.
         """
         if sum(map(bool, (git, index, hub, oci))) != 1:
             hint = "Pass exactly one of `--git`, `--index`, `--hub` and `--oci`."

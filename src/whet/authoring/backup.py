@@ -4,8 +4,8 @@ A backup is a zip:
 
     backup.json      the list: SHA-256 and permissions of every other member, and where each skill belongs
     state/...        the state directory: `state.db` as SQLite copies it while others write, logs, contents, settings
-    skills/N/...     each of the person's own skills
-    files/N          files that belong to skills and lie beside them, such as the lock
+    skills/N/...     each of the user's own skills
+    files/N          files next to skills that belong to them, such as the lock
 
 It can be made while others write. The database is copied first, and its rows refer only to earlier data, so every
 change that was acknowledged before the backup began is in it. The file is read back and compared with its list before

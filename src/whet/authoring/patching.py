@@ -1,7 +1,7 @@
 """Replacing a piece of a text: exactly, or not at all.
 
-The text to find must occur once. When it does not occur, or more often than once, nothing is written and the error says
-what a small model needs for its next attempt: the lines it may have meant, with their numbers, as the file has them. A
+The text to find must occur once. When it does not occur, or more often than once, nothing is written and the error has
+the data for the next attempt of a small model: the lines it may have meant, with their numbers, as the file has them. A
 tolerant patch accepts invisible or insignificant differences, from the strictest on (see `TOLERANCES`), each including
 the previous ones; the first that finds anything decides. Similarity only chooses the lines that an error shows, never
 the text that is replaced.

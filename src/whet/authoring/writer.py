@@ -1,18 +1,18 @@
 """The only way to change a skill: locked, recorded before and after, complete at every moment.
 
-1. Changes of killed writers are settled: what is completely there is entered into the journal, anything else is taken
-   back. Both contents are known, so either is possible, and nobody was told that it was done.
-2. All skills concerned are locked, in one order everywhere. What they hold is compared with what the caller saw.
-3. Everything that needs room is done: both contents are stored, the new ones made ready beside the old ones, and what
-   the last step needs is reserved. The change is written down as an intent.
-4. The files are changed, each skill in one step: first what is new, last what goes, so that a skill that moves is never
-   nowhere. What is replaced or removed only steps aside; taking back is a rename.
-5. The intent becomes entries of the journal. Only now is the change acknowledged, and what stepped aside removed.
+1. Changes of killed writers are settled: complete ones are entered into the journal, all others are reversed. Both
+   contents are known, so either is possible, and no caller got an acknowledgement.
+2. All skills of the change are locked, always in the same order. Their contents are compared with what the caller saw.
+3. Everything that needs disk space is done: both contents are stored, the new ones are prepared next to the old ones,
+   and space for the last step is reserved. The change is recorded as an intent.
+4. The files are changed, each skill in one step: new ones first, removed ones last, so that a skill that moves always
+   exists. Replaced and removed content is only moved aside; reversing is a rename.
+5. The intent becomes entries of the journal. Only now is the change acknowledged, and the old content deleted.
 
 An error says whether anything was changed (`changed` among its details).
 
-A skill that was edited by other means since its last entry gets an entry of its own first, so that the chain of
-contents has no gap and the edit can be undone like any other.
+A skill that was edited by other means since its last entry gets a separate entry first, so that the chain of contents
+has no gap and the edit can be undone like any other.
 """
 
 from __future__ import annotations

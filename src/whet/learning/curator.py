@@ -1,13 +1,13 @@
 """The curator: skills that the agent wrote and nobody uses become stale, then are archived; near duplicates are named.
 
-A plan is a value. Making one reads no file, writes nothing and asks no model. Somebody else prints it or applies it,
-and a dry run is a plan that nobody applies.
+A plan is a value. Making one reads no file, writes nothing and asks no model. The caller prints or applies it, and a
+dry run is a plan that is not applied.
 
 - Only skills that the agent created are touched, and of these none that is pinned, new, or named by something else.
-- Stale is a word of warning: nothing changes for the skill. It is not stale any more as soon as it is used.
+- Stale is only a warning: nothing changes for the skill. It is no longer stale once it is used.
 - A skill is archived when an earlier run, an interval ago at least, found it stale, so never by the first that does.
   Archiving is a delete with history, bound to the content the plan was made for, and can be undone.
-- Merges are proposals and nothing else.
+- Merges are only proposals.
 - Times that cannot be right change nothing: a clock that went back, or far ahead, must not make a library look unused.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from whet.skill.tree import Item
 
 DAY = 86_400 * 10**9
-"""In nanoseconds."""
+"""One day in nanoseconds."""
 
 _YEAR_DAYS = 365
 _PAIRS = 200

@@ -461,7 +461,7 @@ class _Improver:
         return True
 
     def result(self) -> Improvement:
-        """Return the result, without what is kept."""
+        """Return the result, without the changes that are kept."""
         before, after = (self._scores(tree) for tree in (self._tree, self.best))
         return Improvement(
             *(self._subject.name, self._subject.directory, *self._names, self.better, before, after),

@@ -1,7 +1,7 @@
 """Reading a skill's main file, and the metadata files next to it, into a card.
 
-Metadata files beside SKILL.md (`skill.json` and Codex's `agents/openai.yaml`) fail open: a broken one, or a link out of
-the skill, is a note, and the skill is read without it.
+Metadata files next to SKILL.md (`skill.json` and Codex's `agents/openai.yaml`) fail open: a broken one, or a link out
+of the skill, is a note, and the skill is read without it.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _needs_more(data: bytes) -> bool:
     return data[:6].lstrip(b"\xef\xbb\xbf").startswith(b"---") and not _CLOSING_FENCE.search(data, 3)
 
 
-# --- metadata files beside the main file ------------------------------------------------------------------------------
+# --- metadata files next to the main file -----------------------------------------------------------------------------
 
 MAX_SIZE = 64 * 1024
 

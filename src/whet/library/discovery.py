@@ -2,9 +2,9 @@
 
 The unit is the *container*: a directory that is not itself a skill. Its modification time shows whether an entry was
 added or removed, so an unchanged container is not listed again; each skill in it is checked with one `stat` of its main
-file and one of its folder (which notices metadata files appearing beside it). A skill's own directory is never listed,
-and a main file is read only as far as its frontmatter reaches. Refused entries (a link that leaves the roots, a file
-that cannot be read) are reported and watched, so that a repair is noticed.
+file and one of its folder (which notices new metadata files). A skill's own directory is never listed, and a main file
+is read only as far as its frontmatter reaches. Refused entries (a link that leaves the roots, a file that cannot be
+read) are reported and watched, so that a repair is noticed.
 
 Links are followed into declared directories, after all real directories, and each directory is searched only once: no
 cycle can be walked, and a link never takes a directory's own place. A link directly in one of the user's own roots may

@@ -4,13 +4,12 @@
     Codex         ~/.codex/config.toml: [plugins."NAME@MARKETPLACE"]; ~/.codex/plugins/cache/MARKETPLACE/NAME/VERSION
     Gemini CLI    ~/.gemini/extensions/NAME, switched on and off in extension-enablement.json
 
-Measured with Claude Code 2.1, Codex 0.166 and Gemini CLI 0.61: a plugin is named by its manifest; its skills
-lie in `skills/` and in what its manifest or its entry in the marketplace names, each a skill or a folder of skills;
-where there is none of these, the plugin itself is the skill for Claude Code. In Codex the folders that the manifest
-names replace `skills/`, and commands become skills when the plugin is installed; Gemini CLI reads `skills/` only.
-Claude Code reads a plugin of a marketplace that is a directory where it lies, and not the copy that it made. A
-project's settings can switch on what the user installed, and nothing else: a stranger may have written them. Nothing
-here is ever written.
+Measured with Claude Code 2.1, Codex 0.166 and Gemini CLI 0.61: a plugin is named by its manifest; its skills are in
+`skills/` and in the directories that its manifest or its marketplace entry names, each a skill or a directory of
+skills; without these, the plugin itself is the skill for Claude Code. In Codex the folders that the manifest names
+replace `skills/`, and commands become skills when the plugin is installed; Gemini CLI reads `skills/` only. Claude Code
+reads a plugin of a local marketplace in place, not the copy that it made. A project's settings can only enable plugins
+that the user installed: a stranger may have written them. Nothing here is ever written.
 """
 
 from __future__ import annotations

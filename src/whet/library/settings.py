@@ -493,7 +493,7 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
 
 
 def _read_labels(names: tuple[str, ...], path: str) -> tuple[tuple[str, ...], list[Note]]:
-    """Return the clients whose directories are read, and notes on names that no client has any more."""
+    """Return the clients whose directories are read, and notes on names of former clients."""
     from whet.library.clients import DIRECTORIES, FORMER, client_named
 
     labels, notes = [], []

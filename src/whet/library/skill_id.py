@@ -4,8 +4,8 @@
     str(card.id) == "~/.agents/skills/ops/deploy"
 
 Names are for people: two skills can have the same one, and a skill can get another. The root is its real directory, so
-that links to it do not matter, and one below the home directory begins with `~`, so that a home that moves takes its
-skills along. A skill that ships with Whet, or comes with a plugin, keeps its id when the package lies elsewhere.
+that links to it do not matter, and one below the home directory begins with `~`, so that skills keep their ids when the
+home moves. A plugin's skill keeps its id when the package moves.
 """
 
 from __future__ import annotations

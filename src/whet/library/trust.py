@@ -158,7 +158,7 @@ def link_target(path: str, home: str) -> str:
 
 
 def review_directory(gate: Gate, config: ResolvedConfig, directory: str, now: int) -> tuple[SkillDecision, ...]:
-    """Return the decisions about the skills in a (resolved) directory that links shall lead into.
+    """Return the decisions about the skills in a (resolved) directory that links may lead into once it is trusted.
 
     Raises NotFoundError if there are none.
     """

@@ -1,11 +1,10 @@
 """Arguments after a skill's name: their words, their placeholders, and their use in scripts.
 
-Words are split as a shell splits them, with two kindnesses, because people type prose and paths here and not only
-shell: an apostrophe inside or behind a word (`don't`, `users'`) opens no quote, and a backslash before a letter or a
-digit (`C:\\Users`) is a character like any other. Nothing is expanded, and no input is an error.
+Words are split as in a shell, with two exceptions, because people type prose and paths here, too: an apostrophe inside
+or after a word (`don't`, `users'`) opens no quote, and a backslash before a letter or a digit (`C:\\Users`) is a
+character like any other. Nothing is expanded, and no input is an error.
 
-A script is read for no more than it takes to put values into it: which quotes hold where, and whether it has anything
-that makes code of a value.
+A script is parsed only for its quotes, and for constructs that read a value as code.
 """
 
 from __future__ import annotations

@@ -1,18 +1,19 @@
-"""The index: what the model sees before anything is loaded. Names and descriptions, never a body, at a flat cost.
+"""The index: the model's list of skills before anything is loaded. Names and descriptions, never a body, at a flat
+cost.
 
-The ladder under pressure, whatever the number of skills: everything in full; every name, with descriptions shortened
-to the phrases that tell siblings apart; the names that matter most, the first of them with a short description, and a
-line that says how many are not listed and how to find them. Under pressure, skills that fit the message stand first and
-keep their descriptions whole as long as there is room. Skills that are always listed come before all others, in full
-while the budget holds them; those listed by name only have no description. The text never exceeds its budget and is the
-same, byte for byte, for the same skills and the same use. What was shortened and left out is in the report.
+The steps of shortening, for any number of skills: everything in full; every name, with descriptions shortened to the
+phrases that distinguish siblings; the names that matter most, the first of them with a short description, and a line
+that says how many are not listed and how to find them. Under pressure, skills that fit the message stand first and keep
+their descriptions whole as long as there is room. Skills that are always listed come before all others, in full while
+the budget holds them; those listed by name only have no description. The text never exceeds its budget and is the same,
+byte for byte, for the same skills and the same use. The report names shortened and omitted skills.
 
-Who is listed when not all can be: by relevance to the conversation, then use, then recency of use, then scope. Where
-all of these are equal the order is that of a checksum of the name: the same everywhere, spread over the alphabet and
-over categories, and moved by at most one place when a skill is added. Nobody is left out because of a late letter, and
-no time stamp of a file decides anything.
+If not all skills fit, they are chosen by relevance to the conversation, then use, then recency of use, then scope. If
+all of these are equal, a checksum of the name decides: the same everywhere, spread over the alphabet and over
+categories, and moved by at most one place when a skill is added. Neither the alphabet nor time stamps of files decide
+anything.
 
-Cost: reading the rows once to rank them when not all fit, and beyond that only what the budget holds.
+Cost: one pass over the rows to rank them if not all fit, and otherwise only the rows within the budget.
 """
 
 from __future__ import annotations

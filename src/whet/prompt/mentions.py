@@ -51,8 +51,8 @@ def may_name(text: str) -> bool:
 def find_mentions(text: str) -> tuple[Mention, ...]:
     """Return the possible skills that a message names, in order, each once, at most `MOST_FOUND`.
 
-    Not mentions: environment variables, amounts and positions (`$5`), what is escaped (`\\$name`), what stands behind a
-    letter, a digit or another dollar, `${x}` and `$(x)`, and everything in code.
+    Not mentions: environment variables, amounts and positions (`$5`), escaped ones (`\\$name`), those after a letter, a
+    digit or another dollar, `${x}` and `$(x)`, and everything in code.
     """
     found: list[Mention] = []
     seen: set[tuple[str, str]] = set()

@@ -11,10 +11,9 @@
     what the user typed
     </user_request>
 
-A harness finds a skill again by its tag, and the user's words by theirs. Everything that does not come from the user is
-kept from writing these tags: a skill can neither end its own block nor put words into the user's mouth. What the user
-typed is kept to the letter. Where there is not room for all of a skill, an excerpt of its body by one of `STRATEGIES`
-stands for it.
+A harness finds a skill again by its tag, and the user's words by theirs. Only the user's text may contain these tags: a
+skill can neither end its own block nor imitate the user. The user's text is unchanged. If a skill does not fit, an
+excerpt of its body by one of `STRATEGIES` replaces it.
 """
 
 from __future__ import annotations

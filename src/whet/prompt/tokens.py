@@ -1,17 +1,17 @@
 """Token counts: exact if possible without a network, otherwise estimated.
 
 The estimate follows how byte-pair vocabularies cut text before they merge anything, and is fitted to `o200k_base`: a
-word takes the space before it along and is one token nearly always; so is a run of punctuation; a number costs one
-token for three digits, and its space another; a line break is free after punctuation. What is left to fit is small:
-capitals, long runs, and the letters and signs beyond ASCII, which cost by the character.
+word with the space before it is nearly always one token; so is a run of punctuation; a number costs one token for three
+digits, and its space another; a line break is free after punctuation. The rest is small: capitals, long runs, and the
+letters and signs beyond ASCII, which cost by the character.
 
-Every character becomes one letter for its kind (by its first byte in UTF-8), and the price of a text is how often a
-few short patterns occur among those letters. Counting bytes in bytes is several times faster than matching words, and
-it makes the estimate linear in time and monotone: text appended to a text never makes it cheaper.
+Every character becomes one letter for its kind (by its first byte in UTF-8), and the price of a text is how often a few
+short patterns occur among those letters. Counting bytes in bytes is several times faster than matching words, and it
+makes the estimate linear in time and monotone: text appended to a text never makes it cheaper.
 
 Prices are in hundredths of a token and a little high on purpose, because a budget is a promise. They hold for English,
-for code and for the scripts named below; a language that writes longer or rarer words in plain Latin letters may cost
-a fifth more than estimated. `benchmarks/tokens.py` measures the error.
+for code and for the scripts named below; a language that writes longer or rarer words in plain Latin letters may cost a
+fifth more than estimated. `benchmarks/tokens.py` measures the error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Choosing from a list at the terminal: arrow keys, a filter, marks for several, and details that unfold.
 
 Existing libraries cost too much: prompt_toolkit and its derivatives (questionary, InquirerPy) take 5.5 MB and load in
-more time than a whole command; curses takes the whole screen and is missing on Windows; readchar waits for ever after a
+more time than a whole command; curses takes the whole screen and is missing on Windows; readchar waits forever after a
 lone Esc. All it takes is reading a key and drawing ten lines.
 """
 
@@ -285,7 +285,7 @@ if sys.platform == "win32":
         def read() -> str:
             # Not `msvcrt.getwch`: it returns "à" for the letter, and for the first half of an arrow key.
             if not kernel.ReadConsoleInputW(source, event, 1, ctypes.byref(count)):
-                return "escape"  # nobody is there any more
+                return "escape"  # nobody is there
             kind, down, _, code, _, letter = struct.unpack("<H2xiHHHH4x", event.raw)
             if kind != 1 or not (down or (code == _ALT and letter)):
                 return ""
@@ -314,7 +314,7 @@ else:
         def read() -> str:
             first = byte()
             if not first:
-                return "escape"  # nobody is there any more
+                return "escape"  # nobody is there
             if first == b"\x1b":
                 return _read_sequence(byte)
             more = next((count for mark, count in ((0xF0, 3), (0xE0, 2), (0xC0, 1)) if first[0] >= mark), 0)

@@ -1,8 +1,8 @@
-"""How every configuration is edited and checked, whatever its format.
+"""Editing and checking configurations of all formats.
 
 An edit is done on the text by the format's own functions and, separately, on the parsed value; then the new text must
-read as the new value. Whatever an unusual file does to the first is caught by the second, so that no edit has to be
-trusted: it is right, or RefusedError "client-config-unusual" with what to add by hand.
+read as the new value. The second catches every mistake of the first in an unusual file, so that no edit has to be
+trusted: it is right, or raises RefusedError "client-config-unusual" with the text to add by hand.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """The clients Whet can be connected to: one table, to extend when a client appears or changes.
 
-A row says where a client keeps its configuration, how it declares an MCP server that it starts itself, how it declares
-hooks, and what a person has to do there afterwards. Nothing here reads a file; `entries` makes entries of a row and
-`plan` plans the edits. Only what the client's own documentation describes is in a row.
+A row has the path of a client's configuration, its declarations of an MCP server that it starts itself and of hooks,
+and the steps for a person afterwards. Nothing here reads a file; `entries` turns a row into entries and `plan` plans
+the edits. A row has only what the client's own documentation describes.
 
-In the values that are written, these stand for what is known at run time:
+Placeholders in the written values:
 
-    "{command}"     the program that is Whet          "{call}"     a hook's command line
+    "{command}"     the program of Whet               "{call}"     a hook's command line
     "{arguments}"   the arguments of the MCP server   "{timeout}"  a hook's time limit, in the client's unit
-    "{words}"       program and arguments, one list   "{matcher}"  the tools a hook is for; left out where it is for all
+    "{words}"       program and arguments, one list   "{matcher}"  the tools a hook is for; left out if it is for all
 """
 
 from __future__ import annotations

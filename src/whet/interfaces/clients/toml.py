@@ -1,12 +1,11 @@
 """Editing TOML.
 
-A new table becomes a block at the end of the file with an empty line before it, a new key a line behind the other keys
-of its table, a new item that is a table one more `[[name]]`. Tables and lists that are written on one line are edited
-there. A table is every line from its header to its last key, with its sub-tables; comments and empty lines behind that
-belong to what follows and stay.
+A new table becomes a block at the end of the file with an empty line before it, a new key a line after the other keys
+of its table, a new item that is a table another `[[name]]`. Tables and lists that are written on one line are edited
+there. A table is every line from its header to its last key, with its sub-tables; comments and empty lines after that
+belong to the next table and stay.
 
-A table that no header names, because only its sub-tables have one, is gone when the last of those is taken: TOML has no
-other way to write it.
+A table without a header of its own disappears with the last of its sub-tables: TOML has no other way to write it.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
     service.start()
 
 A request is seven fields, each ended by a NUL (a word that says what this is, the version of Whet, event, client,
-working directory, home, settings file), then the payload, up to the end of what is sent. It is sent once the service
-has said `!`: a process that is stopped has a socket as well, and must not do later what was long done without it. The
-answer is `+LENGTH` and a line break, then what to print; or `-`, where another version, home or settings file is meant:
-then whoever asks does it alone. The directory is open to nobody else, so whoever reaches the socket is the same person.
+working directory, home, settings file), then the payload, up to the end of the stream. It is sent once the service has
+sent `!`: a stopped process has a socket as well, and must not repeat the work later. The answer is `+LENGTH` and a line
+break, then the output; or `-` for another version, home or settings file: then the caller does the work itself. Only
+the user can open the directory, so every caller is the same user.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 An address is `skill://` and segments; the first ones are the skill's path, which always ends in its name, the others
 the file inside it. A plain skill's path is its name, a plugin's skill has `plugin/name`, a shadowed one `scope/name`.
-Skill names are made of lowercase letters, digits and hyphens; where a plugin or a scope is called like a plain skill,
-its segment gets a `~` in front, so that the first segment alone tells whether a skill's files follow or another name.
+Skill names are made of lowercase letters, digits and hyphens; if a plugin or a scope has the name of a plain skill, its
+segment begins with `~`, so that the first segment alone shows whether a skill's files or another name follow.
 
 Written addresses are percent-encoded (UTF-8, everything but letters, digits and `-._~`), which no client normalises any
 further. Read addresses may contain unusual but harmless characters; misleading ones are refused. Parsing an address

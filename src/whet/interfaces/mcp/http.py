@@ -208,7 +208,7 @@ def check_host(host: str, hosts: Collection[str]) -> None:
 
 
 async def serve(server: SkillServer, listening: socket.socket, app: ASGIApp) -> None:
-    """Serve until the process is told to stop."""
+    """Serve until the process is stopped."""
     import anyio
     import uvicorn
 

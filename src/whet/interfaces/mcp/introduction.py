@@ -1,7 +1,7 @@
 """The list of skills in the handshake: cached from the last look, so that no client waits for one.
 
     introduction = Introduction(env, client, writes)
-    introduction.recall()                   # at the next start; "" where nothing was remembered that still holds
+    introduction.recall()                   # at the next start; "" if nothing valid is stored
     introduction.remember(text, workspace)  # whenever a look found something new
 
 It names the skills as of that look. It becomes invalid when the user's decisions about skills

@@ -1,9 +1,9 @@
 """The MCP server: requests of many clients at once, answered by the library in threads.
 
 It is the low-level server of the official SDK, which speaks both eras of the protocol: with a handshake (to 2025-11-25)
-and without (from 2026-07-28 on). The differences are small and all here: a client of the first is asked for its roots
-on its own channel and told of changes without asking, one of the second is asked within an answer and told of changes
-in a stream that it opens. `elicitation` asks in the same two ways.
+and without (from 2026-07-28 on). The differences are small and all here: a client with a handshake is asked for its
+roots on its own channel and notified of changes directly, one without is asked within an answer and notified in a
+stream that it opens. `elicitation` asks in the same two ways.
 
 Every handler runs the library in a worker thread. A client that cancels gets no answer; running work is finished,
 because a change is made completely or not at all.

@@ -1,16 +1,16 @@
 """The standard streams of `whet mcp`: one client, which is answered from its first line on.
 
-    streams = open_streams(arguments, env)     # None: this command line is not plainly a server on these streams
+    streams = open_streams(arguments, env)     # None: this command line is not a plain server on these streams
     if streams and not streams.wait():         # until a library is needed
         return                                 # the client has gone
     streams.answer_lists(answer)               # until the client is quiet
     streams.hand_over()
 
-The official SDK serves the client; but to load it takes longer than some clients wait for tools. So what a client asks
-first is answered here, by a thread that reads its lines from the first moment on: `initialize`, `ping`, `tools/list`
-and the templates of resources without a library, `prompts/list` and `resources/list` without the SDK. Only requests in
-the plainest form are answered here. Every other line waits for the SDK in the order of arrival, and so does what the
-SDK must know to go on: the notifications, and `initialize`, to which its own answer is dropped.
+The official SDK serves the client; but loading it takes longer than some clients wait for tools. So the first requests
+are answered here, by a thread that reads lines from the start: `initialize`, `ping`, `tools/list` and the templates of
+resources without a library, `prompts/list` and `resources/list` without the SDK. Only requests in the plainest form are
+answered here. Every other line waits for the SDK in the order of arrival, and so do lines that the SDK needs: the
+notifications, and `initialize`, whose second answer is dropped.
 """
 
 from __future__ import annotations

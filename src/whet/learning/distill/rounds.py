@@ -3,13 +3,13 @@
     distillation = begin(transcript)
     while not distillation.done:
         question = distillation.question()
-        distillation = distillation.answer({"name": "fill-forms"})  # what is left out is as proposed
+        distillation = distillation.answer({"name": "fill-forms"})  # missing answers are the proposed ones
     made = distillation.draft()
 
 A distillation is a value: an answer makes another one, `back` makes the one before, and JSON carries it to another
-process, a web page or a client of MCP. Only what differs from a proposal is kept, so that a proposal that rests on an
-earlier answer follows when that one is changed. Where a model wrote the skill, what it wrote is the proposal; it is
-part of the value, so nobody asks it twice.
+process, a web page or a client of MCP. Only differences from proposals are kept, so that a proposal based on an earlier
+answer follows its changes. If a model wrote the skill, its text is the proposal and part of the value, so that it is
+not asked twice.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A model writes the skill of a session; code gives it the evidence and checks what it wrote.
 
     written, help = write(evidence, model)
-    written         # what holds, or None
-    help.refused    # what was still wrong at the end, a sentence each
+    written         # the valid parts, or None
+    help.refused    # the problems at the end, as sentences
 
 A model's answer is accepted part by part. Every command, option, path and address must occur in the session, unless the
 step says that it is new; code must parse in its language; values of the case, secrets and unfilled placeholders are

@@ -71,8 +71,8 @@ def eval_skill(
     """Let a model do a skill's evals with the skill and without it, or with its previous version, and compare.
 
     `attempt` lets the model do a task. `grader` judges sentences, by default the model itself. With `out`, all results
-    are stored there. Its `problem` is that runs are missing (`eval-incomplete`), that the skill does worse than what it
-    is compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError
+    are stored there. Its `problem` is that runs are missing (`eval-incomplete`), that the skill does worse than its
+    comparison (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError
     `no-output-evals`, RefusedError `no-sandbox`, ModelError if no run produced a result.
     """
     if against not in AGAINST:

@@ -1,9 +1,9 @@
 """The gate: whether a change of a skill may stay without review. It must be valid, small and no worse.
 
-The checks without a model come first and are enough to reject: the package is valid, it grew by little, the guard
-thinks no worse of it, its links lead somewhere, it asks for no further tools, and it left the evals it is measured by
-alone. Then the scores decide: every eval that was measured before is measured again, none is worse, and all together
-are no worse. A missing score is a rejection.
+The checks without a model come first and are enough to reject: the package is valid, it grew by little, its verdict is
+no worse, its links are valid, it needs no new tools, and its evals are unchanged. Then the scores decide: every eval
+that was measured before is measured again, none is worse, and all together are no worse. A missing score is a
+rejection.
 """
 
 from __future__ import annotations

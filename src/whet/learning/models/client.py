@@ -1,13 +1,12 @@
 """A real model, asked through pydantic-ai's agents.
 
 For an answer by a schema, the agent validates the answer and asks once more if it does not fit. For a turn with tools,
-it stops at the response: the caller decides what becomes of the calls, one after the other, and writes each of them
-down. A request is repeated after a rate limit, a failure of the server or a lost connection. No agent is instrumented:
-what is sent to a model does not go into the traces of a program that uses Whet.
+it stops at the response: the caller makes the calls, one after the other, and records each of them. A request is
+repeated after a rate limit, a failure of the server or a lost connection. No agent is instrumented: requests do not
+appear in the traces of a program that uses Whet.
 
-Each question has its own connection, opened and closed on an event loop of its own: callers are plain functions, may
-run in threads, and may themselves be called from a running loop. Next to the time a model takes, a connection costs
-nothing.
+Each request has its own connection and event loop: callers are plain functions, may run in threads, and may themselves
+be called from a running loop. Next to the time a model takes, a connection costs nothing.
 """
 
 from __future__ import annotations

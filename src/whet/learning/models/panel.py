@@ -1,4 +1,4 @@
-"""Several models as one: each answers, and where they answer by a schema, they vote on every part of it.
+"""Several models as one: each answers, and with a schema they vote on every part of the answer.
 
 A text is the most frequent one, or else the one that shares the most words with the others. Entries of a minority are
 left out. A question without a schema, or with tools, goes to the first model. A model that fails has no vote.

@@ -1,6 +1,6 @@
 """Limits of learning: a daily allowance, and a breaker for repeated failures.
 
-The counts are of one day, UTC. The breaker stops after so many failures, or so many rejected proposals, in a row: for
+The counts are of one day, UTC. The breaker stops learning after several consecutive failures or rejected proposals: for
 an hour first, then twice as long each time, until something works or is approved. Unreported results of automatic
 learning are kept as news. Unreadable values count as empty and are reported.
 """

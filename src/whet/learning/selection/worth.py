@@ -1,8 +1,7 @@
 """Whether a finished session is worth a skill: a pure function of its evidence, with the reason.
 
-A session has to have been hard, and what it found has to be something that helps the next time. Rules apply in a fixed
-order; the first rejection decides. A failure alone is never captured: bad luck is not a lesson, and an unresolved
-failure is not a procedure.
+A session must have been hard, and its result must help the next time. Rules apply in a fixed order; the first rejection
+decides. A failure alone is never captured: bad luck is not a lesson, and an unresolved failure is not a procedure.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Sessions of any client, read into one model of events.
 
-    events      what a transcript is: user, assistant, call, result, note
-    reader      a file or a list of messages -> a transcript; finds out the format
-    walker      takes over records by the rules of `formats.toml`: what each client's records are, and where what lies
-    clients     what rules cannot say: records that are written again, told twice, or a subagent's
-    opencode    a database; `markdown`, headings that say who speaks
-    recorder    a transcript of one's own agent loop, written while it runs
-    documents   files with a JSON record a line, and documents that are read as a whole
-    collector   what everything is written into: hides secrets, cuts, counts, and keeps within bounds
+    events      the parts of a transcript: user, assistant, call, result, note
+    reader      a file or a list of messages -> a transcript, in any known format
+    walker      reads records by the rules of `formats.toml`, which describe each client's records and their fields
+    clients     records that rules cannot describe: rewritten ones, repeated ones, or a subagent's
+    opencode    a database; `markdown` is for headings that name the speaker
+    recorder    a transcript of an agent loop, written while it runs
+    documents   files with one JSON record per line, and documents that are read as a whole
+    collector   the target of all readers: hides secrets, cuts, counts, and stays within limits
 
-`tools` knows what the same thing is called everywhere, `wrappers` which texts are no words of the user, both from
-`names.toml`. Where clients keep their sessions is in `places`. Nothing of a transcript is ever executed.
+`tools` has common names for tools, `wrappers` recognizes texts that the user did not write, both from `names.toml`.
+`places` has the paths of clients' sessions. Nothing of a transcript is ever executed.
 """

@@ -221,7 +221,7 @@ def run_undo(context: Context, options: Namespace) -> Answer:
     except NotFoundError as error:
         if error.code != "no-such-entry" or options.id is None or options.id.isdecimal() or options.dry_run:
             raise
-        with suppress(NotFoundError):  # a content that no entry names any more
+        with suppress(NotFoundError):  # a content that no entry names
             found = context.library.edit.apply([{"action": "restore", "name": options.id}], by=by)
             return Answer(found, telling(lambda change: f"Restored {name_version(change)}."))
         raise

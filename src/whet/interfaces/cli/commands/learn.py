@@ -256,7 +256,7 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
         screen.line(made.text.rstrip("\n"))
         done = f"{name} would be new" if made.created else f"{name} would get version {version}"
         done = done if made.changed else f"{name} would stay as it is, with version {version}"
-        files = f", with {plural(len(made.files), 'file')} beside it" if made.files else ""
+        files = f", with {plural(len(made.files), 'other file')}" if made.files else ""
         screen.say(*[f"{done}{files}.", *made.warnings])
     else:
         created, improved = f"Created {name}, version {version}.", f"Improved {name} to version {version}."

@@ -90,7 +90,7 @@ def render_index(index: Index, screen: Screen, options: Namespace) -> None:
         screen.say("There are no skills that a model may see.")
         screen.hint("`whet list --all` shows every skill, `whet clients roots` shows where Whet looks for them.")
     if index.kept_back:
-        screen.say(f"The guard keeps back {plural(index.kept_back, 'skill')} (`whet doctor`).")
+        screen.say(f"The guard blocks {plural(index.kept_back, 'skill')} (`whet doctor`).")
     screen.say(*(f"The root {path} does not exist." for path in index.missing_roots))
 
 
