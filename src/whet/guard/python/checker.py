@@ -219,10 +219,12 @@ def _installs(reader: Reader) -> None:
 
 _DEEP = ("(" * 60, "[" * 60, "{" * 60, "~" * 500, "not " * 200, "lambda:" * 100, "-" * 5000)
 _MAGIC = expression(r"^(\s*)(?:%{1,2}\w|!|\?\w).*$", re.MULTILINE)
+_TAKEN = expression(r"^(\s{0,40}\w{1,60}\s{0,4}=\s{0,4})(?:!|%(?:sx|system)\s)(.+)$", re.MULTILINE)
+"""A command of a notebook whose output the program takes."""
 _ASSIGNED = expression(r"^\s{0,40}(?:for\s{1,4})?(\w{1,60})\s{0,4}(?:=[^=]|in\b)", re.MULTILINE)
 _PUT_IN = expression(r"[{$](\w{1,60})\}?")
 """Where a command of a notebook has a value of the program."""
-_SHELL = expression(r"^\s{0,40}(?:!|%%(?:bash|sh|script)\b|%(?:sx|system)\s)", re.MULTILINE)
+_SHELL = expression(r"^\s{0,40}(?:(?:\w{1,60}\s{0,4}=\s{0,4})?!|%%(?:bash|sh|script)\b|%(?:sx|system)\s)", re.MULTILINE)
 _PROMPT = expression(r"^[ \t]*(?:>>> ?|\.\.\. ?|In \[\d{0,4}\]: ?)")
 _TEMPLATE = expression(r"\{\{[^{}\n]{0,200}\}\}|\{%[^{}\n]{0,200}%\}")
 _PRINT = expression(r"^(\s*)print (?![=(])(.*)$", re.MULTILINE)
@@ -247,6 +249,7 @@ def plain(source: str) -> str:
         source = "\n".join(_unprompted(source.split("\n")))
     if "%" in source or "!" in source or "?" in source:
         named = frozenset(_ASSIGNED.findall(source)) if "!" in source else frozenset[str]()
+        source = _TAKEN.sub(lambda found: f"{found[1]}get_ipython().getoutput({_put_in(found[2], named)})", source)
         source = _MAGIC.sub(lambda found: found[1] + _called(found[0].strip(), named), source)
     if "{{" in source or "{%" in source:
         source = _TEMPLATE.sub("template", source)
@@ -259,11 +262,15 @@ def plain(source: str) -> str:
 
 def _called(magic: str, named: frozenset[str]) -> str:
     """A magic as a statement: a command as a call if it has values of the program in it, which are read by themselves."""
-    parts = _PUT_IN.split(magic[1:])
-    if magic[0] != "!" or named.isdisjoint(parts[1::2]):
+    if magic[0] != "!" or named.isdisjoint(_PUT_IN.split(magic)[1::2]):
         return "pass"
-    terms = (f"str({part})" if at % 2 and part in named else repr(part) for at, part in enumerate(parts))
-    return f"get_ipython().system({' + '.join(terms)})"
+    return f"get_ipython().system({_put_in(magic[1:], named)})"
+
+
+def _put_in(command: str, named: frozenset[str]) -> str:
+    """A command of a notebook as an expression, with the values of the program in it."""
+    parts = enumerate(_PUT_IN.split(command))
+    return " + ".join(f"str({part})" if at % 2 and part in named else repr(part) for at, part in parts)
 
 
 def has_magics(source: str) -> bool:
