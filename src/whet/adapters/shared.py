@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def open_pool(skills: Library | Tools, *, writes: Writes, only: Collection[str] | None) -> tuple[Tools, SessionPool]:
-    """Return the tools that define every conversation, and a pool with those of each; `skills` may be tools."""
+    """Return the tools as defined in every conversation, and a pool with the tools of each."""
     if isinstance(skills, Tools):
         return skills, SessionPool(_opens_none, shared=skills)
     example = skills.tools(writes=writes, only=only)

@@ -313,7 +313,7 @@ def import_bundle(hub: Hub, path: str, key: str = "") -> Imported:
         mirror = mirror._replace(key=key) if key else mirror
         known = UpstreamMemory(hub.database).load(url)
         if not mirror.key and known is None:
-            hint = "Get it from whoever runs that hub, by another way than the bundle: --key KEY"
+            hint = "Get it from the hub's operator, not from the bundle, and pass it with `--key KEY`."
             raise UsageError("key-needed", f"The key of the log of {url} is not known here.", hint=hint)
         if known is not None and known.checkpoint and (not mirror.key or str(known.key) == mirror.key):
             _check_age(hub, bundle, url, read_checkpoint(known.checkpoint, known.key).size)

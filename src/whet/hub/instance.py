@@ -1,9 +1,9 @@
 """One hub on a machine: its directory with configuration and keys, and the process that serves it.
 
-DIR/hub.toml     what the operator decides
+DIR/hub.toml     the operator's settings
 DIR/log.key      the private key of the log; losing it means a new log
 DIR/hub.db       the database, unless the configuration names a PostgreSQL
-DIR/search.db    the index of search; it is made again where it is missing
+DIR/search.db    the search index, rebuilt if it is missing
 DIR/blobs/       the archives, unless they are in the database or in an object store
 """
 

@@ -172,7 +172,7 @@ class Hub:
         self.discovery = Discovery(database, log.origin, settings.title, settings.url)
         self._counted = 0
         self._texts: OrderedDict[str, str] = OrderedDict()
-        """Instructions that somebody looked at, by the SHA-256 of the archive, the latest last."""
+        """Recently shown instructions by SHA-256 of the archive, the latest last."""
 
     def close(self) -> None:
         """Close processes and connections."""

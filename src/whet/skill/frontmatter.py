@@ -14,7 +14,7 @@ from whet.notes import Note
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.block import Block, BlockError, read_block
-from whet.skill.repair import repair as repair  # noqa: PLC0414  part of what this module offers
+from whet.skill.repair import repair as repair  # noqa: PLC0414  re-exported
 from whet.skill.repair import rescue
 
 TYPE_CHECKING = False

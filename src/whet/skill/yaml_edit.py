@@ -94,11 +94,11 @@ class Node:
         """For a block collection, the start of the next token; `_end_of` returns the real end."""
         self.flow = flow
         self.style = style
-        """Of a scalar: the quote, or `|` or `>`."""
+        """Quote, `|` or `>` of a scalar."""
         self.word = word
-        """Of a scalar: its text."""
+        """Text of a scalar."""
         self.children: list[Node] = []
-        """Items; of a map, keys and values in turn."""
+        """Items; for a map, keys and values in turn."""
         self.size = 1
 
     @property

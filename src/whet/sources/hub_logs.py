@@ -219,7 +219,7 @@ def read_publication(entry: Installed) -> Publication | None:
 def _tell_evals(said: Answer) -> str:
     if "evals" not in said:
         return ""
-    from whet.skill.evals_proof import read_results  # few entries have any
+    from whet.skill.evals_proof import read_results  # few entries have evals
 
     return str(read_results(said.value("evals")))
 

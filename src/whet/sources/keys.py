@@ -29,7 +29,7 @@ _ENDING = ".key"
 
 
 class OwnKey(NamedTuple):
-    """A key of yours."""
+    """One of your keys."""
 
     name: str
     key: PublicKey

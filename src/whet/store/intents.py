@@ -73,7 +73,7 @@ class Intents:
 
     def begin(self, kind: str, payload: Any, id_: str = "") -> str:
         """Record a planned change; return its id."""
-        import json  # a list of skills that are known needs none
+        import json  # listing cached skills does not need it
 
         id_ = id_ or os.urandom(8).hex()
         with self._state.write() as connection:

@@ -20,7 +20,7 @@ _HOST = "127.0.0.1"
 def check_ui() -> None:
     """Raise UsageError if the packages for the pages are not installed."""
     try:
-        import uvicorn  # noqa: F401  whether it is there
+        import uvicorn  # noqa: F401  is it installed?
 
         import whet.web.ui.app  # noqa: F401
     except ImportError as error:

@@ -350,7 +350,7 @@ def check_references(prose: list[Row], files: tuple[str, ...]) -> Iterator[Note]
                 yield Note("reference-dangling", "warning", message, line=row.line)
     nested = [file for file in files if file.startswith("references/") and file.count("/") > 1]
     if nested:
-        others = f" and {len(nested) - 1} more are" if len(nested) > 1 else " lies"
+        others = f" and {len(nested) - 1} more are" if len(nested) > 1 else " is"
         message = f"{nested[0]}{others} more than one level below references/."
         yield Note("reference-nested", "info", message)
 

@@ -76,7 +76,7 @@ class Remote:
         self._timeout, self._total = web.timeout, web.total
         self._git = find_git(self._env)
         self._address = location
-        """Where the repository really is, after redirects."""
+        """Address of the repository after redirects."""
         self._moved = False
         self._sha256 = False
         self._stack = ExitStack()

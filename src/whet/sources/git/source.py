@@ -70,7 +70,7 @@ class GitSource:
         check_words("" if has_sign(ref.ref) else ref.ref, ref.path)
         self.ref = ref
         self.known: Mapping[str, str] = {}
-        """Markers, by path, of what somebody has already: of a skill that still has its own, nothing is brought."""
+        """Markers of installed skills by path: a skill whose marker is unchanged is not fetched."""
         self._reach = reach
         self._remotes: list[Remote] = []
         self._held: dict[str, _Held] = {}

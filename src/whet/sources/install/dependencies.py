@@ -240,7 +240,7 @@ def settle(
     here: Mapping[str, Card],
     needed: Needed,
 ) -> list[Step]:
-    """Return the steps of a plan, held or blocked if their needs are not met or if nothing needs them any more.
+    """Return the steps of a plan, held or blocked if a need is not met, or if all skills that need it are blocked.
 
     A step that another one blocks gets its state and code, so that one approval covers both.
     """

@@ -109,9 +109,9 @@ class Installer:
         self.root = os.path.realpath(root)
         self._lock_file = lock_file(self.root)
         self.base = os.path.dirname(self._lock_file)
-        """The directory of the lock; its paths are relative to it."""
+        """Directory of the lock, to which its paths are relative."""
         self.project = os.path.realpath(project) if project else ""
-        """The repository whose lock this is: whoever wrote it need not be the user. "" for the user's own."""
+        """Repository of the lock, which others may have written; "" for the user's own."""
         self._repositories: dict[str, Repository | None] = {}
         self._trust: dict[str, str] = {}
 
@@ -724,7 +724,7 @@ class OfferedSkill(NamedTuple):
     version: str
     path: str
     source: str
-    """What to pass to `install`, in its canonical spelling."""
+    """Source to pass to `install`, in canonical spelling."""
     revision: str
     group: str
     hidden: bool

@@ -64,7 +64,7 @@ _OPEN = ("policy-asks", "policy-blocks", "signature-needed", "signer-changed")
 
 
 class FileChange(NamedTuple):
-    """How one file differs between two contents of a skill."""
+    """A difference between two contents of a skill in one file."""
 
     path: str
     change: Literal["added", "changed", "removed"]

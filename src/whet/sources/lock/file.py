@@ -281,7 +281,7 @@ def opened_source(text: str, directory: str) -> str:
 
 def _ref_text(kind: str, location: str) -> str:
     from whet.sources.model import Ref
-    from whet.sources.refs.parse import ref_text  # not before it is needed: reading a lock is quick
+    from whet.sources.refs.parse import ref_text  # imported late, so that reading a lock is quick
 
     return ref_text(Ref(kind, location))
 

@@ -171,7 +171,7 @@ class ClawHubSource(Registry):
         if found := next((one for one in releases if in_range(one, wanted)), ""):
             return found
         message = f"{self.ref.location} has no version of {path} in the range {wanted}."
-        hint = f"It has {', '.join(releases[:10])}." if releases else "Ask whoever publishes it."
+        hint = f"It has {', '.join(releases[:10])}." if releases else "Ask its publisher."
         raise NotFoundError("no-such-version", message, hint=hint, suggestions=releases[:10])
 
     def _check_version(self, path: str, version: str) -> tuple[list[Note], str]:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 SCHEMAS = ("https://schemas.agentskills.io/discovery/0.2.0/schema.json",)
 TYPES = ("skill-md", "archive")
 
-_WRONG = Note("index-entry-wrong", "error", "", "Tell the publisher of the marketplace.")
+_WRONG = Note("index-entry-wrong", "error", "", "Tell the publisher of the site.")
 _TWICE = Note("index-entry-duplicate", "warning", "")
 _NAMES = ("agent-skills", "skills")
 

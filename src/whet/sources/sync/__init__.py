@@ -1,1 +1,1 @@
-"""The same skills for several clients."""
+"""Sync: the same skills for several clients."""
