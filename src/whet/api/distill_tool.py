@@ -56,15 +56,15 @@ def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[
     number = given.get("distillation", "")
     if not number:
         transcript = _transcript(session, given)
-        number = kept.keep(_begun(session, transcript))
+        number = kept.keep(_begin(session, transcript))
         label = f"{transcript.client}:{transcript.session}" if transcript.session else ""
         told = {"session": label, "report": [entry.message for entry in transcript.report[:_REPORTED]]}
-        told |= _for_the_writer(kept.read(number))
+        told |= _writer_input(kept.read(number))
     try:
         with kept.alone():
-            moved = _moved(kept, number, given)
+            moved = _advance(kept, number, given)
             if not given.get("finish"):
-                asked = _asked(moved)
+                asked = _describe(moved)
                 return {"success": True, "distillation": number, **asked, **told}
             answer = learning.finish_distillation(moved, stage=stage, actor="agent", allowed=session.allow)
             kept.forget(number)
@@ -76,7 +76,7 @@ def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[
     return {**written, **{name: value for name, value in told.items() if name in ("session", "report")}}
 
 
-def _for_the_writer(distillation: Distillation) -> dict[str, Any]:
+def _writer_input(distillation: Distillation) -> dict[str, Any]:
     """Return everything that a model needs to write the skill."""
     import json
 
@@ -85,11 +85,11 @@ def _for_the_writer(distillation: Distillation) -> dict[str, Any]:
     return {"evidence": json.loads(view(distillation.evidence, _EVIDENCE)), "write": INSTRUCTIONS, "hint": _WRITE}
 
 
-def _moved(kept: Kept, number: str, given: Mapping[str, Any]) -> Distillation:
+def _advance(kept: Kept, number: str, given: Mapping[str, Any]) -> Distillation:
     """Return the distillation after this call, and keep it. Raises UsageError `skill-refused` for a bad skill."""
     known = kept.read(number)
     problems: tuple[str, ...] = ()
-    moved = known.back() if given.get("back") else _answered(known, given.get("answers"))
+    moved = known.back() if given.get("back") else _with_answers(known, given.get("answers"))
     if "skill" in given:
         moved, problems = moved.write(given["skill"])
     if moved != known:
@@ -102,7 +102,7 @@ def _moved(kept: Kept, number: str, given: Mapping[str, Any]) -> Distillation:
     return moved
 
 
-def _answered(distillation: Distillation, values: Mapping[str, Any] | None) -> Distillation:
+def _with_answers(distillation: Distillation, values: Mapping[str, Any] | None) -> Distillation:
     """Return the distillation with these answers. The current round is answered unless all answers are for earlier
     ones.
 
@@ -116,7 +116,7 @@ def _answered(distillation: Distillation, values: Mapping[str, Any] | None) -> D
     return distillation._replace(at=0).answer_all(values)._replace(at=min(at, len(ROUNDS)))
 
 
-def _asked(distillation: Distillation) -> dict[str, Any]:
+def _describe(distillation: Distillation) -> dict[str, Any]:
     """Return the current question or, when all rounds are done, all answers."""
     at = {"round": min(distillation.at + 1, len(ROUNDS)), "of": len(ROUNDS), "done": distillation.done}
     if not distillation.done:
@@ -128,7 +128,7 @@ def _asked(distillation: Distillation) -> dict[str, Any]:
     return {**at, "answers": answers, "hint": _AGREE}
 
 
-def _begun(session: Session, transcript: Transcript) -> Distillation:
+def _begin(session: Session, transcript: Transcript) -> Distillation:
     """Return the first round. It does not name a skill for the same job that the model may not change."""
     distillation = session.learning.begin_distillation(transcript, model="")
     if distillation.known:
@@ -147,13 +147,13 @@ def _transcript(session: Session, given: Mapping[str, Any]) -> Transcript:
         return from_messages(given["messages"])._replace(session="")
     if "transcript" in given:
         return _from_text(session.workspace.place.state, given["transcript"])._replace(session="")
-    seen = _seen(session, given.get("session", ""))
+    seen = _find_session(session, given.get("session", ""))
     if not seen.transcript:
         raise NotFoundError("no-transcript", f"{seen.client} does not say where {seen.id} is.", hint=_HERE)
     return read_transcript(seen.transcript)._replace(client=seen.client, session=seen.id)
 
 
-def _seen(session: Session, label: str) -> Seen:
+def _find_session(session: Session, label: str) -> Seen:
     """Return the session with this label, the running one, or the newest that waits."""
     from whet.learning.selection.consent import offered
 

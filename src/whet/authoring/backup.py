@@ -226,9 +226,7 @@ class _Pack:
                 try:
                     stack.enter_context(FileLock(lock_path(state, "skill", real), timeout=_LOCK_SECONDS))
                 except FailedError as error:
-                    if (
-                        error.code != "permission-denied"
-                    ):  # a process without write access cannot lock, and reads strictly
+                    if error.code != "permission-denied":  # without write access, there is no lock: it reads strictly
                         raise
                 tree = read_tree(real)
                 modes = {path: _mode(os.path.join(real, *path.split("/"))) for path in tree or {}}

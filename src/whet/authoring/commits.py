@@ -145,13 +145,13 @@ def find_moves(journal: Journal, entries: Sequence[Entry]) -> dict[str, Entry]:
             if (old.action, new.action) == ("rename", "rename"):
                 moved = new.id == old.id + 1 or len(gone) == len(come) == 1
             else:
-                moved = old.action == new.action in REVERSALS and _takes_back_move(journal, old, new)
+                moved = old.action == new.action in REVERSALS and _reverses_move(journal, old, new)
             if moved:
                 found[new.path] = old
     return found
 
 
-def _takes_back_move(journal: Journal, gone: Entry, come: Entry) -> bool:
+def _reverses_move(journal: Journal, gone: Entry, come: Entry) -> bool:
     """Return whether the skill moved the other way before, between the same contents."""
     for first in journal.entries(path=come.path):
         if first.id < gone.id and first.before == come.after and not first.after:

@@ -198,7 +198,7 @@ def revert_entries(journal: Journal, entries: Sequence[Entry], action: str = "un
 def _ways_back(journal: Journal, entry: Entry) -> str:
     """Return hints for an entry that cannot be undone: only commands that work."""
     known, name = journal.entries(path=entry.path), quote(entry.skill)
-    gone = {*_taken_back(known), *find_reversals(known)}
+    gone = {*_undone(known), *find_reversals(known)}
     later = [other for other in known if other.id > entry.id and other.id not in gone and other.run]
     now = digest(read_tree(entry.path))
     states = [state.number for state in versions(journal, entry.path) if state.entry.after == entry.before]
@@ -323,7 +323,7 @@ def _is_undo(entry: Entry) -> bool:
     return bool(entry.run.partition(".")[2] or _UNDOES.fullmatch(entry.reason))
 
 
-def _taken_back(entries: Sequence[Entry]) -> set[int]:
+def _undone(entries: Sequence[Entry]) -> set[int]:
     """Return the numbers of the undone entries, unless the undo was undone, too."""
     found: set[int] = set()
     for undo, numbers in sorted(find_reversals(entries).items(), reverse=True):
@@ -332,7 +332,7 @@ def _taken_back(entries: Sequence[Entry]) -> set[int]:
     return found
 
 
-def _made_again(entries: Sequence[Entry], known: Sequence[Entry]) -> tuple[Entry, ...]:
+def _redone(entries: Sequence[Entry], known: Sequence[Entry]) -> tuple[Entry, ...]:
     """Return the changes that are redone when these entries are undone; empty unless the entries undid them."""
     takes = find_reversals(known)
     found, undone = {entry.id for entry in entries}, False
@@ -574,7 +574,7 @@ class History:
         known = self._journal.entries(last=_LOOKED_BACK, switches=True)
         if not any(entry.run for entry in known):
             raise NotFoundError("no-such-entry", "The history is empty.", hint="There is nothing to undo yet.")
-        back, reversals = _taken_back(known), find_reversals(known)
+        back, reversals = _undone(known), find_reversals(known)
         redone = {one for one, numbers in reversals.items() if not numbers.isdisjoint(reversals)}
         left_out = back | redone if undos else back
         runs: dict[str, list[Entry]] = {}
@@ -635,7 +635,7 @@ class History:
 
     def _undo(self, what: str, entries: Sequence[Entry], by: Provenance, *, dry_run: bool) -> Reversal:
         known = self._journal.entries(last=_LOOKED_BACK, switches=True)
-        back = _taken_back(known)
+        back = _undone(known)
         entries = [entry for entry in entries if _has_effect(entry)]
         if not entries:
             raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Choose another entry.")
@@ -645,7 +645,7 @@ class History:
             raise done
         run = by.run or f"u{os.urandom(8).hex()}.{what}"
         numbers = ", ".join(str(entry.id) for entry in entries) if len(entries) <= _NAMED else what
-        again = _made_again(entries, known)
+        again = _redone(entries, known)
         reason = f"Undo of {numbers}."
         if again and not by.run:  # the run names the undone change
             numbers = ", ".join(str(entry.id) for entry in again) if len(again) <= _NAMED else again[0].run

@@ -316,7 +316,7 @@ class Writer:
         if not complete:
             for note in reversed(made):
                 if now[note.path] in (note.after, "") and now[note.path] != note.before:
-                    self._put_back(note, current[note.path])
+                    self._restore_content(note, current[note.path])
         for note in made:
             _clean(note.path)
         if complete:
@@ -331,7 +331,7 @@ class Writer:
         self.journal.intents.settle(intent.id)
         return ""
 
-    def _put_back(self, note: Note, current: Tree | None) -> None:
+    def _restore_content(self, note: Note, current: Tree | None) -> None:
         """Restore a skill's earlier content: the directory that was moved aside, else the stored one."""
         if note.before and (aside := _find_aside(note.path, note.before)):
             with os_failures(note.path, doing="put back"):

@@ -134,7 +134,7 @@ def make_plan(
     standings: Sequence[Standing], texts: Mapping[str, Texts], *, now: int, last_run: int, ages: Ages = AGES
 ) -> Plan:
     """Plan the actions for these skills now. `texts` has the texts of the skills, by name."""
-    jumped = _jump(now, last_run)
+    jumped = _clock_problem(now, last_run)
     due = bool(last_run) and not jumped and now - last_run >= ages.interval_days * DAY
     judged = [_judge(standing, now, last_run if due else 0, ages) for standing in sorted(standings)]
     steps = tuple(one for one in judged if isinstance(one, Step))
@@ -145,7 +145,7 @@ def make_plan(
         merges=_merges(standings, {step.path for step in steps if step.state == "archived"}, texts),
         due=due,
         start_over=not last_run or bool(jumped),
-        notes=() if due else (jumped or _early(last_run, ages),),
+        notes=() if due else (jumped or _explain_not_due(last_run, ages),),
     )
 
 
@@ -184,7 +184,7 @@ def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ag
 # --- the age of skills ----------------------------------------------------------------------------------------------
 
 
-def _jump(now: int, last_run: int) -> str:
+def _clock_problem(now: int, last_run: int) -> str:
     """Return the problem of the clock, judged by the last run; "" if there is none."""
     if now < last_run:
         return f"The clock is earlier than the last run ({iso(last_run)}). Nothing is archived."
@@ -193,7 +193,7 @@ def _jump(now: int, last_run: int) -> str:
     return ""
 
 
-def _early(last_run: int, ages: Ages) -> str:
+def _explain_not_due(last_run: int, ages: Ages) -> str:
     """Return why a plan is not due."""
     days = _days(ages.interval_days)
     if not last_run:

@@ -144,7 +144,7 @@ CLAUDE_MOST = 1536
 
 
 def claude_code(data: bytes, folder: str) -> Reading:
-    """Read a skill like Claude Code 2.1: no skill is dropped; directory and first line replace missing fields."""
+    """Read a skill like Claude Code 2.1, which drops none: the directory is the name, the first line a fallback."""
     text = data.decode("utf-8", "replace")
     found = _CLAUDE_BLOCK.match(text)
     fields: Fields = {}

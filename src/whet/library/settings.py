@@ -334,7 +334,7 @@ def read_machine_policy(file: PolicyFile) -> MachinePolicy:
     def wrong(problem: str) -> MachinePolicy:
         return MachinePolicy(file.path, problem=problem)
 
-    if problem := _not_the_administrators(file):
+    if problem := _ownership_problem(file):
         return wrong(problem)
     try:
         found = _load(file.path)
@@ -350,7 +350,7 @@ def read_machine_policy(file: PolicyFile) -> MachinePolicy:
             return wrong(f"{name} is {raw!r}, which is not {_KINDS[known[name].kind]}.")
         values["cells" if name == "policy" else name] = value
     policy = MachinePolicy(file.path, **values)
-    return wrong(problem) if (problem := _not_understood(policy)) else _with_real_paths(policy)
+    return wrong(problem) if (problem := _find_invalid(policy)) else _with_real_paths(policy)
 
 
 _KINDS = {
@@ -361,7 +361,7 @@ _KINDS = {
 }
 
 
-def _not_the_administrators(file: PolicyFile) -> str:
+def _ownership_problem(file: PolicyFile) -> str:
     """Return why a file cannot be an administrator's: others own it or can write it. Links count as their targets."""
     for path, what in ((file.path, "It"), (os.path.dirname(file.path), "Its directory")):
         try:
@@ -377,7 +377,7 @@ def _not_the_administrators(file: PolicyFile) -> str:
     return ""
 
 
-def _not_understood(policy: MachinePolicy) -> str:
+def _find_invalid(policy: MachinePolicy) -> str:
     """Return the first invalid entry of a policy: following only the rest would allow too much."""
     from whet.guard.trust import address_of
 

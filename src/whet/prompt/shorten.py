@@ -152,7 +152,7 @@ def _terms_in(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _taken_apart(text: str) -> tuple[Phrase, ...]:
+def _split_phrases(text: str) -> tuple[Phrase, ...]:
     """Return the `phrases` of a description; every term in them is worth 1."""
     found = phrases(text)
     gaps = ["", *(text[before[1] : after[0]] for before, after in pairwise(found)), ""]
@@ -385,7 +385,7 @@ def _weigh(names: Sequence[str], texts: Sequence[str]) -> list[list[Phrase]]:
                 named = _NAMED_WORTH if term in name else 1.0
                 worth[term] = rarity.get(term, 0.0) * early * named * min(repeats[term], _MOST_REPEATS)
         row: list[Phrase] = []
-        for phrase in _taken_apart(text):
+        for phrase in _split_phrases(text):
             share = _NEGATED_WORTH if phrase.negated else 1.0
             values = tuple((term, worth.get(term, 0.0) * share) for term, _ in phrase.worth)
             row.append(phrase._replace(worth=values))

@@ -145,7 +145,7 @@ def evidence_of(transcript: Transcript) -> Evidence:
     first, request = request_of(events, [act.at for act in done])
     rules, follow_ups = _later(events, first, done)
     answered = _beside(events, first)
-    gone = _taken_back(done) | {*answered}
+    gone = _undone_calls(done) | {*answered}
     kept = [act for act in done if act.at not in gone]
     succeeded, signals = outcome_of(events, done, first)
     return Evidence(
@@ -297,7 +297,7 @@ def files_of(found: Sequence[Act]) -> tuple[File, ...]:
     return tuple(files.values())[:MOST_STEPS]
 
 
-def _taken_back(done: Sequence[Act]) -> set[int]:
+def _undone_calls(done: Sequence[Act]) -> set[int]:
     """Return the numbers of the calls that a later command undid, and of those commands."""
     gone: set[int] = set()
     for number, act in enumerate(done):

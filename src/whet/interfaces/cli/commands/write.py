@@ -79,7 +79,7 @@ def run_new(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import begin, fill_template
 
     if options.name is None:
-        _ask_what(options)
+        _ask_name(options)
     body = read_text(options.body, options.body_file, "new", "body")
     if body is not None and not options.dir:
         return _create(context, options, body, improve=False)
@@ -108,7 +108,7 @@ def run_new(context: Context, options: Namespace) -> Answer:
     return _hint_disabled(answer, library, options.name)
 
 
-def _ask_what(options: Namespace) -> None:
+def _ask_name(options: Namespace) -> None:
     """Ask for the name and the description of a new skill. Raises UsageError if nobody can be asked."""
     from whet.interfaces.cli.terminal import ask
     from whet.skill.names import is_ascii_name, slug
@@ -185,7 +185,7 @@ def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
 def run_create(context: Context, options: Namespace) -> Answer:
     """Run `new`, but improve an existing skill of that name if there is new content."""
     if options.name is None:
-        _ask_what(options)
+        _ask_name(options)
     body = read_text(options.body, options.body_file, "new", "body")
     if body is None and options.description is not None:
         with suppress(NotFoundError):
@@ -344,7 +344,7 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     cards = {name: None if options.archive else _find_card(library, name, here=options.here) for name in options.names}
     installed = library.sources.installed_among(card for card in cards.values() if card)
     for name, card in cards.items():
-        way = ("archived", False) if options.archive else _way_out(context, options, name, card, installed)
+        way = ("archived", False) if options.archive else _removal_way(context, options, name, card, installed)
         ways.setdefault(way, []).append(name)
     found = {how for how, _ in ways}
     if options.archive and options.stage:
@@ -432,7 +432,7 @@ def _find_card(library: Library, name: str, *, here: bool) -> Card | None:
         return None
 
 
-def _way_out(
+def _removal_way(
     context: Context, options: Namespace, name: str, card: Card | None, installed: frozenset[str]
 ) -> tuple[str, bool]:
     """Return how a skill is removed, and whether the project's lock names it."""
