@@ -66,7 +66,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("find", "zzzz"),
     ("detect", "write the report"),
     ("detect", "thanks!"),
-    ("detect", "write the report", "--skill", "report"),
+    ("detect", "write the report", "--skill", "reports"),
     # prompt
     ("index",),
     ("index", "--budget", "300", "--for", "write the report"),

@@ -21,7 +21,6 @@ from whet.skill.terms import number
 if TYPE_CHECKING:
     from whet.routing.router import Router
 
-FULL = bytes([255] * 4)
 THREE = (
     Texts("cherry-pick", "Backport a fix to a release branch", "git cherry pick the commit"),
     Texts("rebase", "Rewrite a branch", "git rebase the commit"),
@@ -30,7 +29,7 @@ THREE = (
 
 
 def held(*slots: int) -> Postings:
-    return Postings(array("I", slots), *[b"\xff" * len(slots)] * 4)
+    return Postings(array("I", slots), b"\xff" * len(slots), described=True)
 
 
 def value(known: Router, message: str, key: str, name: str) -> float:
@@ -54,7 +53,8 @@ def test_the_table_has_a_row_for_each_skill_and_a_column_for_each_feature(known:
     assert len(given.values) == len(given.rows) == len(given.table.found)
     assert all(len(row) == len(features.FEATURES) and all(map(isfinite, row)) for row in given.values)
     assert all(0 <= place < len(given.asked.terms) for has in given.table.found for place in has)
-    assert all(len(weights) == 4 and weights[0] for has in given.table.found for weights in has.values())
+    assert all(0 < weight < 256 for has in given.table.found for weight in has.values())
+    assert all(has.keys() >= up_front for has, up_front in zip(given.table.found, given.table.described, strict=True))
 
 
 def test_shares_of_the_message(known: Router) -> None:
@@ -90,7 +90,7 @@ def test_rare_terms_tell_more_and_those_of_the_dead_nothing() -> None:
     assert totals == pytest.approx([rarity[0], rarity[0], rarity[0] + rarity[1], rarity[0], 0])
     table = features.table(postings, asked, rarity, [2, 0])
     assert (table.slots, features.best(totals, 1)) == ([2, 0], [2])
-    assert table.found == [{0: FULL, 1: FULL}, {0: FULL}]
+    assert (table.found, table.described) == ([{0: 255, 1: 255}, {0: 255}], [{0, 1}, {0}])
 
 
 @given(st.lists(st.integers(0, 400), unique=True), st.lists(st.integers(0, 400), unique=True, min_size=1))
@@ -117,18 +117,16 @@ def test_every_feature_has_a_weight() -> None:
     assert features.weigh([[3.0, 5.0], [1.0, 0.5]], ("a", "b"), {"a": 1.0, "b": 2.0}) == [13.0, 2.0]
 
 
-def test_a_message_is_read_into_terms_sentences_and_pairs() -> None:
+def test_a_message_is_read_into_terms_and_pairs() -> None:
     asked = ask("Squash the commits. Then push, push the branch")
     assert asked.terms == ("squash", "commit", "then", "push", "branch")
-    assert asked.gains == pytest.approx([1, 1, 1, 2**0.5, 1])
-    assert asked.views == (frozenset({0, 1}), frozenset({2, 3, 4}))
+    assert [*asked.gains] == [1.0] * 5
     assert asked.pairs == {(0, 1), (1, 2), (2, 3), (3, 3), (3, 4)}
 
 
 def test_only_so_much_of_a_message_is_read() -> None:
     asked = ask(" ".join(f"term{at}" for at in range(5000)))
     assert (len(asked.text), len(asked.terms)) == (4096, 256)
-    assert len(ask("One sentence here. " * 50).views) == 8
     assert (ask("").terms, ask("").pairs) == ((), frozenset())
 
 

@@ -1,10 +1,9 @@
 """What the index keeps of one skill, worked out from its words alone, so that an edit never touches another skill.
 
-Each term gets four weights from 0 to 255. The first is that of BM25F: the counts in the name, in the description (with
-when to use it, trigger phrases, tags and known messages) and in the body are divided by how long each is, added up with
-the weight of the field, and flattened. The other three are the same for each field alone. Lengths are compared with
-those of an ordinary skill instead of with the library's mean, and how rare a term is comes in when a message is asked
-about; so neither has to be redone when skills come and go.
+Each term gets a weight from 1 to 255, that of BM25F: the counts in the name, in the description (with when to use it,
+trigger phrases, tags and known messages) and in the body are divided by how long each is, added up with the weight of
+the field, and flattened. Lengths are compared with those of an ordinary skill instead of with the library's mean, and
+how rare a term is comes in when a message is asked about; so neither has to be redone when skills come and go.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ _WEIGHT = (8.0, 6.0, 1.0)
 _LENGTH = (0.5, 0.5, 0.75)
 """How much the length of each field counts."""
 _FLAT = 3.0
-_FLAT_ALONE = 1.2
 _OWN = 3
 """A term of what a skill is not for that its body has so often is its own subject all the same."""
 _MOST_TERMS = 600
@@ -59,11 +57,14 @@ def analyse(texts: Texts) -> Analysis:
     counts[1].update(own)
     leading, rest = _kept(counts)
     sizes = (len(fields[0]), len(fields[1]) + len(own), len(fields[2]) + len(headed))
-    norms = [1 - b + b * size / ordinary for b, size, ordinary in zip(_LENGTH, sizes, _ORDINARY, strict=True)]
+    worth = [
+        weight / (1 - length + length * size / ordinary)
+        for weight, length, size, ordinary in zip(_WEIGHT, _LENGTH, sizes, _ORDINARY, strict=True)
+    ]
     return Analysis(
         terms=[*leading, *rest],
         leading=len(leading),
-        weights=_weigh(counts, leading, rest, norms),
+        weights=_weigh(counts, leading, rest, worth),
         spellings=frozenset(
             word for word in [*dict.fromkeys((*name, *positive))][:_MOST_TERMS] if word.isascii() and word.isalpha()
         ),
@@ -71,7 +72,6 @@ def analyse(texts: Texts) -> Analysis:
             name=texts.name,
             sequence=codes(fields[0] + fields[1] + fields[2]),
             lead=len(fields[0]) + len(fields[1]),
-            name_terms=len(counts[0]),
             description=len(fields[1]),
             phrases=phrases,
             against=frozenset(excluded).difference(own),
@@ -96,25 +96,20 @@ def _phrases(
     return found, tuple(phrases)
 
 
-def _weigh(counts: list[Counter[int]], leading: list[int], rest: list[int], norms: list[float]) -> list[int]:
-    """The four weights of each term; those of the body alone depend on nothing but how often they are said."""
-    (names, descriptions, bodies), (name, description, body) = counts, norms
-    said = [(names.get(one, 0), descriptions.get(one, 0), bodies.get(one, 0)) for one in leading]
-    weights = {often: _weights(often[0] / name, often[1] / description, often[2] / body) for often in {*said}}
+def _weigh(counts: list[Counter[int]], leading: list[int], rest: list[int], worth: list[float]) -> bytes:
+    """The weight of each term, from how often each field says it and what that is worth there."""
+    (names, descriptions, bodies), (name, description, body) = counts, worth
+    said = [
+        name * names.get(term, 0) + description * descriptions.get(term, 0) + body * bodies.get(term, 0)
+        for term in leading
+    ]
     often = [*map(bodies.__getitem__, rest)]
-    alone = {count: _weights(0, 0, count / body) for count in {*often}}
-    return [*map(weights.__getitem__, said), *map(alone.__getitem__, often)]
+    alone = {count: _flatten(body * count) for count in {*often}}  # most are said once or twice
+    return bytes((*map(_flatten, said), *map(alone.__getitem__, often)))
 
 
-def _weights(name: float, description: float, body: float) -> int:
-    """The four weights of a term that is said so often in each field, for its length."""
-    together = _WEIGHT[0] * name + _WEIGHT[1] * description + _WEIGHT[2] * body
-    return (
-        ceil(255 * (together / (together + _FLAT)))
-        | ceil(255 * (name / (name + _FLAT_ALONE))) << 8
-        | ceil(255 * (description / (description + _FLAT_ALONE))) << 16
-        | ceil(255 * (body / (body + _FLAT_ALONE))) << 24
-    )
+def _flatten(together: float) -> int:
+    return ceil(255 * together / (together + _FLAT))
 
 
 def _kept(counts: list[Counter[int]]) -> tuple[list[int], list[int]]:

@@ -15,7 +15,7 @@ from operator import mul
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
-from whet.skill.terms import codes, filler_terms, is_common, number, terms
+from whet.skill.terms import codes, is_common, number, terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
     """Skills x features."""
 
 FEATURES = (
-    "sentences",  # how well it does for each sentence of the message, against the best there
     "apart",  # terms it has that the other skills in question lack
-    "described-apart",  # the same for name and description
     "opening",  # of what the message says, by how rare and how early it is, the part that name and description have
-    "body",
+    "text",  # BM25F, where a term counts half that name or description has: the features above look at these
     "named",  # the share of its name's terms that the message has
     "pairs",  # neighbouring terms of the message that are neighbours in the body, too
     "quoted",  # how telling the message's terms are that stand in one of its quoted phrases and triggers
@@ -54,10 +52,12 @@ class Table(NamedTuple):
 
     slots: list[int]
     """The skills, best by BM25F first."""
-    found: list[dict[int, bytes]]
-    """For each skill, by the places of the terms it has: four weights up to 255 (all, name, description, body)."""
-    around: list[dict[int, bytes]]
-    """The same for the terms that only the context of the message has."""
+    found: list[dict[int, int]]
+    """For each skill, by the places of the terms it has, their weights up to 255."""
+    described: list[set[int]]
+    """Of these, the places of the terms in name and description."""
+    around: list[dict[int, int]]
+    """The weights of terms in name and description that only the context of the message has."""
     rarity: list[float]
     """For each term."""
 
@@ -80,7 +80,7 @@ def scores(postings: Found, asked: Asked, rarity: Sequence[float], alive: bytear
         if telling:
             worth = telling * gain / 255
             for part in postings.get(term, ()):
-                for slot, weight in zip(part.slots, part.totals, strict=True):
+                for slot, weight in zip(part.slots, part.weights, strict=True):
                     totals[slot] += worth * weight
     return totals if 0 not in alive else [total if own else 0.0 for total, own in zip(totals, alive, strict=True)]
 
@@ -96,15 +96,17 @@ def best(totals: Sequence[float], most: int) -> list[int]:
 
 def table(postings: Found, asked: Asked, rarity: list[float], slots: list[int]) -> Table:
     """The message's terms in the given skills."""
-    found: dict[int, dict[int, bytes]] = {slot: {} for slot in slots}
-    around: dict[int, dict[int, bytes]] = {slot: {} for slot in slots}
-    ascending = sorted(slots)
+    made = Table(slots, [{} for _ in slots], [set() for _ in slots], [{} for _ in slots], rarity)
+    skills, ascending = {slot: skill for skill, slot in enumerate(slots)}, sorted(slots)
     for place, term in enumerate(asked.numbers):
-        kept = found if place < asked.own else around
+        own = place < asked.own
         for part in postings.get(term, ()):
-            for slot, at in _among(part.slots, ascending, found):
-                kept[slot][place] = part.weights(at)
-    return Table(slots, [*found.values()], [*around.values()], rarity)
+            if own or part.described:
+                for slot, at in _among(part.slots, ascending, skills):
+                    (made.found if own else made.around)[skills[slot]][place] = part.weights[at]
+                    if own and part.described:
+                        made.described[skills[slot]].add(place)
+    return made
 
 
 _SEARCHED = 12
@@ -129,52 +131,30 @@ def compare(asked: Asked, given: Table, rows: Sequence[Row]) -> list[tuple[float
     """The skills of `given`, which have these rows, x `FEATURES`."""
     rarity = given.rarity[: asked.own]
     weight = [telling * gain / 255 for telling, gain in zip(rarity, asked.gains, strict=False)]
-    fillers = filler_terms()
-    telling_terms = zip(asked.terms, rarity, strict=False)
-    early = [0.0 if term in fillers else one / (1 + at / _EARLY) for at, (term, one) in enumerate(telling_terms)]
+    early = [one / (1 + at / _EARLY) for at, one in enumerate(rarity)]
     said = sum(early) or 1.0
     code = [codes([one]) for one in asked.numbers[: asked.own]]
     known = dict(zip(code, rarity, strict=False))
     pairs = [(one, other, code[one] + code[other], rarity[one] + rarity[other]) for one, other in asked.pairs]
     mass = sum(worth for *_, worth in pairs) or 1.0
-    described = [[place for place, (_, name, text, _) in has.items() if name or text] for has in given.found]
-    columns = zip(
-        _sentences(asked, given),
-        _apart(given.found, len(rarity)),
-        _apart(described, len(rarity)),
-        given.found,
-        described,
-        rows,
-        strict=True,
-    )
     features: list[tuple[float, ...]] = []
-    for sentences, apart, described_apart, has, up_front, row in columns:
+    skills = zip(_apart(given.found, len(rarity)), given.found, given.described, rows, strict=True)
+    for apart, has, up_front, row in skills:
         body = row.sequence[2 * row.lead :]
+        name = {row.sequence[2 * at : 2 * at + 2] for at in range(row.lead - row.description)}
         phrases = (row.sequence[2 * at : 2 * (at + size)] for at, size, _ in row.phrases)
         features.append(
             (
-                sentences,
                 apart,
-                described_apart,
                 sum(early[place] for place in up_front) / said,
-                sum(weight[place] * weights[3] for place, weights in has.items()),
-                sum(weights[1] > 0 for weights in has.values()) / max(1, row.name_terms),
+                sum(weight[place] * one / (1 + (place in up_front)) for place, one in has.items()),
+                len(name & known.keys()) / max(1, len(name)),
                 sum(worth for one, other, pair, worth in pairs if one in has and other in has and pair in body) / mass,
                 max((_in_phrase(phrase, known) for phrase in phrases), default=0.0),
                 log1p(row.description),
             )
         )
     return features
-
-
-def _sentences(asked: Asked, given: Table) -> list[float]:
-    totals = [0.0] * len(given.found)
-    impacts = [{place: given.rarity[place] * has[place][0] for place in has} for has in given.found]
-    for view in asked.views:
-        scored = [sum(impact[place] for place in view & impact.keys()) for impact in impacts]
-        most = max(scored, default=0.0) or 1.0
-        totals = [total + one / most for total, one in zip(totals, scored, strict=True)]
-    return totals
 
 
 def _apart(found: Sequence[Collection[int]], count: int) -> list[float]:
@@ -217,10 +197,6 @@ LONGEST = 4096
 """Characters of a message that are read."""
 _MOST = 256
 """Terms of a message that are asked about."""
-_VIEWS = 8
-_ENDS, _NEXT = (".", "!", "?", "。", "！", "？"), ("then", "also")
-"""What ends a sentence, and words that begin another step."""
-_SHORTEST_VIEW = 8
 _ARGUMENT = compile_late(
     r"""(?s)```.*?(?:```|\Z)|`[^`\n]+`|"[^"\n]{1,200}"|“[^”\n]{1,200}”|https?://\S+"""
     r"""|(?:~|\.{1,2})?/[\w@.-]+(?:/[\w@.-]*)*?(?=\.\w{1,5}\b|[\s,;:!?)]|$)"""
@@ -248,9 +224,7 @@ class Asked(NamedTuple):
     numbers: tuple[int, ...]
     """What they are stored as; another word's where one was mistyped."""
     gains: tuple[float, ...]
-    """How much each counts: more when it is said twice, less when it was guessed or is only what is worked on."""
-    views: tuple[frozenset[int], ...]
-    """The places of the terms of each sentence."""
+    """How much each counts: less when it was guessed or is only what is worked on."""
     pairs: frozenset[tuple[int, int]]
     """The places of terms that stand next to each other."""
     guessed: dict[str, str]
@@ -263,45 +237,25 @@ def ask(message: str, context: str = "") -> Asked:
     """Read a message, and what was said and open before it."""
     text = message[:LONGEST]
     said = terms(text)
-    counts = Counter(said)
-    kept = tuple(counts)[:_MOST]
+    kept = tuple(dict.fromkeys(said))[:_MOST]
     places = {term: at for at, term in enumerate(kept)}
     worked_on = any(sign in text for sign in _SIGNS) or any(part[:1].islower() for part in text.split(".")[1:])
     task = ({*terms(_ARGUMENT.sub(" ", text))} if worked_on else set()) or {*kept}
-    gains = [min(counts[term], 2) ** 0.5 * (1 if term in task else _ARGUMENT_GAIN) for term in kept]
+    gains = [1.0 if term in task else _ARGUMENT_GAIN for term in kept]
     before = dict.fromkeys(terms(context[:LONGEST])) if context else {}
     around = tuple(term for term in before if term not in places and not is_common(term))[:_CONTEXT_TERMS]
     known = [places.get(term, -1) for term in said]
     pairs = frozenset((one, other) for one, other in pairwise(known) if one >= 0 and other >= 0)
-    views: list[frozenset[int]] = []
-    for sentence in _split_sentences(text):
-        if len(sentence) > _SHORTEST_VIEW and len(views) < _VIEWS:
-            views.append(frozenset(places[term] for term in terms(sentence) if term in places))
     return Asked(
         text,
         f"{text}\n{context}" if context else text,
         (*kept, *around),
         tuple(map(number, (*kept, *around))),
         (*gains, *(_CONTEXT_GAIN for _ in around)),
-        tuple(views) or (frozenset(range(len(kept))),),
         pairs,
         {},
         len(kept),
     )
-
-
-def _split_sentences(text: str) -> Iterator[str]:
-    """The sentences of a message, and the steps that one of them names."""
-    for line in text.split("\n"):
-        sentence: list[str] = []
-        words = line.split()
-        for at, word in enumerate(words, 1):
-            is_next = bool(sentence) and word.lower() in _NEXT and at < len(words)
-            if not is_next:
-                sentence.append(word)
-            if is_next or word.endswith(_ENDS) or at == len(words):
-                yield " ".join(sentence)
-                sentence = []
 
 
 def corrected(asked: Asked, guesses: dict[str, str]) -> Asked:

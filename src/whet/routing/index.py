@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     _Entries = defaultdict[int, array[int]]
     """For each term the skills that have it: of each one number, its slot counted from the first of the segment and,
-    in the four bytes below, its weights."""
+    in the byte below, its weight."""
 
-VERSION = 8
+VERSION = 9
 """Raised when what is kept of a skill changes; everything is read again then."""
 _TOGETHER = 8
 """So many segments of a size become one."""
@@ -62,26 +62,18 @@ _TERM = 0xFFFFFFFF
 """The part of a row's number that is its term."""
 _BACKWARDS = "<"
 """Before a word that is spelled from its end."""
-_LOWEST, _SLOT = (range(4), 1) if sys.byteorder == "little" else (range(7, 3, -1), 0)
-"""Where in a number of eight bytes the four lowest lie, and which half is the upper one."""
+_LOWEST, _SLOT = (0, 1) if sys.byteorder == "little" else (7, 0)
+"""Where in a number of eight bytes the lowest lies, and which half is the upper one."""
 _TABLES = ("facts", "collections", "skills", "rows", "segments", "postings", "words")
 
 
 class Postings(NamedTuple):
-    """Skills of a segment that have one term: their slots, ascending, and the weights of each, column by column."""
+    """Skills of a segment that have one term: their slots, ascending, and the weight it has for each."""
 
     slots: array[int]
-    totals: bytes
-    """BM25F."""
-    bodies: bytes
-    names: bytes = b""
-    """Empty, like the next, for those that have the term in the body alone."""
-    descriptions: bytes = b""
-
-    def weights(self, at: int) -> bytes:
-        """All, name, description and body of the skill at this place."""
-        head = (self.names[at], self.descriptions[at]) if self.names else (0, 0)
-        return bytes((self.totals[at], *head, self.bodies[at]))
+    weights: bytes
+    described: bool
+    """Whether they have it in name or description, or in the body alone."""
 
 
 class _Segment(NamedTuple):
@@ -135,7 +127,6 @@ class Row(NamedTuple):
     """The codes of the terms of name, description and body in order."""
     lead: int
     """How many of the sequence are name and description."""
-    name_terms: int
     description: int
     """Terms of the description."""
     phrases: tuple[tuple[int, int, str], ...]
@@ -155,8 +146,8 @@ class Analysis(NamedTuple):
     """The numbers of its terms, those of name and description first."""
     leading: int
     """How many of them are in name or description."""
-    weights: list[int]
-    """For each term a byte for BM25F, then one for each field alone, the first the lowest."""
+    weights: bytes
+    """For each term a byte: BM25F."""
     spellings: frozenset[str]
     """The words of name and description that are kept, for correcting typing errors."""
     row: Row
@@ -360,10 +351,10 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> N
     bodied: _Entries = defaultdict(_numbers)
     for at, skill in enumerate(skills):
         high, weighed = at << 32, zip(skill.analysis.terms, skill.analysis.weights, strict=True)
-        for term, weights in islice(weighed, skill.analysis.leading):
-            described[term].append(high | weights)
-        for term, weights in weighed:
-            bodied[term].append(high | weights)
+        for term, weight in islice(weighed, skill.analysis.leading):
+            described[term].append(high | weight)
+        for term, weight in weighed:
+            bodied[term].append(high | weight)
     _write(connection, described, bodied, first, first + len(skills) - 1, len(skills))
 
 
@@ -390,31 +381,24 @@ def _id(segment: int, term: int) -> int:
 
 
 def _pack(code: str, described: array[int], bodied: array[int]) -> bytes:
-    """The number of skills with the term in name or description, their slots, and the weights by field."""
+    """The number of skills with the term in name or description, the slots of all, and their weights."""
     entries, leading = (described + bodied).tobytes(), len(described)
     slots = array(code, [leading, *array("I", entries)[_SLOT::2]])
-    total, name, description, body = (entries[at::8] for at in _LOWEST)
-    return slots.tobytes() + total + body + name[:leading] + description[:leading]
+    return slots.tobytes() + entries[_LOWEST::8]
 
 
 def _unpack(segment: _Segment, entries: bytes) -> list[Postings]:
     size = array(segment.code).itemsize
     leading = array(segment.code, entries[:size])[0]
-    count, rest = divmod(len(entries) - size - 2 * leading, size + 2)
+    count, rest = divmod(len(entries) - size, size + 1)
     if rest or not 0 <= leading <= count or not count:
         raise ValueError("postings are empty or cut")
     slots, at = array(segment.code, entries[size : size * (count + 1)]), size * (count + 1)
     if segment.first:
         slots = array("I", map(segment.first.__add__, slots))
-    totals, bodies, names = entries[at : at + count], entries[at + count : at + 2 * count], at + 2 * count
-    descriptions = names + leading
-    found = []
-    if leading:
-        columns = totals[:leading], bodies[:leading], entries[names:descriptions], entries[descriptions:]
-        found.append(Postings(slots[:leading], *columns))
-    if leading < count:
-        found.append(Postings(slots[leading:], totals[leading:], bodies[leading:]))
-    return found
+    described = Postings(slots[:leading], entries[at : at + leading], described=True)
+    bodied = Postings(slots[leading:], entries[at + leading :], described=False)
+    return [part for part in (described, bodied) if part.slots]
 
 
 def _tidy(connection: sqlite3.Connection) -> None:
@@ -442,10 +426,11 @@ def _merge(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
         span = (_id(segment.id, 0), _id(segment.id + 1, 0) - 1)
         for row, packed in connection.execute("SELECT id, entries FROM index_postings WHERE id BETWEEN ? AND ?", span):
             for part in _unpack(segment, packed):
-                if living := [(at, slot) for at, slot in enumerate(part.slots) if alive[slot]]:
-                    weighed = ((slot - first) << 32 | int.from_bytes(part.weights(at), "little") for at, slot in living)
-                    (described if part.names else bodied)[row & _TERM].extend(weighed)
-                    slots.update(slot for _, slot in living)
+                living = [(slot, weight) for slot, weight in zip(part.slots, part.weights, strict=True) if alive[slot]]
+                if living:
+                    kept = (described if part.described else bodied)[row & _TERM]
+                    kept.extend((slot - first) << 32 | weight for slot, weight in living)
+                    slots.update(slot for slot, _ in living)
         connection.execute("DELETE FROM index_postings WHERE id BETWEEN ? AND ?", span)
         connection.execute("DELETE FROM index_segments WHERE id = ?", [segment.id])
     for found in (described, bodied):  # segments may hold slots from before and after those of another

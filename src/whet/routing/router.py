@@ -318,7 +318,7 @@ def _has(part: Postings, alive: bytearray) -> bool:
 
 def _is_described(found: Iterable[Postings], alive: bytearray) -> bool:
     """Does anybody have this term in name or description? Words of skills that are gone may still be known."""
-    return any(part.names and _has(part, alive) for part in found)
+    return any(part.described and _has(part, alive) for part in found)
 
 
 def _described(asked: Asked, postings: Holders, alive: bytearray) -> int:

@@ -92,15 +92,13 @@ class Weights(NamedTuple):
 
 FITTED = Weights(
     words={
-        "sentences": 0.282,
-        "apart": 0.326,
-        "described-apart": 0.229,
-        "opening": 0.448,
-        "body": 0.287,
-        "named": 0.387,
-        "pairs": 0.271,
-        "quoted": 0.189,
-        "description-length": 0.449,
+        "apart": 0.353,
+        "opening": 0.72,
+        "text": 0.482,
+        "named": 0.425,
+        "pairs": 0.278,
+        "quoted": 0.201,
+        "description-length": 0.529,
     },
     sure={
         "start": -4.52,
@@ -180,8 +178,7 @@ def judge(given: Candidates, weights: Weights, *, searched: bool = False) -> Jud
 
 def _around(table: Table) -> list[float]:
     """From 0 to 1: how much the context of a message is about each skill."""
-    rarity = table.rarity
-    found = [sum(rarity[at] * max(name, text) for at, (_, name, text, _) in has.items()) for has in table.around]
+    found = [sum(table.rarity[place] * weight for place, weight in has.items()) for has in table.around]
     most = max(found, default=0.0) or 1.0
     return [one / most for one in found]
 
@@ -196,14 +193,12 @@ def evidence(given: Candidates, judged: Judgement) -> list[tuple[float, ...]]:
     leads = _lead(judged.scores)
     seen: list[tuple[float, ...]] = []
     for at, has in enumerate(given.table.found):
-        described = [place for place, (_, name, text, _) in has.items() if name or text]
-        around = sum(bool(name or text) for _, name, text, _ in given.table.around[at].values())
-        more = _AROUND * min(around, _MOST_AROUND)
+        more = _AROUND * min(len(given.table.around[at]), _MOST_AROUND)
         seen.append(
             (
                 1.0,
                 min(1.0, (sum(certain[place] for place in has) + more) / length),
-                min(1.0, (sum(certain[place] for place in described) + more) / length),
+                min(1.0, (sum(certain[place] for place in given.table.described[at]) + more) / length),
                 log1p(len(subject)),
                 leads[at],
                 min(judged.excluded[at], _MOST_EXCLUDED),
@@ -383,14 +378,14 @@ class Explainer:
         """The telling terms of the message: those in name and description, and those in the body alone."""
         asked, table = self._given.asked, self._given.table
         has = table.found[at]
-        worth = {place: table.rarity[place] * asked.gains[place] * has[place][0] for place in sorted(has)}
+        worth = {place: table.rarity[place] * asked.gains[place] * has[place] for place in sorted(has)}
         least = _TELLING * max(worth.values(), default=0.0)
         described: list[str] = []
         bodied: list[str] = []
         for place in sorted(worth, key=lambda place: -worth[place]):
             if worth[place] <= 0 or worth[place] < least:
                 break
-            kept = described if has[place][1] or has[place][2] else bodied
+            kept = described if place in table.described[at] else bodied
             word = self._spelling(asked.terms[place])
             if word not in kept and len(kept) < _SHOWN:
                 kept.append(word)
@@ -399,8 +394,7 @@ class Explainer:
     def _around(self, at: int) -> list[str]:
         """The words of the context that the name and the description have, the most telling first."""
         table = self._given.table
-        found = [place for place, (_, name, text, _) in table.around[at].items() if name or text]
-        rarest = nlargest(_SHOWN, found, key=table.rarity.__getitem__)
+        rarest = nlargest(_SHOWN, table.around[at], key=table.rarity.__getitem__)
         return list(dict.fromkeys(self._spelling(self._given.asked.terms[place]) for place in rarest))
 
     def _excluded(self, at: int) -> list[str]:
