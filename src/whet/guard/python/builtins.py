@@ -139,22 +139,15 @@ def _reversed(_reader: Reader, this: Call) -> Value | None:
 
 
 def _join(_reader: Reader, this: Call) -> Value | None:
+    """Paths joined, of a method behind its owner or what that lies in."""
+    owner = [attribute(this.owner, "parent") if this.row.what == "parent" else this.owner]
+    parts = [*owner, *this.args] if this.row.at == ("owner",) else this.args
     path = ""
-    for value in this.args:
+    for value in parts:
         part = value.said or HOLE
         path = part if part.startswith(("/", "~")) or not path else f"{path.rstrip('/')}/{part}"
     name = "pathlib.Path" if this.name.startswith("pathlib.") else ""
-    return Value(bounded(path or "."), name, union(this.args), hidden_in(this.args))
-
-
-def _joinpath(reader: Reader, this: Call) -> Value | None:
-    this.args = [this.owner, *this.args]
-    return _join(reader, this)
-
-
-def _with_name(reader: Reader, this: Call) -> Value | None:
-    this.args = [attribute(this.owner, "parent"), *this.args]
-    return _join(reader, this)
+    return Value(bounded(path or "."), name, union(parts), hidden_in(parts))
 
 
 def _dirname(_reader: Reader, this: Call) -> Value | None:
@@ -213,7 +206,7 @@ def _configure(reader: Reader, this: Call) -> Value | None:
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "attribute": lambda reader, this: find_attribute(reader, this, this.arg(0), 1), "import": _import, "names": _vars, "letter": _chr, "bytes": _bytes, "map": _map,
     "reduce": _reduce, "reverse": _reversed,
-    "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "join parent": _with_name, "folder": _dirname,
+    "named tuple": _named_tuple, "join": _join, "folder": _dirname,
     "variable": _variable, "temporary": _temporary, "partial": _partial, "class": _type,
     "settings": _configure, "field": _field, "words": _words,
 }  # fmt: skip

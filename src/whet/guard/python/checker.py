@@ -89,14 +89,15 @@ def finished(reader: Reader, tree: ast.Module, source: str, text: str) -> Seen:
                 reader.look(command, False)
         run(reader, tree, source)
     except RecursionError:
-        reader.hits[("python-unparsable", 1, "")] = Hit(
-            "python-unparsable", 1, "", "warn", "", "The code is nested too deeply"
-        )
+        reader.hits["python-unparsable", 1, ""] = _unread("The code is nested too deeply")
     if reader.steps <= 0:
-        reader.hits[("python-unparsable", 1, "")] = Hit(
-            "python-unparsable", 1, "", "warn", "", f"The file has more than {STEPS} expressions; the rest was not read"
-        )
+        message = f"The file has more than {STEPS} expressions; the rest was not read"
+        reader.hits["python-unparsable", 1, ""] = _unread(message)
     return Seen(tuple(sorted(reader.hits.values(), key=lambda hit: hit.line)), tuple(reader.facts.values()))
+
+
+def _unread(message: str) -> Hit:
+    return Hit("python-unparsable", 1, "", "warn", "", message)
 
 
 def parse(text: str) -> tuple[str, ast.Module | None, bool]:
@@ -144,7 +145,7 @@ def _parse(source: str) -> tuple[ast.Module | None, bool]:
 def _unparsed(source: str, deep: bool) -> Seen:
     found = list(pattern_hits(FALLBACK, source))
     if deep:
-        found.append(Hit("python-unparsable", 1, "", "warn", "", "The code is nested too deeply"))
+        found.append(_unread("The code is nested too deeply"))
     elif likely(source):
         found.append(Hit("python-unparsable", 1, ""))
     return Seen(tuple(found))
