@@ -40,6 +40,12 @@ def package_json(notes: Notes, data: Any) -> None:
         if isinstance(command := scripts.get(name), str):
             _install_hook(notes, name, command)
     commands(notes, {"scripts": {name: one for name, one in scripts.items() if name not in _HOOKS}})
+    rows = [""] * (notes.text.count("\n") + 1)  # scripts run each other, and leave files for each other
+    for command in filter(None, texts(list(scripts.values()))):
+        at = notes.line(command) - 1
+        rows[at] = f"{rows[at]}; {command}" if rows[at] else command
+    if any(">" in row for row in rows):
+        notes.commands(rows)
     for section in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"):
         for name, wanted in list(table(table(data).get(section)).items())[:500]:
             if famous := lookalike(name.lower(), "npm"):
