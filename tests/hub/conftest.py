@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hub.world import open_hub
-from whet.hub.checker import Checker
+from hub.world import open_hub, shared_checker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from whet.hub.checker import Checker
     from whet.hub.registry import Hub
 
 
@@ -51,22 +51,10 @@ def address(request: pytest.FixtureRequest, tmp_path: str) -> str:
     return f"{front.rpartition('/')[0]}/{name}{f'?{query}' if query else ''}"
 
 
-class _SharedChecker(Checker):
-    """A checker that outlives the hubs of single tests: its child takes a while to start."""
-
-    def close(self) -> None:
-        """Wait for the end of all tests."""
-
-    def end(self) -> None:
-        super().close()
-
-
 @pytest.fixture(scope="session")
-def checker() -> Iterator[Checker]:
+def checker() -> Checker:
     """What looks at the archives of all hubs in this process."""
-    made = _SharedChecker(1)
-    yield made
-    made.end()
+    return shared_checker()
 
 
 @pytest.fixture(scope="session")

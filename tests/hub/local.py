@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from hub.world import KEY
+from hub.world import KEY, shared_checker
 from whet.hub.app import create_app
 from whet.hub.blobs import open_blobs
-from whet.hub.checker import Checker
 from whet.hub.database import open_database
 from whet.hub.log import HubLog
 from whet.hub.registry import Hub, HubSettings
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from whet.hub.checker import Checker
     from whet.hub.requests import Route
 
 ANYONE = Identity("publisher", ("admin",), "token", "")
@@ -51,7 +51,7 @@ class LocalHub:
         self._ago = 0.0
         database = open_database(str(top / "hub.db"))
         blobs, log = open_blobs(str(top / "blobs"), database), HubLog(database, origin, KEY)
-        self.hub = Hub(database, blobs, log, checker or Checker(1), settings, self._now)
+        self.hub = Hub(database, blobs, log, checker or shared_checker(), settings, self._now)
         config = uvicorn.Config(create_app(self.hub, pages), "127.0.0.1", port, log_level="warning", access_log=False)
         self.server = uvicorn.Server(config)
         self.url = ""

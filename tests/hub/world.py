@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -60,6 +63,25 @@ def make_archive(
     return Archive(pack(name, tree), digest(entries(tree)))
 
 
+class _SharedChecker(Checker):
+    """A checker that outlives the hubs of single tests: its child takes a while to start."""
+
+    def close(self) -> None:
+        """Wait for the end of all tests."""
+
+
+def shared_checker() -> Checker:
+    """What looks at the archives of all hubs in this process."""
+    return _checker_of(os.getpid())
+
+
+@cache
+def _checker_of(_: int) -> Checker:
+    made = _SharedChecker(1)
+    atexit.register(Checker.close, made)
+    return made
+
+
 def open_hub(
     address: str, blobs: str, *, private: bool = False, checker: Checker | None = None, index: str = MEMORY
 ) -> Hub:
@@ -70,7 +92,7 @@ def open_hub(
         database,
         open_blobs(blobs, database),
         log,
-        checker or Checker(1),
+        checker or shared_checker(),
         HubSettings(private=private),
         lambda: NOON * 10**9,
         index=index,
