@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-EXAMPLES = 10
+EXAMPLES = 6
 """The most examples of a property in the quick tier; never more than half of all."""
 
 STEPS = 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tiers import thinned
 
 from guard.corpus import Pair, pairs
 from whet.guard.finding import LABELS
@@ -12,10 +13,16 @@ from whet.guard.scan import scan
 LARGE = 1_000_000
 
 
-def row(pair: Pair) -> object:
-    """A pair that is large takes long, and is one of many that carry the same danger."""
-    size = sum(len(item.data) for tree in (pair.bad, pair.good) for item in tree.values())
-    return pytest.param(pair, marks=pytest.mark.deep) if size > LARGE else pair
+def is_large(pair: Pair) -> bool:
+    """Such a pair takes long, and is one of many that carry the same danger."""
+    return sum(len(item.data) for tree in (pair.bad, pair.good) for item in tree.values()) > LARGE
+
+
+FOUND = [pair for pair in pairs() if not pair.missed]
+ROWS = [
+    *thinned((pair for pair in FOUND if not is_large(pair)), 3),
+    *(pytest.param(pair, marks=pytest.mark.deep) for pair in FOUND if is_large(pair)),
+]
 
 
 def check(pair: Pair) -> None:
@@ -28,9 +35,7 @@ def check(pair: Pair) -> None:
     assert not set(pair.rules) & {finding.rule for finding in alarming}
 
 
-@pytest.mark.parametrize(
-    "pair", map(row, (pair for pair in pairs() if not pair.missed)), ids=lambda pair: f"{pair.pack}-{pair.id}"
-)
+@pytest.mark.parametrize("pair", ROWS, ids=lambda pair: f"{pair.pack}-{pair.id}")
 def test_a_danger_is_found_and_its_twin_is_safe(pair: Pair) -> None:
     check(pair)
 

@@ -475,7 +475,7 @@ def test_a_failure_is_one_document_with_json_and_a_line_and_a_hint_without(
 ) -> None:
     for number, verb in enumerate(VERBS):
         everywhere = [EVERYWHERE[number % len(EVERYWHERE)]] if quick else EVERYWHERE
-        for words in [*BAD[verb], *([*GOOD[verb], *bad] for bad in everywhere)]:
+        for at, words in enumerate([*BAD[verb], *([*GOOD[verb], *bad] for bad in everywhere)]):
             with subtests.test(shlex.join((verb, *words))):
                 run = whet(*verb.split(), *words, "--json")
                 told = document(run)
@@ -484,6 +484,8 @@ def test_a_failure_is_one_document_with_json_and_a_line_and_a_hint_without(
                 plain = whet(*verb.split(), *words)
                 said = plain.stderr.removeprefix(f"{note_old(verb)}\n" if VERBS[verb].now else "")
                 assert (plain.stdout, said) == ("", f"error: {told['error']}\nhint: {told['hint']}\n")
+                if quick and at:
+                    continue
                 assert whet(*verb.split(), *words, "--quiet").stderr == f"error: {told['error']}\n"
 
 
