@@ -7,9 +7,9 @@ from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
+from whet.guard.finding import Hit
 from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.manifests.parsers import runs_fetched, table, texts, walk
-from whet.guard.places import places
 from whet.guard.tables import shape, words
 from whet.guard.taint.network import judge_request
 from whet.guard.taint.secret import secret_key
@@ -79,8 +79,6 @@ def servers(notes: Notes, data: Any) -> bool:
 
 def _server(notes: Notes, name: str, server: Mapping[str, object]) -> None:
     command, args = server.get("command"), texts(server.get("args"))
-    if isinstance(command, list):
-        command, args = (texts(command)[0] if texts(command) else ""), texts(command)[1:]
     notes.hit("mcp-server", f'"{name}"' if f'"{name}"' in notes.text else name, None, name)
     headers = " ".join(texts([*table(server.get("headers")).values()]))
     for url in texts([server.get("url"), server.get("serverUrl"), server.get("httpUrl")]):
@@ -96,13 +94,6 @@ def _server(notes: Notes, name: str, server: Mapping[str, object]) -> None:
         started = re.sub(r"^(?:git\+|tarball\+)", "", wanted) if base in _RUNNERS else ""
         if (started and _odd(started)) or (shell and (bad or runs_fetched(line)) and "://" in line):
             notes.hit("mcp-odd-server", args[-1] if shell else wanted, None, name)
-    for value in (*args, *table(server.get("env")).values(), *table(server.get("headers")).values()):
-        if (
-            isinstance(value, str)
-            and any(place.kind == "secret" and place.grave for place in places(value))
-            and "$(" in value
-        ):
-            notes.hit("mcp-odd-server", value, None, name)
     for key in ("autoApprove", "alwaysAllow", "trust"):
         if "*" in texts(server.get(key)) or (key == "trust" and server.get(key) is True):
             notes.hit("agent-permission-bypass", key, None, name)
@@ -145,8 +136,6 @@ def hooks(notes: Notes, data: Any) -> None:
 def settings(notes: Notes, data: Any) -> None:
     """Settings of an agent that come with the package."""
     values = table(data)
-    if data is None:
-        _unparsed(notes)
     before = len(notes.hits)
     hooks(notes, values.get("hooks"))
     permissions = table(values.get("permissions"))
@@ -176,13 +165,6 @@ def settings(notes: Notes, data: Any) -> None:
             notes.command(helper)
     asks = all(hit.rule != "agent-permission-bypass" for hit in notes.hits[before:])
     _redirects(notes, table(values.get("env")), None if asks else "critical")
-
-
-def _unparsed(notes: Notes) -> None:
-    """Settings that cannot be parsed, by their looks."""
-    hooks(notes, [{"command": found} for found in _COMMAND.findall(notes.text)[:50]])
-    if "bypassPermissions" in notes.text:
-        notes.hit("agent-permission-bypass", "bypassPermissions", "critical")
 
 
 def _redirects(notes: Notes, environment: Mapping[str, object], severity: Severity | None = None) -> None:
@@ -221,7 +203,8 @@ def skill(notes: Notes, _path: str) -> None:
     for key in ("allowed-tools", "allowed_tools", "tools"):
         wide = [tool for tool in split_tools(values.get(key)) if _WIDE.match(tool)] if key in values else []
         if wide:
-            notes.hits.append(_wide(document.lines.get(key, 1), wide[0]))
+            line = document.lines.get(key, 1)
+            notes.hits.append(Hit("wide-tools", line, f"allowed-tools: {wide[0]}", None, wide[0]))
     hooks(notes, values.get("hooks"))
     _fields(notes, values)
     for owner in ("openclaw", "clawdbot", "moltbot", "clawdis"):
@@ -245,12 +228,6 @@ def _fields(notes: Notes, values: Any) -> None:
         notes.hits += [hit._replace(line=line, steps=min(hit.steps, 0)) for hit in check_hidden(value).hits]
 
 
-def _wide(line: int, tool: str) -> Any:
-    from whet.guard.finding import Hit
-
-    return Hit("wide-tools", line, f"allowed-tools: {tool}", None, tool)
-
-
 def _download(notes: Notes, step: Mapping[str, object]) -> None:
     for url in (*texts(step.get("url")), *texts(step.get("archive"))):
         host = host_of(url)
@@ -263,9 +240,9 @@ def _download(notes: Notes, step: Mapping[str, object]) -> None:
 
 
 def server_file(notes: Notes, data: Any) -> None:
-    """A configuration of MCP servers."""
+    """A configuration of MCP servers; of one that cannot be parsed, what looks like commands."""
     if data is None:
-        _unparsed(notes)
+        hooks(notes, [{"command": found} for found in _COMMAND.findall(notes.text)[:50]])
     servers(notes, data)
 
 
