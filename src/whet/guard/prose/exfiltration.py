@@ -27,15 +27,8 @@ if TYPE_CHECKING:
     from whet.guard.prose.markdown import Block, Row
 
 _PROSE = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
-_SEND = expression(
-    r"\b(?:send(?:s|ing)?|post(?:s|ing)?|upload(?:s|ed|ing)?|transmit(?:s|ting)?|forward(?:s|ing)?|submit(?:s|ting)?|exfiltrat\w*|e-?mail(?:s|ing)?|mail|bcc|cc|shar(?:e|ing)|sync\w*|mirror|(?:text|dm|drop|paste|slip|pop|throw|feed|pipe|stream|transfer|message|hand)\s+(?:it|them|this|that|those|everything|what|(?:the|a|its|their)\s+(?:\w+\s+)?(?:values?|contents?|results?|output|cop(?:y|ies)|keys?|tokens?|files?|secrets?))|relay|beacon|leak|push(?:es)?|deliver|ship|dispatch|report(?:s|ed)?\s+(?:it|them|the|this|all|any|back)|goes?\s+to|back(?:s|ed)?\s*up|curl)\b",
-    re.IGNORECASE,
-)
-_SECRET = expression(
-    r"\b(?:ssh\s+(?:private\s+)?keys?|private\s+keys?|api[_ -]?keys?|(?:access|auth|oauth|session|bearer|refresh|github|aws)\s+tokens?|credentials?|passwords?|secrets?|seed\s+phrases?|mnemonics?|recovery\s+phrase|wallet(?:s|\s+files?|\s+keys?)?|"
-    r"(?:browser|session)\s+cookies|cookies|keychain|environment\s+variables|env(?:ironment)?\s+vars?|\.env(?:\s+files?)?|process\.env|os\.environ|shell\s+history|bash\s+history|aws\s+keys?|login\s+data|saved\s+passwords)\b",
-    re.IGNORECASE,
-)
+_SEND = shape("prose", "send", frame=r"\b(?:{})\b")
+_SECRET = shape("prose", "secret", frame=r"\b(?:{})\b")
 _MANY = expression(
     r"\*_?[A-Z_]{0,20}(?:KEY|TOKEN|SECRET|PASSWORD)|\b(?:all|every)\s+(?:[\w'’]{1,20}\s+){0,4}(?:keys|tokens|secrets|credentials|passwords|variables)\b"
     r"|\b(?:user|owner|developer|person)['’]s\s+(?:\w+\s+){0,2}(?:keys?|tokens?|secrets?|credentials?|passwords?|cookies)\b"
@@ -56,19 +49,12 @@ _NAMELESS = expression(
 )
 _ALWAYS = shape("prose", "always", frame=r"\b(?:{})\b")
 _PRETEXT = shape("prose", "pretext", frame=r"\b(?:{})\b")
-_HIDE = expression(
-    r"\b(?:silent\w*|quietly|secretly|covertly|in\s+the\s+background|without\s+(?:asking|telling|notif\w+|inform\w+|mention\w+|confirm\w+|prompt\w+|the\s+user)|do\s+not\s+(?:tell|mention|inform|ask|notify|show|display|log|alert|report|disclose)|don['’]?t\s+(?:tell|mention|inform|ask|notify|show|log)|never\s+(?:tell|mention|inform|ask|show)|not\s+(?:be\s+)?(?:visible|shown|mentioned)|invisible|unobtrusively|no\s+need\s+to\s+(?:tell|mention|inform|ask|notify))\b",
-    re.IGNORECASE,
-)
-_HONEST = expression(
-    r"\b(?:licensed\s+under|copyright|authorization|bearer|x-api-key|auth(?:entication)?\s+header|headers?|never|do\s+not\s+(?:send|upload|share|commit|paste|include|post|log|print|expose|push|store)|don['’]?t\s+(?:send|upload|share|commit|paste|include|post|log|expose|push)|avoid|must\s+not|without\s+sending|redact\w*|mask\w*|no\s+(?:data|secrets|credentials)|if\s+the\s+user\s+(?:asks|wants|requests|opts|agrees|confirms)|opt-?in|user['’]?s?\s+(?:own|chosen|choice)|ask\s+(?:the\s+)?user|with\s+(?:the\s+user['’]?s?\s+)?(?:consent|permission|approval)|(?:get|obtain|create|generate)\s+(?:an?\s+|your\s+|their\s+)?(?:free\s+)?(?:api\s+)?(?:key|token)s?|(?:contact|report\s+(?:bugs|issues|vulnerabilit\w+)|feedback|questions|support)\b|stay(?:s)?\s+local|locally|placeholder)\b",
-    re.IGNORECASE,
-)
+_HIDE = shape("prose", "hide", frame=r"\b(?:{})\b")
+_HONEST = shape("prose", "honest", frame=r"\b(?:{})\b")
 _PLACEHOLDER = expression(r"your|example|domain\.|@email|user@|name@|someone|^[a-z]@[a-z]\.", re.IGNORECASE)
 _SENTENCE = expression(r"(?<=\D[.!?])\s+|(?<=[。！？])")
-_ORDERING = expression(
-    r"(?:^|[.!?:;,>()—–*\u4e00-\u9fff-]|\b(?:and|then|must|always|first|please|also|now|next|finally|should|so|to|you|will|automatically|silently|quietly|immediately|und|dann|zuerst|bitte|y|luego|primero|et|puis|ensuite|e|и))[\s*_`\d.)\[\]]{0,12}$",
-    re.IGNORECASE,
+_ORDERING = shape(
+    "prose", "ordering", re.IGNORECASE, frame=r"(?:^|[.!?:;,>()—–*\u4e00-\u9fff-]|\b(?:{}))[\s*_`\d.)\[\]]{0,12}$"
 )
 """What stands before the verb of an order."""
 _FORBIDS = shape("prose", "forbids", re.IGNORECASE)

@@ -286,12 +286,7 @@ _SAYS = 24
 _UNMISTAKABLE = ("override", "authority", "spreads")
 _ALONE: tuple[str, ...] = tuple(load_table("words")["orders_alone"])
 """Groups of patterns that are orders without anything beside them."""
-_DEED = expression(
-    r"\b(?:send|upload|post\s+(?:it|them|the)|transmit|exfiltrat|forward|collect|harvest|curl|wget|base64|credential|secrets?\b|token|api[_ -]?key|private\s+key|wallet|back-?up|sync|"
-    r"bcc|e?-?mail\s+(?:the|a|it|them|all|every)\b|dependenc|webhook|https?://|run\s+(?:the\s+)?(?:script|`|this|scripts/)|execute|install|download|affiliate|commission|transfer|approv|grant|this\s+(?:step|action|command|upload|script|request)|background)"
-    r"|\.env\b|\.ssh\b",
-    re.IGNORECASE,
-)
+_DEED = shape("prose", "deed", frame=r"\b(?:{})|\.env\b|\.ssh\b")
 _WRITES = shape("prose", "writes", frame=r"\b(?:{})\b")
 _CAUTIOUS = shape("prose", "cautious", frame=r"\b(?:{})\b")
 _EXPRESSION = expression(r"\\[sbwd][+*?{)|]|\\s\+|\(\?[:i!=]|\.\*\??[)\w]|\[\^")
