@@ -11,6 +11,7 @@ import io
 import re
 import stat
 import struct
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.finding import Hit
@@ -260,11 +261,6 @@ def _jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
     at = 2
     while at + 4 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]
-        if marker == 0xFF:
-            at += 1
-            continue
-        if marker == 0xD9:
-            return
         length = int.from_bytes(data[at + 2 : at + 4], "big")
         yield marker, at + 4, at + 2 + length
         if marker == 0xDA or length < 2:
@@ -281,9 +277,8 @@ def _jpeg_end(data: bytes) -> int:
 
 
 def _gif_end(data: bytes) -> int:
-    if len(data) < 14:
-        return -1
-    at = 13 + (3 << (data[10] & 7) + 1 if data[10] & 0x80 else 0)
+    flags = int.from_bytes(data[10:11])
+    at = 13 + (3 << (flags & 7) + 1 if flags & 0x80 else 0)
     while at < len(data):
         kind = data[at]
         if kind == 0x3B:
@@ -321,8 +316,6 @@ def words_of_image(data: bytes, what: str) -> str:
                 found.append(data[start:end])
     elif what == "gif":
         found = [match[1] for match in re.finditer(rb"!\xfe.([\x20-\x7e\r\n\t]{20,255})", data)]
-    elif what == "riff" and data[8:12] == b"WEBP":
-        found = [match[1] for match in re.finditer(rb"(?:EXIF|XMP )....([^\x00].{0,60000})", data, re.DOTALL)][:2]
     lines = []
     for content in found[:50]:
         try:
@@ -359,9 +352,7 @@ def pdf_actions(data: bytes) -> tuple[str, ...]:
     import zlib
 
     found = {match[0].decode() for match in _PDF_ACTIVE.finditer(_unhashed(_without_streams(data)))}
-    for count, match in enumerate(re.finditer(rb"/ObjStm[^>]{0,300}>>\s{0,4}stream\r?\n", data)):
-        if count >= 200:
-            break
+    for match in islice(re.finditer(rb"/ObjStm[^>]{0,300}>>\s{0,4}stream\r?\n", data), 200):
         try:
             objects = zlib.decompressobj().decompress(data[match.end() :], _MIB)
         except zlib.error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
@@ -114,8 +115,6 @@ def _is_file(content: bytes) -> bool:
     what = kinds.magic(content)
     if what == "pe":
         return b"PE\0\0" in content[:1024] or b"DOS mode" in content[:256]
-    if what == "pickle":
-        return content.endswith(b".")
     return what in _KEPT_BINARIES and len(content) >= 48
 
 
@@ -367,12 +366,7 @@ def _numbers(given: _Given) -> Iterator[_Piece]:
     squeezed = given.raw.translate(_DIGITS, b" \t\r\n")
     if squeezed.count(b"9,9") >= 4 or squeezed.count(b",9x") >= 7 or squeezed.count(b";9") >= 7:
         found += [(match.start(), _codes(match[0])) for match in _NUMBERS.finditer(text)]
-    if (
-        b"chr(" in given.lowered
-        or b"charcode" in given.lowered
-        or b"[char]" in given.lowered
-        or b"chrw(" in given.lowered
-    ):
+    if any(sign in given.lowered for sign in (b"chr(", b"charcode", b"[char]", b"chrw(")):
         found += [(match.start(), _codes(match[0])) for match in _CALLS.finditer(text)]
     for start, codes in found:
         said = _spelled(codes)
@@ -465,14 +459,8 @@ def _attempt(name: str, offset: int, run: str, undo: Callable[[bytes], bytes]) -
 
 def _literals(text: str, least: int = 15) -> Iterator[tuple[int, str]]:
     """The string literals of a text, at most fifty."""
-    count = 0
-    for match in _STRINGS.finditer(text):
-        literal = match[1] or match[2] or match[3] or ""
-        if len(literal) >= least:
-            yield match.start(), literal
-            count += 1
-            if count >= 50:
-                return
+    found = ((match.start(), match[1] or match[2] or match[3]) for match in _STRINGS.finditer(text))
+    return islice((one for one in found if len(one[1]) >= least), 50)
 
 
 _REVERSALS = ("[::-1]", ".reverse()", "reversed(", "| rev", "|rev", "strrev(", ".reverse.", "[Array]::Reverse")
@@ -521,11 +509,8 @@ _COMMAND_SIGNS = expression(r"[|/$&;]")
 
 def _alone(text: str) -> Iterator[tuple[int, str]]:
     """Lines that may be a command in another writing, at most fifty."""
-    count = 0
-    for match in _ALONE.finditer(text):
-        if _COMMAND_SIGNS.search(match[1]) and count < 50:
-            count += 1
-            yield match.start(1), match[1]
+    found = ((match.start(1), match[1]) for match in _ALONE.finditer(text))
+    return islice((one for one in found if _COMMAND_SIGNS.search(one[1])), 50)
 
 
 _BITS = expression(r"(?:\b[01]{8}\b[ ,\n]{0,2}){12,20000}")

@@ -40,9 +40,7 @@ def magic(data: bytes) -> str:
         return "pyc"
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05") and head[2:3] >= b"(":
         return "pickle"
-    if head[4:8] == b"ftyp":
-        return "media"
-    if head[:2] == b"BM" and data[6:10] == b"\0\0\0\0" and 0 in head:
+    if head[4:8] == b"ftyp" or (head[:2] == b"BM" and data[6:10] == b"\0\0\0\0"):
         return "media"
     return _deep_magic(data)
 
@@ -56,9 +54,6 @@ def _deep_magic(data: bytes) -> str:
         return "dmg"
     if data[36:40] == b"acsp" or (data[:1] == b"0" and data[1:2] in (b"\x80", b"\x82", b"\x83") and not _plain(data)):
         return "data"  # a colour profile; a certificate or key in DER
-    length = int.from_bytes(data[:8], "little")
-    if data[8:9] == b"{" and 2 < length < len(data) and data[8 : 8 + length].rstrip()[-1:] == b"}":
-        return "data"  # tensors
     return ""
 
 

@@ -374,8 +374,6 @@ class _Reader:
             self.hit(spot, "pdf-active", ", ".join(actions))
         start = containers.zip_at_end(data)
         rest = data[start:] if start > 0 else containers.rest_of_image(data, what)
-        if what == "gif" and (decoded := encodings.decode(data)) is not None and 0 not in data[6:]:
-            self.text(spot.under(what), decoded.text)
         if len(rest) >= 16:
             self.trailing(spot, rest, what)
 
