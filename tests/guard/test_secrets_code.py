@@ -237,10 +237,10 @@ def test_a_secret_in_text_over_lines_is_hidden_without_a_parser(language: str, c
 @pytest.mark.parametrize(
     ("language", "code"),
     [
-        ("typescript", "// it's here\nconst a = `x\n`;\nconst password: Passw0rdType = user.password2;\n"),
-        ("go", "a := `x\ny`\nq := '\"'\ntoken := makeToken2\n"),
+        ("typescript", "// it's here\nconst a = 'x';\nconst password: Passw0rdType = user.password2;\n"),
+        ("go", '/* a\nb */\nurl := "http://x"\ntoken := makeToken2\n'),
         ("ruby", "# don't\nname = 'x'\npassword = read_password1\n"),
-        ("python", 'print "x"\nd = """a\nb"""\npassword = get_password1\n'),
+        ("python", 'print "x"\nd = """a b"""\npassword = get_password1\n'),
     ],
 )
 def test_a_name_after_closed_strings_stays_without_a_parser(language: str, code: str) -> None:

@@ -9,12 +9,11 @@ that stands where only a name may stand becomes `SECRET_GITHUB_TOKEN`.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
-from whet.guard.syntax import blocks_of, can_parse, is_program, language_name, parses
+from whet.guard.syntax import blocks_of, can_parse, is_program, parses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,27 +34,15 @@ _DIGITS = 6
 _QUOTE = expression(r"\"\"\"|'''|[\"'`]")
 _RUN = expression(r"[A-Za-z0-9+/]{40}")
 _COMMENT = expression(r"//|#|--|/\*|\A\s*\*")
-_SIGN = expression(r"\\[^\n]|\"\"\"|'''|[\"'`\n]|\$\{(?=[^}`]{0,400}`)|/\*|\*/|//|#|--")
-"""Where strings and comments begin and end, in any language."""
-_DOUBTFUL = frozenset((("'", "\n"), ('"', "\n"), ("`", "${"), ("`", "\\`"), ('"""', '\\"'), ("'''", "\\'")))
-"""What in a string leaves open where it ends: a line end, strings within it, an escape that may be none."""
-_HASH = frozenset(("python", "ruby", "elixir", "julia", "r", "php"))
-_DASHES = frozenset(("lua", "haskell"))
-"""Languages whose comments do not begin with `//`, or not only."""
+_COMMENT_END = expression(r"(?:[^/*]|/(?!\*)|\*(?!/)){0,20000}\*/")
+_QUOTES = expression(r"\"|(?<!\w)'|'(?!\w)")
+"""The signs of a string; one in the middle of a word is an apostrophe."""
 _UNCLEAR = expression(
-    r"<<[~-]?[\"'`]?[A-Za-z_]|<<<|^[ \t]{0,40}[A-Z][A-Z_]{1,40}[ \t]{0,9};?\r?$|</|/>|\?>|^=begin|^__END__|#=|\{-|-\}|\$/",
+    r"`|<<[~-]?[\"']?[A-Za-z_]|<<<|^[ \t]{0,40}[A-Z][A-Z_]{1,40}[ \t]{0,9};?\r?$|</|/>|\?>|^=begin|^__END__|#=|\{-|-\}|\$/"
+    r"|\[=*\[|\]=*\]|\[\w{0,40}\||\|\]|[%~][A-Za-z]{0,20}[({\[<|/]",
     re.MULTILINE,
 )
-"""Signs of text that no quotes enclose: heredocs and their ends, markup, comments of some languages."""
-_UNCLEAR_IN = {
-    "ruby": expression(r"%[qQwWiIrxs]?[^\w\s=]"),
-    "elixir": expression(r"~[A-Za-z]{1,20}[^\w\s]"),
-    "lua": expression(r"\[=*\[|\]=*\]"),
-    "haskell": expression(r"\[\w{0,40}\||\|\]"),
-    "cpp": expression(r"R\""),
-    "r": expression(r"[rR][\"']"),
-}
-_WORD = expression(r"\w")
+"""Signs of text that goes on over lines: raw strings and heredocs of any language, markup, comments of some languages."""
 _TRIED = 60
 """Marks of one piece of code that are tried with a parser."""
 
@@ -140,7 +127,7 @@ class Marks:
             return code
         original = self._original(code)
         if not can_parse(language) or not parses(language, dedent(original)):
-            forms = self._without_parser(code, language_name(language)) if is_program(language) else {}
+            forms = self._without_parser(code) if is_program(language) else {}
             self._returned |= set(forms)
             return self._render(code, forms)
         if parses(language, dedent(self._render(code))):
@@ -187,28 +174,21 @@ class Marks:
             return not found.sure and (len(value) < _DIGITS or found.kind not in _NUMBERS)
         return not found.sure and _NAME.match(value) is not None and len(_SWITCH.findall(value)) < _RANDOM
 
-    def _without_parser(self, code: str, language: str) -> dict[int, str]:
-        """The names that are given back in code that cannot be parsed: those outside of strings and comments."""
-        pieces: list[str] = []
-        places: list[tuple[int, int]] = []
-        done = length = 0
-        for number, mark in self._numbers(code):
-            before, value = code[done : mark.start()], self._original(mark[0])
-            places.append((number, length + len(before)))
-            pieces += (before, value)
-            length += len(before) + len(value)
-            done = mark.end()
-        original = "".join((*pieces, code[done:]))
-        spans = _enclosed(original, language)
-        if spans is None:
+    def _without_parser(self, code: str) -> dict[int, str]:
+        """The names that are given back in code that cannot be parsed.
+
+        They stand on lines without strings and comments, in code in which no string goes on over lines.
+        """
+        original = self._original(code)
+        if _UNCLEAR.search(original) or any(len(_QUOTES.findall(line)) % 2 for line in original.split("\n")):
             return {}
-        # A piece of a file may begin and end within a string: then the quotes add up, and mean the opposite.
-        readings = [spans, *filter(None, (_enclosed(original, language, quote) for quote in "\"'`"))]
         forms: dict[int, str] = {}
-        for number, place in places:
-            inside = any(_holds(reading, place) for reading in readings)
-            line = original[original.rfind("\n", 0, place) + 1 : place]
-            if not inside and not _COMMENT.search(line) and self._is_name(number):
+        for number, mark in self._numbers(code):
+            start, end = mark.span()
+            commented = code.rfind("/*", 0, start) > code.rfind("*/", 0, start) or _COMMENT_END.match(code, end)
+            before = code[code.rfind("\n", 0, start) + 1 : start]
+            line = before + code[end:].partition("\n")[0]
+            if not commented and not _COMMENT.search(before) and not _QUOTES.search(line) and self._is_name(number):
                 forms[number] = self._original(self._found[number].value)
         return forms
 
@@ -216,45 +196,6 @@ class Marks:
 def without_marks(text: str) -> str:
     """The text, in which nothing can be taken for a mark that was put there."""
     return _MARK.sub(lambda mark: f"[{mark[1]}\N{REPLACEMENT CHARACTER}]", text)
-
-
-def _holds(spans: list[tuple[int, int]], place: int) -> bool:
-    """Is a place within one of the spans, which are in order?"""
-    at = bisect_left(spans, (place, 0)) - 1
-    return at >= 0 and place < spans[at][1]
-
-
-def _enclosed(code: str, language: str, within: str = "") -> list[tuple[int, int]] | None:
-    """Where the strings and comments of some code are, in order; None where that is in doubt.
-
-    It is in doubt where quotes do not add up: a piece of a file may begin or end within a string. `within` is the quote
-    of the string that it begins in; then it has to end in one, too, and no string may end right before a word.
-    """
-    if within not in code or _UNCLEAR.search(code) or (language in _UNCLEAR_IN and _UNCLEAR_IN[language].search(code)):
-        return None
-    slashes = language not in (_HASH | _DASHES) - {"php"}
-    lines = {"//": slashes, "#": language in _HASH, "--": language in _DASHES}
-    spans: list[tuple[int, int]] = []
-    opened, start = within, 0
-    for found in _SIGN.finditer(code):
-        sign = found[0]
-        if not opened:
-            if sign == "*/" and slashes:
-                return None
-            if sign[0] in "\"'`" or lines.get(sign, False) or (sign == "/*" and slashes):
-                opened, start = sign, found.start()
-        elif sign == ("\n" if opened in lines else "*/" if opened == "/*" else opened):
-            if within and opened not in lines and _WORD.match(code, found.end()):
-                return None
-            spans.append((start, found.end()))
-            opened = ""
-        elif (opened, sign) in _DOUBTFUL:
-            return None
-    if opened in lines or (within and opened):
-        spans.append((start, len(code)))
-    elif opened or within:
-        return None
-    return spans
 
 
 def show(kind: str) -> str:
