@@ -52,19 +52,6 @@ VOCABULARY = SHELL | PATHS | WEB | NAMED | PLAIN
 _SHAPE = expression(r"(?s)([^\s()]+)\s*(?:\((.*)\))?")
 _TOOL = expression(r"[A-Za-z][A-Za-z0-9_.:/-]{0,199}")
 _MCP = expression(r"mcp__[A-Za-z0-9_.-]*[A-Za-z0-9.-](?:__(?:[A-Za-z0-9_.-]*\*?))?")
-_RULE_KEYS = (
-    "rule",
-    "rules",
-    "command",
-    "commands",
-    "pattern",
-    "patterns",
-    "path",
-    "paths",
-    "allow",
-    "specifier",
-    "args",
-)
 _HOST = expression(r"(?:\*\.)?[a-z0-9][a-z0-9.-]{0,252}(?::\d{1,5})?")
 _DOMAIN_KEYS = ("domain", "domains", "host", "hosts")
 _NAME_KEYS = ("tool", "name", "type")
@@ -243,7 +230,7 @@ def _mapping(entry: dict[Any, Any]) -> Iterator[Grant]:
     for key, value in entry.items():
         if key in _DOMAIN_KEYS:
             rules.extend(f"domain:{host}" for host in (value if isinstance(value, list) else [value]))
-        elif key in _RULE_KEYS:
+        elif key in program_tables().words["rule_keys"]:
             rules.extend(value if isinstance(value, list) else [value])
         elif key not in (*_NAME_KEYS, "description", "reason", "required"):
             yield _unreadable(f"{name}: {key}", f"{key} is not known in a grant")

@@ -160,6 +160,14 @@ def rlimits(limits: Limits) -> list[tuple[int, int]]:
     ]
 
 
+def check_words(argv: Iterable[str], env: Mapping[str, str], options: Iterable[str] = ()) -> None:
+    """Raise ValueError for words and variables that cannot be handed to a program."""
+    if any(not name or "=" in name for name in env):
+        raise ValueError("illegal environment variable name")
+    if any("\0" in word for word in (*argv, *env, *env.values(), *options)):
+        raise ValueError("embedded null byte")
+
+
 def is_narrow(path: str, home: str) -> bool:
     """Can a directory be shown without showing what was never meant?"""
     real = os.path.realpath(path)

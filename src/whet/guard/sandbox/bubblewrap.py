@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from whet.guard.sandbox.box import ETC, ETC_NETWORK, PROXY_PORT, SYSTEM, is_below, rlimits
+from whet.guard.sandbox.box import ETC, ETC_NETWORK, PROXY_PORT, SYSTEM, check_words, is_below, rlimits
 from whet.guard.sandbox.monitor import SLACK, Watch, in_namespace_of
 from whet.guard.sandbox.process import Command, Keeper
 
@@ -48,14 +48,17 @@ def prepare(argv: Sequence[str], box: Box, *, program: str, nested: bool, calls:
     """
     held = _Descriptors()
     try:
-        options = [*_isolation(box, nested=nested), *_view(box, held), *_environment(box)]
+        options = [*_isolation(box, nested=nested), *_view(box, held)]
+        for name, value in {**box.env, "HOME": TEMP, "TMPDIR": TEMP}.items():
+            options += ["--setenv", name, value]
         if calls:
             options += ["--seccomp", str(held.filled("calls", calls))]
         told, tell = held.pipe()
         wait, go = held.pipe()
         options += ["--json-status-fd", str(held.lent(tell)), "--block-fd", str(held.lent(wait))]
         options += ["--chdir", box.cwd or TEMP]
-        data = b"".join(os.fsencode(option) + b"\0" for option in _without_nul(options))
+        check_words(argv, box.env, options)
+        data = b"".join(os.fsencode(option) + b"\0" for option in options)
         words = [program, "--args", str(held.filled("options", data)), "--", *argv]
     except (OSError, ValueError):
         held.close()
@@ -110,19 +113,6 @@ def mounts(box: Box) -> list[tuple[str, str, str]]:
         if not is_below(path, made):
             made[path] = (option, os.path.realpath(path))
     return [(option, source, target) for target, (option, source) in made.items() if source]
-
-
-def _environment(box: Box) -> Iterator[str]:
-    for name, value in {**box.env, "HOME": TEMP, "TMPDIR": TEMP}.items():
-        if not name or "=" in name:
-            raise ValueError("illegal environment variable name")
-        yield from ("--setenv", name, value)
-
-
-def _without_nul(options: Sequence[str]) -> Sequence[str]:
-    if any("\0" in option for option in options):
-        raise ValueError("embedded null byte")
-    return options
 
 
 class _Descriptors:

@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from whet.guard.sandbox.box import ETC, ETC_NETWORK, SYSTEM, rlimits
+from whet.guard.sandbox.box import ETC, ETC_NETWORK, SYSTEM, check_words, rlimits
 from whet.guard.sandbox.monitor import SLACK, Watch, in_group, room_for
 from whet.guard.sandbox.process import Command, Keeper
 
@@ -77,10 +77,7 @@ def launch(argv: Sequence[str], box: Box, temp: str, job: dict[str, object]) -> 
     import marshal
 
     env = {**_QUIET, **box.env, "HOME": temp, "TMPDIR": temp}
-    if any(not name or "=" in name for name in env):
-        raise ValueError("illegal environment variable name")
-    if any("\0" in word for word in (*argv, *env, *env.values())):
-        raise ValueError("embedded null byte")
+    check_words(argv, env)
     job |= {
         "cwd": os.fsencode(box.cwd or temp),
         "argv": [os.fsencode(word) for word in argv],
