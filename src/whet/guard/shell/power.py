@@ -180,12 +180,9 @@ def _docker(scene: Scene, step: Step) -> None:
 def _password(scene: Scene, step: Step) -> None:
     """A fixed password for an account that the same script lets administer the machine."""
     fixed = re.search(r"^\w[\w-]{0,40}:[^$\s]{3,80}$", scene.content(step), re.MULTILINE)
-    if fixed and any(hit.rule == "new-account" for hit in scene.hits.values()):
+    made = " ".join(" ".join(one.texts) for one in scene.steps if one.name in ("usermod", "useradd", "gpasswd"))
+    if fixed and re.search(r"\b(?:sudo|wheel|admin)\b", made):
         scene.hit("new-account", "critical")
-    elif fixed:
-        later = " ".join(" ".join(one.texts) for one in scene.steps if one.name in ("usermod", "useradd", "gpasswd"))
-        if re.search(r"\b(?:sudo|wheel|admin)\b", later):
-            scene.hit("new-account", "critical")
 
 
 def _quarantine(scene: Scene, step: Step) -> None:
