@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from whet.guard.finding import Hit
+    from collections.abc import Callable
+
+    from whet.guard.finding import Hit, Seen
 
 Kind = Literal[
     "markdown", "python", "shell", "powershell", "javascript", "json", "yaml", "toml", "html", "text", "code"
@@ -38,3 +41,18 @@ class Reading(NamedTuple):
 
     documents: tuple[Document, ...]
     hits: tuple[tuple[str, Hit], ...]
+
+
+def checker(language: str) -> Callable[..., Seen]:
+    """What judges the programs of a language; those without a reader of their own are judged line by line."""
+    room = _CHECKERS.get(language, "code.checker")
+    check: Callable[..., Seen] = import_module(f"whet.guard.{room}").check
+    return check
+
+
+_CHECKERS = {
+    "shell": "shell.checker",
+    "python": "python.checker",
+    "javascript": "javascript.checker",
+    "powershell": "shell.windows",
+}

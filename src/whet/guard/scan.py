@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.guard import flow, rules
+from whet.guard.documents import checker
 from whet.guard.finding import Finding, Hit, Scan, Seen, lower, verdict
 from whet.guard.hosts import URL, host_of, is_placeholder, is_stand_in, serves_installers
 from whet.guard.manifests import checker as manifests
@@ -125,8 +126,7 @@ def checkers(document: Document, beside: int = 0) -> Iterator[Callable[[], Seen]
     elif document.kind in ("json", "yaml", "toml"):
         yield lambda: check_hidden(text)
     else:
-        language = "windows" if document.kind == "powershell" else document.kind
-        yield lambda: prose.checker(language)(text)
+        yield lambda: checker(document.kind)(text)
         yield lambda: check_hidden(text)
         yield lambda: check_program(text, beside)
     yield lambda: manifests.check(document)

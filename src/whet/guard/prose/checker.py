@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.documents import checker
 from whet.guard.expression import expression, fold
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.manifests.checker import check_fence
@@ -18,7 +19,7 @@ from whet.guard.prose.orders import find_orders
 from whet.guard.tables import load_table, shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 _FENCES: dict[str, list[str]] = load_table("kinds")["fences"]
 _DATA, _PLAIN = (frozenset(_FENCES[kind]) for kind in ("data", "plain"))
@@ -106,7 +107,7 @@ def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
         if language:
             yield checker(language)(text), block.line, block
             if language == "shell" and _is_windows(text):
-                yield checker("windows")(text), block.line, block
+                yield checker("powershell")(text), block.line, block
         elif block.language in _DATA:
             yield check_fence(block.language, text), block.line, block
         for seen in _other_readings(text, language):
@@ -257,7 +258,7 @@ _MOST_PIECES = 60
 def _language(block: Block) -> str:
     """The checker for a fence; one that does not name its language may look like commands."""
     if block.language in _PLAIN and _LOOKS_LIKE.search(f"\n{block.text}"):
-        return "windows" if _is_windows(block.text) else "shell"
+        return "powershell" if _is_windows(block.text) else "shell"
     return _LANGUAGES.get(block.language, "")
 
 
@@ -278,7 +279,7 @@ def _inline(found: list[_Row]) -> Iterator[tuple[Seen, int, Block]]:
         windows = _is_windows(code)
         if windows or worth_reading(code):
             before = block.text.partition(code)[0]
-            yield checker("windows" if windows else "shell")(code), line, block._replace(text=before)
+            yield checker("powershell" if windows else "shell")(code), line, block._replace(text=before)
 
 
 class _Row(NamedTuple):
@@ -315,26 +316,3 @@ def _spans(found: list[_Row]) -> Iterator[tuple[str, int, Block]]:
             rest = _INLINE.sub(" ", row.text)
             for found_here in (*_BARE.findall(rest), *_HARM.findall(rest)):
                 yield from ((code.rstrip("`*_). "), row.line, row.block) for code in _NEXT.split(found_here))
-
-
-def checker(language: str) -> Callable[[str], Seen]:
-    """The checker of a language."""
-    if language == "shell":
-        from whet.guard.shell import checker as shell
-
-        return shell.check
-    if language == "python":
-        from whet.guard.python import checker as python
-
-        return python.check
-    if language == "javascript":
-        from whet.guard.javascript import checker as javascript
-
-        return javascript.check
-    if language == "windows":
-        from whet.guard.shell import windows
-
-        return windows.check
-    from whet.guard.code import checker as code
-
-    return code.check

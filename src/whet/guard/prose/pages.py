@@ -6,6 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.documents import checker
 from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.patterns import line_of
@@ -40,14 +41,14 @@ def check(text: str) -> Seen:
     facts: list[Fact] = []
     parts, bare = _parted(text)
     for name, code, line in parts:
-        seen = (prose.checker("javascript")(code) if name == "script" else Seen()).shift(line)
+        seen = (checker("javascript")(code) if name == "script" else Seen()).shift(line)
         hits.extend((*check_hidden(code).shift(line).hits, *seen.hits))
         facts.extend(seen.facts)
     for handler in list(_HANDLER.finditer(text))[:100]:
         code = html.unescape(handler[1] or handler[2] or handler[3] or handler[4] or "")
         if not _ACTIVE.search(code):
             continue
-        seen = prose.checker("javascript")(code).at(line_of(text, handler.start()))
+        seen = checker("javascript")(code).at(line_of(text, handler.start()))
         hits.extend(seen.hits)
         facts.extend(seen.facts)
     for match in list(_SPOKEN.finditer(bare))[:200]:

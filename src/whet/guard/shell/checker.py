@@ -8,10 +8,10 @@ A text without any word that matters is not parsed at all.
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
+from whet.guard.documents import checker
 from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.options import codes
@@ -89,8 +89,6 @@ def _alarms(text: str) -> bool:
         return True
     if _SIGNS.search(text) or _SECRET.search(text):
         return True
-    if "'" in text and _SPLIT_WORD.search(text):
-        return True
     return not found.isdisjoint(word_list("shell_in_company")) and _USES.search(text) is not None
 
 
@@ -98,7 +96,6 @@ _QUOTES = str.maketrans("", "", "\"'\\")
 _WORD = expression(r"[A-Za-z_]\w*(?:-\w+)*")
 _USES = shape("shell_signs", "uses", 0)
 _SIGNS = shape("shell_signs", "signs", 0)
-_SPLIT_WORD = expression(r"(?:^|[|;&(\n])\s*\w+'\w")
 _SECRET = shape("shell_signs", "secret", frame=r"\$[{!]{0,2}\w{0,60}?(?:{})")
 
 
@@ -174,10 +171,9 @@ class _Reader:
         if script.language == "shell":
             return self.judged(script.text, line, depth, outer)
         self._known[script.text] = ()
-        checker = import_module(_CHECKERS[script.language])
         text = script.text.replace(HOLE, "X")
         given = _given(outer, text) if script.language in ("python", "javascript") else None
-        seen: Seen = checker.check(text, given) if given is not None else checker.check(text)
+        seen = checker(script.language)(*((text, given) if given is not None else (text,)))
         return seen.shift(line - 1)
 
 
@@ -208,12 +204,6 @@ def leave(text: str, left: Given) -> Given:
 _BUDGET = 150_000
 """Characters of inner scripts that are judged; each script costs a little more than its length."""
 _PRICE = 300
-_CHECKERS = {
-    "python": "whet.guard.python.checker",
-    "javascript": "whet.guard.javascript.checker",
-    "powershell": "whet.guard.shell.windows",
-    **dict.fromkeys(("perl", "ruby", "php", "applescript"), "whet.guard.code.checker"),
-}
 _SCRIPT_FILE = shape("shell_signs", "script_file", 0)
 
 
@@ -243,16 +233,6 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
             yield Inner("shell", text, True, step.command.line)
         elif len(step.before) == 1 and first.command.heredoc and first.name in ("cat", ""):
             yield Inner("shell", first.command.heredoc, True, first.command.line + 1)
-    if (
-        step.decoded
-        and step.before
-        and not step.leaves[1]
-        and step.command.parent < 0
-        and INTERPRETERS.get(step.name) is None
-    ):
-        stages = [[one.name, *one.texts] for one in (*step.before, step) if all(word.known for word in one.argv)]
-        if len(stages) == len(step.before) + 1 and (text := printed(stages, scene.script.known.files)):
-            yield Inner("shell", text, True, step.command.line)
     yield from _run_files(scene, step)
     if step.argv and any(">" in one.operator for one in step.command.redirections):
         for target, _ in step.targets():

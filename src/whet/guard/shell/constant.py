@@ -16,9 +16,7 @@ from whet.guard.taint.fold import from_base64
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_ESCAPE = expression(
-    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
-)
+_ESCAPE = expression(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|(.))", re.DOTALL)
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 _DIRECTIVE = expression(r"%[-+ #0]{0,5}\d{0,3}(?:\.\d{1,3})?([sbqdxco%])")
 _MOST = 65_536
@@ -43,8 +41,6 @@ def printed(stages: Sequence[Sequence[str]], files: Mapping[str, str]) -> str | 
 
 def decodes(argv: Sequence[str]) -> bool:
     """Does this command decode what it is given?"""
-    if not argv:
-        return False
     name = argv[0].rpartition("/")[2]
     options = argv[1:]
     if name in ("base64", "gbase64", "base32"):
@@ -181,6 +177,4 @@ def _escape(match: re.Match[str]) -> str:
         if match[group]:
             number = int(match[group], base)
             return chr(number) if number < 0x110000 else ""
-    if match[5]:
-        return chr(ord(match[5]) & 0x1F)
-    return _NAMED.get(match[6], match[6] if match[6] in "\\'\"?" else "\\" + match[6])
+    return _NAMED.get(match[5], match[5] if match[5] in "\\'\"?" else "\\" + match[5])

@@ -10,7 +10,7 @@ from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
 from whet.guard.options import codes
 from whet.guard.shell.clients import UNCHECKED, fetches, host_in, programs, sends, table
 from whet.guard.shell.flow import bare_path
-from whet.guard.shell.wrappers import INTERPRETERS, SEDS, SHELLS, name_of, program, sed_commands
+from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of, program
 from whet.guard.tables import shape
 
 if TYPE_CHECKING:
@@ -86,8 +86,6 @@ def severity_of(fetch: Mark) -> tuple[str, Severity, str]:
     if host.shady:
         return "pipe-shady", "critical", f"comes from {_KINDS[host.kind]}"
     plain = not url.startswith("https://") and not is_installer(url) and url.startswith(("http://", "ftp://"))
-    if plain and odd_top(host.name):
-        return "pipe-shady", "critical", "comes over plain HTTP from a kind of host that attackers often use"
     if plain:
         return "pipe-to-shell", "critical", "comes over plain HTTP, where anyone on the network path can change it"
     if fetch.what == UNCHECKED:
@@ -127,7 +125,8 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     name = step.name
     if name in INTERPRETERS and takes_input(step):
         yield from ((one, "piped into an interpreter") for one in _piped(step))
-        yield from ((one, "run by an interpreter") for one in _from_variables(scene, step, "<<<"))
+        names = [name for one in step.command.redirections if one.operator == "<<<" for name in one.target.names]
+        yield from ((one, "run by an interpreter") for name in names for one in scene.variables.get(name, ()))
         yield from ((one, "run by an interpreter") for one in step.below if one.command.slot < 0)
     if name in INTERPRETERS or name in _SOURCES:
         yield from _scripts(scene, step)
@@ -140,8 +139,6 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.operands[:1]):
         for word in step.operands[1:]:
             yield from ((one, "made executable") for one in _file(scene, word) if _grave(one))
-    if name in SEDS and "" in sed_commands(tuple(step.texts)):
-        yield from ((one, "run line by line") for one in _piped(step))
     bare = not step.texts or step.texts[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
     if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
         yield from ((one, "run line by line") for one in _piped(step))
@@ -192,13 +189,6 @@ def given_code(step: Step) -> bool:
 
 def _file(scene: Scene, path: str) -> list[Step]:
     return scene.writers.get(bare_path(path), [])
-
-
-def _from_variables(scene: Scene, step: Step, operator: str = "") -> Iterator[Step]:
-    words = [one.target for one in step.command.redirections if one.operator == operator] if operator else step.spelled
-    for word in words:
-        for name in word.names:
-            yield from scene.variables.get(name, ())
 
 
 def takes_input(step: Step) -> bool:
@@ -253,8 +243,6 @@ def _uses_descriptor(scene: Scene) -> bool:
             for one in step.command.redirections
         )
         if reads and (step.name in SHELLS or step.name in ("eval", "read") or (step.argv and not step.argv[0].known)):
-            return True
-        if step.name in SHELLS and any(one.command.text and "<&" in one.command.text for one in step.before):
             return True
     return False
 

@@ -135,8 +135,6 @@ def inner(command: Command) -> tuple[Inner, ...]:
         at = [one.at for one in read_arguments(name, texts_of(words)) if not one.option]
         if len(at) > 1:
             found.append(_joined(words[at[1] :], command.line))
-        elif command.heredoc is not None:
-            found.append(Inner("shell", command.heredoc, True, command.line + 1))
         found += _given(argv, command.line)
     elif name in _CONTAINERS:
         found += _contained(name, words, command.line)
