@@ -250,10 +250,7 @@ def _png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
 
 
 def _png_end(data: bytes) -> int:
-    for kind, _, end in _png_chunks(data):
-        if kind == b"IEND":
-            return end + 4
-    return -1
+    return next((end + 4 for kind, _, end in _png_chunks(data) if kind == b"IEND"), -1)
 
 
 def _jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
@@ -311,9 +308,7 @@ def words_of_image(data: bytes, what: str) -> str:
     if what == "png":
         found = [_png_text(kind, data[start:end]) for kind, start, end in _png_chunks(data) if kind in _PNG_TEXT]
     elif what == "jpeg":
-        for marker, start, end in _jpeg_segments(data):
-            if marker in (0xE1, 0xED, 0xFE):
-                found.append(data[start:end])
+        found = [data[start:end] for marker, start, end in _jpeg_segments(data) if marker in (0xE1, 0xED, 0xFE)]
     elif what == "gif":
         found = [match[1] for match in re.finditer(rb"!\xfe.([\x20-\x7e\r\n\t]{20,255})", data)]
     lines = []

@@ -210,9 +210,10 @@ def _shells(scene: Scene, step: Step) -> None:
         if (shell or name == "exec") and kind != "loopback":
             interactive = step.has("-i") or name in SHELLS or _uses_descriptor(scene)
             scene.hit("shell-handed-over", "critical" if interactive else "info", network)
-    if name in programs("sockets") and _nc_executes(step):
-        scene.hit("shell-handed-over")
-    if name in programs("sockets") and any(one.name in SHELLS and not _has_script(one) for one in step.before):
+    if name in programs("sockets") and (
+        any(map(_is_shell_word, step.placed("code")))
+        or any(one.name in SHELLS and not _has_script(one) for one in step.before)
+    ):
         scene.hit("shell-handed-over")
     if (
         name in SHELLS
@@ -249,10 +250,6 @@ def _uses_descriptor(scene: Scene) -> bool:
 
 def _has_script(step: Step) -> bool:
     return any(not word.startswith(("<", ">")) for word in step.operands)
-
-
-def _nc_executes(step: Step) -> bool:
-    return any(map(_is_shell_word, step.placed("code")))
 
 
 def _is_shell_word(text: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -649,7 +649,8 @@ class Scene(Judges):
         if (dumped := _dump(step)) is not None:
             step.own[dumped] = None
         step.fed.update(step.own)
-        names = step.texts if name == "printenv" else _printed_names(step)
+        printed_by_code = (_NAMED_IN_CODE.findall(code) for code in _printing_code(step))
+        names = step.texts if name == "printenv" else chain.from_iterable(printed_by_code)
         step.fed.update((key, None) for word in names if (key := secret_key(word)) is not None)
         if (taken := _source_code(step)) is not None:
             step.fed[taken] = None
@@ -891,11 +892,6 @@ def _without_calls(code: str) -> str:
                 depth += (code[end] == "(") - (code[end] == ")")
                 end += 1
     return "".join((*kept, code[end:]))
-
-
-def _printed_names(step: Step) -> list[str]:
-    """The variables that the one-line programs of a step print."""
-    return [name for code in _printing_code(step) for name in _NAMED_IN_CODE.findall(code)]
 
 
 def _dump(step: Step) -> Mark | None:

@@ -72,6 +72,7 @@ def _dangerous() -> frozenset[str]:
 _ODD_NAME = shape("shell_signs", "odd_name", 0)
 _EXPANDED = expression(r"\$\{[^}]{1,80}\}|\$\w{1,40}|\$\([^)]{0,200}\)|`[^`]{0,200}`")
 _EMPTY = expression(r"\$\{?[@*!#0-9_]\}?|''|\"\"|\\")
+_JOINED = expression(r"\w\$\{?[@*!#0-9_]\}?\w")
 
 
 def _split(scene: Scene, step: Step) -> None:
@@ -94,7 +95,7 @@ def _disguised(word: Word) -> str:
         return next((one for one in sorted(_dangerous()) for room in rooms if fnmatchcase(room + one, pattern)), "")
     if not word.known:
         bare = _EMPTY.sub("", source)
-        return bare if bare != source and bare in _dangerous() and _joined(source) else ""
+        return bare if bare != source and bare in _dangerous() and _JOINED.search(source) else ""
     if name not in _dangerous():
         return ""
     last = re.sub(r"^.*/(?=[^/}]*$)", "", source)
@@ -109,10 +110,6 @@ def _disguised(word: Word) -> str:
 _ROOMS = ("/bin/", "/usr/bin/", "/sbin/", "/usr/local/bin/")
 
 
-def _joined(source: str) -> bool:
-    return re.search(r"\w\$\{?[@*!#0-9_]\}?\w", source) is not None
-
-
 def _in_pieces(word: Word, last: str) -> bool:
     """Letters next to an expansion, or several expansions in a row; a version number after a name is neither."""
     if word.substituted and not word.names:
@@ -120,8 +117,6 @@ def _in_pieces(word: Word, last: str) -> bool:
     bare = last.strip("\"'")
     rest = _EXPANDED.sub("", bare)
     count = len(_EXPANDED.findall(bare))
-    if "IFS" in bare:
-        return True
     if count >= 2:
         return bool(re.fullmatch(r"[\w\"']{0,20}", rest)) and "/" not in bare
     if re.fullmatch(r"(?:python|pip|ruby|php|node|perl)\d?[.\d-]{0,6}", rest.strip("\"'")):
