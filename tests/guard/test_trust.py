@@ -74,6 +74,8 @@ def test_every_spelling_of_a_vendor_is_the_vendor(origin: str) -> None:
         "git@evil.com:anthropics/skills",
         "ssh://root@github.com/anthropics/skills",
         "https://git@github.com/anthropics/skills",
+        "https://anthropics/skills",
+        "https://github.com:443/anthropics/skills",
     ],
 )
 def test_nothing_that_looks_like_a_vendor_is_one(origin: str) -> None:

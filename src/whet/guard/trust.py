@@ -31,7 +31,8 @@ GALLERY = "gallery:whet"
 """The skills that ship with Whet, as a list of sources names them."""
 _GITHUB = "github.com"
 _SCP = expression(r"git@([A-Za-z0-9.-]+):(?=[^/])")
-_REVISION = expression(r"(?<=[^/]/)([^/@]{1,100})@[^/]*\Z")
+_REVISION = expression(r"((?:[\w+]{1,12}://)?[^/]{0,300}/[^@]{0,1000})@")
+"""An address with a path, before the revision that is wanted of it."""
 _PART = expression(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?|[a-z0-9]")
 _HOST = expression(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
 _ADDRESS = re.compile(r"(?:git\+)?(https?|ssh)://(?:(?<=ssh://)git@)?([^/@]+)(/[^?#]*)?(?:[?#].*)?", re.IGNORECASE)
@@ -50,14 +51,12 @@ class Provenance(NamedTuple):
 
 def source_of(origin: str) -> str:
     """The address as `host/owner/repository`, or "" when it is none that can be told for certain."""
-    text = re.split(r"[?#]", origin.strip(), maxsplit=1)[0].rstrip("/")
-    host, *names = address_of(_REVISION.sub(r"\1", text)).lower().split("/")
+    text = re.split(r"[?#]", origin.strip(), maxsplit=1)[0]
+    revised = _REVISION.match(text)
+    host, *names = address_of(revised[1] if revised else text).lower().split("/")
     names = names[:2] if host == _GITHUB else names
-    if (
-        len(names) < 2
-        or not _HOST.fullmatch(host)
-        or not all(_PART.fullmatch(name) or name == "_git" for name in names)
-    ):
+    certain = len(names) > 1 and _HOST.fullmatch(host) and not re.search("://[^/]*:", text)
+    if not certain or not all(_PART.fullmatch(name) or name == "_git" for name in names):
         return ""
     return "/".join((host, *names[:-1], names[-1].removesuffix(".git")))
 
