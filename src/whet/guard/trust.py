@@ -30,12 +30,11 @@ VENDORS = (
 GALLERY = "gallery:whet"
 """The skills that ship with Whet, as a list of sources names them."""
 _GITHUB = "github.com"
+_SCHEME = expression(r"(?:git\+)?(https|ssh)://", re.IGNORECASE)
 _SCP = expression(r"git@([A-Za-z0-9.-]+):(?=[^/])")
-_REVISION = expression(r"((?:[\w+]{1,12}://)?[^/]{0,300}/[^@]{0,1000})@")
-"""An address with a path, before the revision that is wanted of it."""
 _PART = expression(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?|[a-z0-9]")
 _HOST = expression(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
-_ADDRESS = re.compile(r"(?:git\+)?(https?|ssh)://(?:(?<=ssh://)git@)?([^/@]+)(/[^?#]*)?(?:[?#].*)?", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:git\+)?(https?|ssh)://(?:git@)?([^/@]+)(/[^?#]*)?(?:[?#].*)?", re.IGNORECASE)
 _HOST_PORT = re.compile(r"([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8})(?::([0-9]{1,5}))?")
 _PORTS = {"https": "443", "http": "80", "ssh": "22"}
 
@@ -51,14 +50,30 @@ class Provenance(NamedTuple):
 
 def source_of(origin: str) -> str:
     """The address as `host/owner/repository`, or "" when it is none that can be told for certain."""
-    text = re.split(r"[?#]", origin.strip(), maxsplit=1)[0]
-    revised = _REVISION.match(text)
-    host, *names = address_of(revised[1] if revised else text).lower().split("/")
-    names = names[:2] if host == _GITHUB else names
-    certain = len(names) > 1 and _HOST.fullmatch(host) and not re.search("://[^/]*:", text)
-    if not certain or not all(_PART.fullmatch(name) or name == "_git" for name in names):
+    text = origin.strip()
+    if not text.isascii() or not text.isprintable() or "\\" in text or "%" in text:
         return ""
-    return "/".join((host, *names[:-1], names[-1].removesuffix(".git")))
+    text = re.split(r"[?#]", text, maxsplit=1)[0]
+    if found := _SCHEME.match(text):
+        text = text[found.end() :]
+        if found[1].lower() == "ssh":
+            text = text.removeprefix("git@")
+    elif found := _SCP.match(text):
+        text = f"{found[1]}/{text[found.end() :]}"
+    elif "://" in text:
+        return ""
+    elif "." not in text.partition("/")[0]:
+        text = f"{_GITHUB}/{text}"
+    parts = text.lower().rstrip("/").split("/")
+    if len(parts) < 3 or any(part in ("", ".", "..") for part in parts):
+        return ""
+    host, *names = parts
+    if host in (_GITHUB, f"www.{_GITHUB}"):
+        host, names = _GITHUB, names[:2]
+    names[-1] = names[-1].partition("@")[0].removesuffix(".git")
+    if not _HOST.fullmatch(host) or not all(_PART.fullmatch(name) or name == "_git" for name in names):
+        return ""
+    return "/".join((host, *names))
 
 
 def address_of(text: str) -> str:
