@@ -72,6 +72,9 @@ def compose(notes: Notes, data: Any) -> None:
                 notes.command(words[-1], _outside(command.replace("$$", "$"), within))
 
 
+_MANAGERS = expression(
+    "traefik|portainer|watchtower|docker|cadvisor|runner|dozzle|localstack|testcontainers|jenkins|autoheal"
+)
 _MOUNTED = expression(r"^((?:~|\$\{?HOME\}?|/)[^:\s]{1,200}):(/[^:\s]{1,200})")
 
 
@@ -85,15 +88,7 @@ def _outside(command: str, within: Mapping[str, str]) -> str:
 
 def _names_a_tool(service: Mapping[str, object]) -> bool:
     """Tools that manage containers need the socket."""
-    image = str(service.get("image", "")).lower()
-    return (
-        re.search(
-            r"traefik|portainer|watchtower|docker|cadvisor|runner|dozzle|localstack|testcontainers|jenkins"
-            r"|autoheal",
-            image,
-        )
-        is not None
-    )
+    return _MANAGERS.search(str(service.get("image", "")).lower()) is not None
 
 
 _ALL_SECRETS = expression(r"toJSON\(\s{0,4}secrets\s{0,4}\)", re.IGNORECASE)
@@ -192,12 +187,7 @@ def crontab(notes: Notes, _path: str) -> None:
     autostart(notes, [found[1] for row in notes.text.split("\n")[:500] if (found := _CRON.match(row))])
 
 
-_GIT_RUNS = expression(
-    r"^\s{0,20}(?:fsmonitor|sshCommand|pager|editor|textconv|diff|clean|smudge|process|helper|gpg\.program|askPass"
-    r"|\w{1,40})"
-    r"\s{0,4}=\s{0,4}[\"']?(!?.{1,1000}?)[\"']?\s{0,4}$",
-    re.MULTILINE,
-)
+_GIT_RUNS = expression(r"^\s{0,20}[\w.]{1,40}\s{0,4}=\s{0,4}[\"']?(!?.{1,1000}?)[\"']?\s{0,4}$", re.MULTILINE)
 
 
 def git_config(notes: Notes, _path: str) -> None:

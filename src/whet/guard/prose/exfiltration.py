@@ -53,9 +53,8 @@ _HIDE = shape("prose", "hide", frame=r"\b(?:{})\b")
 _HONEST = shape("prose", "honest", frame=r"\b(?:{})\b")
 _PLACEHOLDER = expression(r"your|example|domain\.|@email|user@|name@|someone|^[a-z]@[a-z]\.", re.IGNORECASE)
 _SENTENCE = expression(r"(?<=\D[.!?])\s+|(?<=[。！？])")
-_ORDERING = shape(
-    "prose", "ordering", re.IGNORECASE, frame=r"(?:^|[.!?:;,>()—–*\u4e00-\u9fff-]|\b(?:{}))[\s*_`\d.)\[\]]{0,12}$"
-)
+_BEFORE_VERB = r"(?:^|[.!?:;,>()—–*\u4e00-\u9fff-]|\b(?:{}))[\s*_`\d.)\[\]]{0,12}$"
+_ORDERING = shape("prose", "ordering", re.IGNORECASE, frame=_BEFORE_VERB)
 """What stands before the verb of an order."""
 _FORBIDS = shape("prose", "forbids", re.IGNORECASE)
 _FETCHES = expression(
@@ -98,11 +97,7 @@ def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
             continue
         row = rows[number]
         block = found[row.owner]
-        if (
-            block.kind == "heading"
-            or (block.kind == "fence" and block.language not in _PROSE)
-            or not _SEND.search(row.text)
-        ):
+        if not _is_spoken(block) or not _SEND.search(row.text):
             continue
         before = _joined(rows[max(0, number - 2) : number], found, block)[-400:]
         after = _joined(rows[number + 1 : number + 5], found, block)[:400]
@@ -121,7 +116,7 @@ def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
                 continue
             row = rows[number]
             block = found[row.owner]
-            if block.kind == "heading" or (block.kind == "fence" and block.language not in _PROSE):
+            if not _is_spoken(block):
                 continue
             before = _joined(rows[max(0, number - 1) : number], found, block)[-_NEAR:]
             after = _joined(rows[number + 1 : number + 2], found, block)[:_NEAR] if row.text.endswith(":") else ""
@@ -141,6 +136,10 @@ def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
                         )  # of several sentences perhaps
                         yield Hit(pattern.rule, row.line, shorten(sentence), severity, target, steps=less, shown=shown)
                 before = sentence[-_NEAR:]
+
+
+def _is_spoken(block: Block) -> bool:
+    return block.kind != "heading" and (block.kind != "fence" or block.language in _PROSE)
 
 
 def _sent(match: re.Match[str], before: str, early: str, rest: str, rows: Sequence[str]) -> tuple[Severity | None, str]:
@@ -304,9 +303,7 @@ def _secrets(block: Block, before: str, row: Row, after: str) -> Iterator[Hit]:
     ]
     many = _MANY.search(f"{before} {text}")
     named = many or _SECRET.search(text) or _SECRET.search(before)
-    if sent is None or not (grave or named):
-        return
-    if _HONEST.search(text):
+    if sent is None or not (grave or named) or _HONEST.search(text):
         return
     taken = _TAKE.search(f"{before} {text}")
     strong = bool(grave or many) or kind in _SHADY or kind == "nameless" or _HIDE.search(f"{before} {text} {after}")

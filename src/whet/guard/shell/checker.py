@@ -283,10 +283,10 @@ def _told(hits: tuple[Hit, ...], text: str) -> Iterator[Hit]:
     counts: dict[tuple[str, str | None], int] = {}
     dated = _DATE.search(text) is not None and re.search(r"\b(?:if|\[\[|test)\b|\[ ", text) is not None
     for hit in hits:
-        kind = (hit.rule, hit.severity)
-        counts[kind] = counts.get(kind, 0) + ((hit.rule, hit.line, hit.subject, hit.severity) not in seen)
-        if (hit.rule, hit.line, hit.subject, hit.severity) in seen or counts[kind] > _EACH:
+        kind, told = (hit.rule, hit.severity), (hit.rule, hit.line, hit.subject, hit.severity)
+        counts[kind] = counts.get(kind, 0) + (told not in seen)
+        if told in seen or counts[kind] > _EACH:
             continue
-        seen.add((hit.rule, hit.line, hit.subject, hit.severity))
+        seen.add(told)
         timed = dated and hit.message and hit.severity in (None, "critical")
         yield hit._replace(message=hit.message + ", and the script checks the date") if timed else hit

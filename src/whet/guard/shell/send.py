@@ -353,7 +353,7 @@ def _copies(scene: Scene, step: Step) -> None:
     named = _variable(marks)
     if not shell or marks:
         scene.fact("sink", step.name, place[:80])
-    if (not contents and not named) or (host.near and host.kind == "loopback"):
+    if (not contents and not named) or host.kind == "loopback":
         return
     direct = not named and not shell and not plainly and all(mark in step.own for mark in contents)
     grave = not direct or host.kind in ("address", "tunnel", "drop")
