@@ -233,6 +233,16 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
             yield Inner("shell", text, True, step.command.line)
         elif len(step.before) == 1 and first.command.heredoc and first.name in ("cat", ""):
             yield Inner("shell", first.command.heredoc, True, first.command.line + 1)
+    if (
+        step.decoded
+        and step.before
+        and not step.leaves[1]
+        and step.command.parent < 0
+        and INTERPRETERS.get(step.name) is None
+    ):
+        stages = [[one.name, *one.texts] for one in (*step.before, step) if all(word.known for word in one.argv)]
+        if len(stages) == len(step.before) + 1 and (text := printed(stages, scene.script.known.files)):
+            yield Inner("shell", text, True, step.command.line)
     yield from _run_files(scene, step)
     if step.argv and any(">" in one.operator for one in step.command.redirections):
         for target, _ in step.targets():
