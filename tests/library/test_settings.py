@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tomllib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -88,28 +89,76 @@ def test_what_an_earlier_version_could_set_is_read_and_said(tmp_path: Path) -> N
     assert notes == (Note("retired-setting", "info", message, hint, path=path),)
 
 
+BAD = {
+    "precedence": '["user"]',
+    "clients": '["a", 3]',
+    "external": "[1]",
+    "plugins": "{a = 1}",
+    "links": "true",
+    "disabled": "3",
+    "disabled_on": "{mcp = 3}",
+    "listing": '{often = ["a"]}',
+    "use": "7",
+    "project_skills": "1",
+    "inline_shell": '["everything"]',
+    "sandbox": '"sometimes"',
+    "policy": '{community = {caution = "maybe"}}',
+    "trusted_sources": "[1]",
+    "private_hosts": "{}",
+    "min_age": '"soon"',
+    "require_signature": '"yes"',
+    "auto_update": '"always"',
+    "network_timeout": "0",
+    "skill_settings": "[]",
+    "exact_tokens": "0",
+    "model": "5",
+    "models": "{sonnet = 1}",
+    "run_on": "[]",
+    "run_days": "-1",
+    "mcp_servers": "[1]",
+    "learn": '"often"',
+    "stage_writes": "1",
+    "stale_days": "1.5",
+    "archive_days": "true",
+    "depth": "0",
+    "max_directories": "-1",
+}
+"""A bad value for each setting."""
+
+
+def test_a_bad_value_of_any_setting_is_said_with_how_to_write_it(tmp_path: Path) -> None:
+    assert [*BAD] == [setting.name for setting in SETTINGS]
+    file = str(tmp_path / "config.toml")
+    for name, value in BAD.items():
+        try:
+            settings, (note,) = written(tmp_path, f"{name} = {value}")
+        except UsageError as error:
+            said = error.code, error.message, error.hint
+            assert said[:2] == ("bad-config", f"{name} in {file} is {tomllib.loads(f'x = {value}')['x']!r}.")
+            assert name in ("disabled", "disabled_on", "listing", "min_age", "policy")
+        else:
+            said = note.code, note.message, note.hint
+            assert (said[0], note.severity, note.path) == ("bad-setting", "warning", file)
+            assert said[1].startswith(f"{name} is ")
+            assert settings == Settings(learn="off" if name == "learn" else "propose")
+        assert f"`{name}`" in said[2] and said[2].endswith(".")
+
+
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
-        ('precedence = ["user"]', "project user org external"),
-        ('precedence = ["user", "user", "org", "external"]', "project user org external"),
-        ("clients = 3", "names"),
-        ('clients = ["a", 3]', "names"),
-        ("external = [1]", "directories"),
-        ("plugins = ['a']", "map"),
-        ("plugins = {a = 1}", "map"),
-        ("project_skills = 1", "boolean"),
-        ("depth = 0", "number"),
-        ("depth = true", "number"),
-        ("depth = 1.5", "number"),
-        ("max_directories = -1", "number"),
+        ('precedence = ["user", "user", "org", "external"]', "a list of all of these, in your order: project, "),
+        ("clients = 3", "a list of quoted names."),
+        ("plugins = ['a']", "a table of names, each with a quoted path."),
+        ("depth = true", "a whole number of at least 1."),
+        ("depth = 1.5", "a whole number of at least 1."),
+        ("run_days = 4000", "a whole number of days, from 0 to 3,650."),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_reported_and_the_default_used(tmp_path: Path, line: str, wanted: str) -> None:
     settings, (note,) = written(tmp_path, line)
-    assert settings == Settings()
-    assert (note.code, note.severity, note.path) == ("bad-setting", "warning", str(tmp_path / "config.toml"))
-    assert note.hint == f"Expected: {wanted}."
+    assert (settings, note.code) == (Settings(), "bad-setting")
+    assert note.hint.startswith(f"Write `{line.split(maxsplit=1)[0]}` as {wanted}")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +264,7 @@ def test_nothing_is_learned_where_nobody_understands_how_much(tmp_path: Path, va
     assert (settings.learn, note.code, note.hint) == (
         "off",
         "bad-setting",
-        "Expected: one of off, note, propose, write, in quotes.",
+        "Write `learn` as one of off, note, propose, write, in quotes.",
     )
     assert note.message.endswith("; it counts as 'off'.")
     assert read_project_settings(str(tmp_path), home=HOME)[0].learn == "off"

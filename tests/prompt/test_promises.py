@@ -141,7 +141,7 @@ def test_a_level_of_trust_that_does_not_exist_is_said_so(world: World) -> None:
     world.config('inline_shell = ["everything"]')
     (entry,) = (entry for entry in world.library().workspace.report() if entry.code == "bad-setting")
     levels = "org, local, trusted, directory, community, agent-created, project, external"
-    assert entry.hint == f"Expected: a list of {levels}."
+    assert entry.hint == f"Write `inline_shell` as a list of {levels}."
 
 
 def test_a_bundle_of_the_project_is_not_removed_in_place_of_ones_own(world: World) -> None:

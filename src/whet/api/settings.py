@@ -231,6 +231,8 @@ class SettingValues(NamedTuple):
     machine_file: str
     """The administrator's policy for this machine; "" if there is none."""
     settings: tuple[SettingValue, ...]
+    notes: tuple[Note, ...] = ()
+    """Values that Whet cannot use, and names that are not settings."""
 
     def to_json(self) -> Json:
         """Return the settings as JSON."""
@@ -641,6 +643,7 @@ class SkillSettings:
             project if project and os.path.isfile(project) else "",
             config.machine.path if config.machine else "",
             tuple(rows),
+            tuple(note for note in config.notes if note.path in (file, project)),
         )
 
     def roots(self) -> Roots:

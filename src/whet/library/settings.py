@@ -161,11 +161,11 @@ SETTINGS = (
 )
 PROJECT_SETTINGS = frozenset(("disabled", "listing", "policy", "learn", "use"))
 _HIDING = {
-    "disabled": "Write a list of quoted names.",
-    "disabled_on": "Write a list of quoted names.",
-    "listing": f"Write lists of quoted names under {', '.join(LISTING)}.",
-    "min_age": "Write a whole number of days, such as 7.",
-    "policy": "Set `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust level.",
+    "disabled": "Write `disabled` as a list of quoted names.",
+    "disabled_on": "Write `disabled_on` as a table of surfaces, each with a list of quoted names.",
+    "listing": f"Write `listing` as lists of quoted names under {', '.join(LISTING)}.",
+    "min_age": f"Write `min_age` as a whole number of days, from 0 to {MOST_DAYS:,}.",
+    "policy": "In `policy`, set `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust level.",
 }
 """Settings that must be valid, with how to write them: ignoring them would do more than was intended."""
 
@@ -471,18 +471,11 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
         if value is None and name in _HIDING:
             raise UsageError("bad-config", f"{name} in {path} is {raw!r}.", hint=_HIDING[name])
         if value is None or (name == "precedence" and sorted(value) != sorted(SCOPES)):
-            wanted = {
-                "precedence": " ".join(SCOPES),
-                "inline_shell": f"a list of {', '.join(TRUST)}",
-                "sandbox": " or ".join(SANDBOX),
-                "learn": f"one of {', '.join(LEARN)}, in quotes",
-                "auto_update": f"one of {', '.join(AUTO_UPDATE)}, in quotes",
-            }.get(name, settings[name].kind)
             used = "the default is used"
             if name == "learn":  # less than was intended, never more
                 values[name], used = LEARN[0], f"it counts as {LEARN[0]!r}"
             notes.append(
-                Note("bad-setting", "warning", f"{name} is {raw!r}; {used}.", f"Expected: {wanted}.", path=path)
+                Note("bad-setting", "warning", f"{name} is {raw!r}; {used}.", _how_to_write(settings[name]), path=path)
             )
             continue
         if name == "clients":
@@ -490,6 +483,26 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
             notes.extend(said)
         values[name] = value
     return Settings(**values), tuple(notes)
+
+
+def _how_to_write(setting: Setting) -> str:
+    """Return the hint for a setting with a bad value."""
+    if setting.name == "precedence":
+        return f"Write `precedence` as a list of all of these, in your order: {', '.join(SCOPES)}."
+    kinds = {
+        "boolean": "`true` or `false`",
+        "number": "a whole number of at least 1",
+        "days": f"a whole number of days, from 0 to {MOST_DAYS:,}",
+        "text": "text in quotes",
+        "choice": f"one of {', '.join(CHOICES.get(setting.name, ()))}, in quotes",
+        "names": "a list of quoted names",
+        "directories": "a list of quoted paths",
+        "levels": f"a list of {', '.join(TRUST)}",
+        "map": "a table of names, each with a quoted path",
+        "texts": "a table of names, each with a quoted text",
+        "values": "a table",
+    }
+    return f"Write `{setting.name}` as {kinds[setting.kind]}."
 
 
 def _read_labels(names: tuple[str, ...], path: str) -> tuple[tuple[str, ...], list[Note]]:

@@ -136,5 +136,11 @@ def test_settings_says_where_the_file_is_and_what_it_changes(
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text('min_age = 7\nexternal = ["~/more"]\n[disabled_on]\nmcp = ["a", "b"]\n', encoding="utf-8")
     assert whet("settings").stdout == f"{file}\nexternal\t{home / 'more'}\ndisabled_on\tmcp: a, b\nmin_age\t7\n"
+    file.write_text("depth = 0\n", encoding="utf-8")
+    assert whet("settings").stderr.splitlines()[:3] == [
+        "depth is 0; the default is used.",
+        "Every setting has its default value.",
+        "hint: Write `depth` as a whole number of at least 1.",
+    ]
     file.write_text("min_age = [\n", encoding="utf-8")
     assert answer(whet("settings", "--json"))["code"] == "bad-config"

@@ -10,7 +10,7 @@ from whet.errors import NotFoundError, RefusedError
 from whet.interfaces.cli.arguments import chosen_skill_argument, reason_option, skill_argument
 from whet.interfaces.cli.commands.skills import LISTED
 from whet.interfaces.cli.context import Answer, Command
-from whet.interfaces.cli.rendering import VERDICTS, render_findings
+from whet.interfaces.cli.rendering import VERDICTS, render_findings, render_notes
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, plural
 from whet.library.settings import LISTING
@@ -259,6 +259,7 @@ def render_settings(found: SettingValues, screen: Screen, _options: Namespace) -
         screen.grid(("SETTING", "VALUE"), [(row.name, _format_setting(row.value)) for row in rows])
     screen.say(*([] if found.exists else ["The file does not exist yet."]))
     screen.say(*(f"{path} restricts these settings." for path in (found.project_file, found.machine_file) if path))
+    render_notes(found.notes, screen)
     if not rows:
         screen.say("Every setting has its default value.")
     if not screen.verbose:
