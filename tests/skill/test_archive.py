@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
 import random
 import stat
 import subprocess
@@ -446,6 +448,14 @@ def test_a_small_file_may_compress_well() -> None:
     entries = [("a/SKILL.md", b""), ("a/zeros", bytes(1024 * 1024))]
     for data in (zip_of(entries), gzip.compress(tar_of([("a/SKILL.md", b""), ("a/zeros", bytes(1024 * 1000))]))):
         assert len(unpack(data).tree) == 2
+
+
+@pytest.mark.parametrize(("pack", "name"), [(lzma.compress, "xz"), (bz2.compress, "bzip2")])
+def test_an_archive_in_another_format_is_called_by_its_name(pack: Callable[[bytes], bytes], name: str) -> None:
+    with pytest.raises(InvalidError) as caught:
+        unpack(pack(bytes(10_240)))
+    assert caught.value.message == f"The archive cannot be read: Whet does not read {name}."
+    assert caught.value.hint == "Download it again, or pack it again as zip, tar or tar.gz."
 
 
 @pytest.mark.parametrize("data", [b"", b"PK", b"hello", b"\x1f\x8b", noise(2000), b"<html>" * 200, b"PK\x03\x04" * 50])

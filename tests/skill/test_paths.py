@@ -106,6 +106,11 @@ def test_an_unsafe_path_is_refused_with_its_reason(path: str, code: str, writing
     assert caught.value.message.isprintable()
 
 
+def test_an_empty_path_is_not_quoted() -> None:
+    with pytest.raises(UsageError, match=r"^The path is empty\.$"):
+        check(" ")
+
+
 @pytest.mark.parametrize("directory", SUPPORT_DIRECTORIES)
 def test_the_support_directories_can_be_written(directory: str) -> None:
     assert check(f"{directory}/deep/er/a.md", writing=True) == f"{directory}/deep/er/a.md"

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sources.installs_world import installed, skill
-from whet.errors import FailedError, InvalidError, WhetError
+from whet.errors import FailedError, WhetError
 from whet.skill.paths import collides
 from whet.sources.lock import file as locks
 from whet.sources.lock.file import Installed, Lock, dump, lock_file, opened_source, parse, stored_source
@@ -170,7 +170,7 @@ DAMAGED = {
 @pytest.mark.parametrize("case", DAMAGED)
 def test_a_damaged_lock_is_an_error_that_says_where(case: str) -> None:
     text, line, what = DAMAGED[case]
-    with pytest.raises(InvalidError) as caught:
+    with pytest.raises(FailedError) as caught:
         parse(text, FILE)
     error = caught.value
     where = FILE if line is None else f"{FILE}, line {line}"
@@ -183,7 +183,7 @@ def test_a_damaged_lock_is_an_error_that_says_where(case: str) -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("skills/pdf", "skills/PDF"), ("skills/a", "skills/a/b")])
 def test_two_skills_cannot_have_one_place(one: str, other: str) -> None:
-    with pytest.raises(InvalidError, match="cannot both be skills"):
+    with pytest.raises(FailedError, match="cannot both be skills"):
         parse(dump(Lock((PDF._replace(path=one), PDF._replace(path=other)))), FILE)
 
 
@@ -209,7 +209,7 @@ MERGE = """{
 
 
 def test_a_merge_that_is_not_resolved_is_said() -> None:
-    with pytest.raises(InvalidError) as caught:
+    with pytest.raises(FailedError) as caught:
         parse(MERGE, FILE)
     assert caught.value.message == f"{FILE}, line 3: It has unresolved merge markers."
     assert caught.value.hint.startswith("Resolve the merge, or run `whet doctor --repair`")

@@ -32,7 +32,15 @@ _FOLDED_IGNORED = frozenset(name.casefold() for name in IGNORED)
 _ENTRIES_PER_FILE = 4  # directories may be listed, too
 _CHUNK = 64 * 1024
 _ROOT = "."
-_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest date in a zip
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the first a zip can name
+_OTHER_FORMATS = {
+    b"\xfd7zXZ\0": "xz",
+    b"BZh": "bzip2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"7z\xbc\xaf": "7z",
+    b"Rar!": "rar",
+}
+"""Formats of archives that Whet does not read, by their first bytes."""
 
 
 class _Meter:
@@ -175,7 +183,9 @@ def _members(data: bytes, limits: Limits) -> list[Member]:
         raise _too_many(limits) from error
     except DamagedError as error:
         known = data.startswith((b"PK", b"\x1f\x8b")) or data[257:262] == b"ustar"
-        raise _unreadable(str(error) if known else "it is not a zip or tar file") from error
+        other = next((name for mark, name in _OTHER_FORMATS.items() if data.startswith(mark)), "")
+        reason = f"Whet does not read {other}" if other else "it is not a zip or tar file"
+        raise _unreadable(str(error) if known else reason) from error
     if len(members) > most_entries:
         raise _too_many(limits)
     return [member for member in members if (member.kind, member.name) != ("directory", _ROOT)]

@@ -62,7 +62,8 @@ def check(path: str, *, writing: bool = False) -> str:
     if problem is None:
         return path
     code, what = problem
-    raise UsageError(code, f"The path {shown(path)} {what}.", hint=_HINTS[code])
+    named = f"The path {shown(path)}" if path.strip() else "The path"
+    raise UsageError(code, f"{named} {what}.", hint=_HINTS[code])
 
 
 def shown(path: str) -> str:

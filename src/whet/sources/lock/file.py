@@ -14,7 +14,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from whet.errors import FailedError, InvalidError, UsageError
+from whet.errors import FailedError, UsageError
 from whet.library.files import inside, read_file
 from whet.library.roots import LOCK_NAME
 from whet.patterns import compile_late
@@ -41,6 +41,10 @@ _LOCAL = ("path", "archive", "marketplace")
 
 _REPAIR = "Fix it, restore it from git, or run `whet doctor --repair`."
 _MERGE = "Resolve the merge, or run `whet doctor --repair` to keep both sides and what is on disk."
+
+
+class LockDamagedError(FailedError):
+    """A lock that cannot be read as one (`lock-damaged`)."""
 
 
 class Installed(NamedTuple):
@@ -118,7 +122,7 @@ def lock_file(root: str) -> str:
 
 
 def parse(text: str, path: str) -> Lock:
-    """Parse a lock. Raise InvalidError `lock-damaged` or FailedError `lock-newer`."""
+    """Parse a lock. Raise LockDamagedError or FailedError `lock-newer`."""
     values = loaded(text, path)
     if not isinstance(values, dict):
         raise damaged(path, "It is not an object.", 1)
@@ -138,7 +142,7 @@ def parse(text: str, path: str) -> Lock:
         extra = _extra("", rest)
         for at in sorted(skills):
             entries.append(entry_of(at, skills[at]))
-    except InvalidError as error:
+    except LockDamagedError as error:
         raise damaged(path, error.message, _line(text, at), field=error.details["field"]) from None
     for one, other in collides(entry.path for entry in entries):
         what = f"{shown(one)} and {shown(other)} cannot both be skills."
@@ -157,7 +161,7 @@ def dump(lock: Lock) -> str:
 
 
 def entry_of(path: str, values: object) -> Installed:
-    """Read an entry from JSON. Raise InvalidError `lock-damaged`, with the field in its details."""
+    """Read an entry from JSON. Raise LockDamagedError, with the field in its details."""
     try:
         check(path)
     except UsageError as error:
@@ -212,7 +216,7 @@ def content(path: str) -> bytes | None:
 
 
 def decoded(data: bytes, path: str) -> str:
-    """Decode the bytes. Raise InvalidError `lock-damaged`."""
+    """Decode the bytes. Raise LockDamagedError."""
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -242,7 +246,7 @@ def changed(lock: Lock, path: str, entry: Installed | None) -> Lock:
 
 
 def loaded(text: str, path: str) -> Any:
-    """Parse JSON without duplicate keys. Raise InvalidError `lock-damaged`."""
+    """Parse JSON without duplicate keys. Raise LockDamagedError."""
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as error:
@@ -349,11 +353,11 @@ def _line(text: str, key: str, *, last: bool = False) -> int:
     return text.count("\n", 0, at) + 1 if at >= 0 else 0
 
 
-def _wrong(field: str, message: str) -> InvalidError:
-    return InvalidError("lock-damaged", message, hint=_REPAIR, field=field)
+def _wrong(field: str, message: str) -> LockDamagedError:
+    return LockDamagedError("lock-damaged", message, hint=_REPAIR, field=field)
 
 
-def damaged(path: str, what: str, line: int = 0, *, hint: str = _REPAIR, **details: Any) -> InvalidError:
+def damaged(path: str, what: str, line: int = 0, *, hint: str = _REPAIR, **details: Any) -> LockDamagedError:
     """Return the error for an unreadable lock, with the line and the problem."""
     where = f"{path}, line {line}" if line else path
-    return InvalidError("lock-damaged", f"{where}: {what}", hint=hint, path=path, line=line or None, **details)
+    return LockDamagedError("lock-damaged", f"{where}: {what}", hint=hint, path=path, line=line or None, **details)

@@ -17,7 +17,7 @@ from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from whet.errors import InvalidError, UsageError, WhetError
+from whet.errors import UsageError, WhetError
 from whet.library.clients import DIRECTORIES
 from whet.library.files import read_file
 from whet.notes import Note
@@ -28,7 +28,7 @@ from whet.skill.collation import collation_key
 from whet.skill.finder import MAIN_FILE, is_main_file, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.paths import check, shown
-from whet.sources.lock.file import decoded, loaded
+from whet.sources.lock.file import LockDamagedError, decoded, loaded
 from whet.sources.model import Ref
 from whet.sources.refs.pages import CLAWHUB
 from whet.sources.refs.parse import read_ref, ref_text
@@ -172,7 +172,7 @@ class _Reader:
             return None
         except OSError as error:
             self.note(path, f"{path} cannot be read: {error.strerror or error}.")
-        except InvalidError as error:
+        except LockDamagedError as error:
             self.note(path, error.message, line=error.details.get("line"))
         return None
 
@@ -183,7 +183,7 @@ class _Reader:
             return None
         try:
             values = loaded(text, path)
-        except InvalidError as error:
+        except LockDamagedError as error:
             self.note(path, error.message, line=error.details.get("line"))
             return None
         if not isinstance(values, dict):

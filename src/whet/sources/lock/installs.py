@@ -489,7 +489,7 @@ def _parse_entry(path: str, text: str | None) -> Installed | None:
 def _read_entry(path: str, value: Any) -> Installed:
     try:
         return locks.entry_of(path, value)
-    except InvalidError as error:
+    except locks.LockDamagedError as error:
         raise _unreadable(path, error) from error
 
 
@@ -514,7 +514,7 @@ def _checked(root: str, prefix: str, path: str, entry: Installed | None) -> Inst
     entry = entry._replace(path=path, files=tuple(sorted(entry.files)))
     try:
         return locks.entry_of(path, locks.entry_json(entry))
-    except InvalidError as error:
+    except locks.LockDamagedError as error:
         raise UsageError("bad-entry", error.message, hint="Nothing was changed.") from error
 
 

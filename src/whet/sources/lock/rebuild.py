@@ -13,13 +13,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.trees import digest
-from whet.errors import FailedError, InvalidError, WhetError
+from whet.errors import FailedError, WhetError
 from whet.library.package import read_tree
 from whet.notes import Note
 from whet.skill.paths import collides
 from whet.skill.tree import entries as tree_entries
 from whet.sources.lock import file as locks
-from whet.sources.lock.file import Installed, Lock, entry_of, lock_file, parse
+from whet.sources.lock.file import Installed, Lock, LockDamagedError, entry_of, lock_file, parse
 from whet.sources.lock.installs import GONE, directory_of, left_beside
 from whet.store.atomic import free_name, move_aside, write_bytes
 from whet.store.repair import Repaired
@@ -115,7 +115,7 @@ def _repaired(installs: Installs, file: str) -> Repaired:
         return repaired._replace(done=(f"{file} was a directory. It is kept as {aside}.", *repaired.done))
     try:
         locks.read(file)
-    except InvalidError as error:
+    except LockDamagedError as error:
         repaired = _rebuilt(installs, file, error.message)
     else:
         repaired = Repaired() if os.path.lexists(file) else _rebuilt(installs, file, "")
@@ -193,7 +193,7 @@ def salvage(text: str) -> Salvaged:
     for side in sides(text[:_MOST]):
         try:
             lock = parse(side, "")
-        except InvalidError:
+        except LockDamagedError:
             items = list(_scan(side))
         else:
             items = [(entry.path, entry) for entry in lock.entries]
@@ -262,5 +262,5 @@ def _whole(path: str, value: object) -> Installed | None:
         return None  # undecodable bytes: the original value is unknown
     try:
         return entry_of(path, value)
-    except InvalidError:
+    except LockDamagedError:
         return None

@@ -24,7 +24,7 @@ from whet.errors import ConflictError, InvalidError, UsageError
 from whet.notes import Note
 from whet.skill import archive, names, paths
 from whet.skill.tree import Limits
-from whet.sources.lock.file import entry_json, entry_of
+from whet.sources.lock.file import LockDamagedError, entry_json, entry_of
 from whet.sources.taps import Tap
 from whet.store.atomic import write_bytes
 from whet.store.clock import iso, system_clock
@@ -263,7 +263,7 @@ def _skill(row: object, at: int, trees: Mapping[str, Tree]) -> Exported:
     try:
         paths.check(path)
         installed = None if lock is None else _installed(lock)
-    except (UsageError, InvalidError) as error:
+    except (UsageError, LockDamagedError) as error:
         raise _damaged(f"{where} is wrong ({error.message.rstrip('.')})") from error
     before = None if base is None else trees[base]
     return Exported(row["scope"], path, row["name"], trees[str(own)], installed, before)
@@ -271,7 +271,7 @@ def _skill(row: object, at: int, trees: Mapping[str, Tree]) -> Exported:
 
 def _installed(values: object) -> Installed:
     if not isinstance(values, dict) or not isinstance(values.get("path"), str):
-        raise InvalidError("lock-damaged", "the lock names no path for it")
+        raise LockDamagedError("lock-damaged", "the lock names no path for it")
     return entry_of(values["path"], {name: value for name, value in values.items() if name != "path"})
 
 
