@@ -167,7 +167,7 @@ def test_a_value_of_the_wrong_kind_is_reported_and_the_default_used(tmp_path: Pa
 def test_what_is_meant_to_hide_skills_is_never_left_out(tmp_path: Path, line: str) -> None:
     with pytest.raises(UsageError) as caught:
         written(tmp_path, line)
-    assert (caught.value.code, caught.value.hint) == ("bad-config", "Write a list of quoted names.")
+    assert (caught.value.code, caught.value.hint.endswith("list of quoted names.")) == ("bad-config", True)
 
 
 def test_clients_are_known_by_the_names_they_had_and_by_others(tmp_path: Path) -> None:
