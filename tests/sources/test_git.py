@@ -398,10 +398,14 @@ def test_links_that_stay_in_a_package_are_kept(repository: Repository, world: Wo
     assert tree["latest.md"] == Item(b"docs/x.md", link=True)
 
 
-def test_submodules_beside_skills_do_not_matter(repository: Repository, world: World) -> None:
+def test_submodules_beside_skills_are_left_out_and_noted(repository: Repository, world: World) -> None:
     repository.commit({"vendor/kit": Module(), "a/SKILL.md": skill("a")})
     listing = world.source(repository.url).inspect()
-    assert (names(listing), listing.notes) == (["a"], ())
+    assert names(listing) == ["a"]
+    assert [(note.code, note.message, note.path) for note in listing.notes] == [
+        ("submodule-skipped", "vendor/kit is a submodule; Whet does not look for skills in it.", "vendor/kit")
+    ]
+    assert world.source(repository.url).inspect(["a"]).notes == ()
 
 
 def test_plugins_of_a_marketplace_are_groups(repository: Repository, world: World) -> None:

@@ -146,4 +146,4 @@ def test_a_listing_that_cannot_be_understood_is_an_error(run: Run, tmp_path: Pat
     (tmp_path / "state" / "config.toml").write_text(f"{listing}\n")
     failed = run("list")
     assert failed.returncode == 2
-    assert failed.stderr.endswith("hint: Write `listing` as lists of quoted names under always, normal, name, manual.\n")
+    assert failed.stderr.endswith("Write `listing` as lists of quoted names under always, normal, name, manual.\n")

@@ -188,7 +188,18 @@ class Look:
             self._own(chosen)
             self.contents.bring(main_file(self.all, item) for item in chosen)
             said = self._describe(chosen)
+        if not self.names:
+            self._note_submodules(base, chosen)
         self._offer(said, marketplace)
+
+    def _note_submodules(self, base: str, directories: Iterable[str]) -> None:
+        """Note the submodules outside of skills: their files are in other repositories, and no skill is found there."""
+        inside, prefix = set(directories), f"{base}/" if base else ""
+        for path, node in self.all.items():
+            if node.module and path.startswith(prefix) and inside.isdisjoint(parents(path)):
+                message = f"{_plain(path)} is a submodule; Whet does not look for skills in it."
+                hint = "If it has skills, install them from its own repository."
+                self.notes.append(Note("submodule-skipped", "info", message, hint, path=_plain(path)))
 
     def _is_known(self, directory: str) -> bool:
         """Return whether the marker of a skill is unchanged."""
