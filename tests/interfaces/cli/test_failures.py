@@ -336,7 +336,7 @@ BAD: dict[str, list[list[str]]] = {
     "skill pack": [[], ["no-such"], ["./no-such"], ["thing", "-o", "plain.txt"], ["empty"]],
     "skill unpack": [[], ["no-such"], ["plain.txt"], ["thing"], ["empty"]],
     "connect": [
-        *(["odd"], ["cursor", "codex"], ["cursor", "--undo"], ["cursor", "--writes", "odd"], ["cursor", "--writes"]),
+        *(["odd"], ["cursor", "odd"], ["cursor", "--undo"], ["cursor", "--writes", "odd"], ["cursor", "--writes"]),
         *(["hermes", "--here"], ["--yes"], ["--undo"], ["cursor", "--undo", "--no-hooks"]),
     ],
     "scan": [
@@ -594,7 +594,7 @@ MEANT: list[tuple[list[str], str]] = [
     *(([verb, word], "Did you mean `whet list --client claude`?") for verb in ("list", "agents") for word in CLAUDE),
     (["list", "codex"], "Did you mean `whet list --client codex`?"),
     (["list", "all"], "Did you mean `whet list --all`?"),
-    *(([verb, "claude-code", "codex"], "Run the command once for each.") for verb in ("connect", "disconnect")),
+    (["completion", "bash", "zsh"], "Run the command once for each."),
     (["list", "--agent", "codex"], "Did you mean --client?"),
     (
         ["scan", "https://skills.example/x"],
