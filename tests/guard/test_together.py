@@ -365,6 +365,7 @@ def test_a_command_far_behind_in_a_data_file(monkeypatch: pytest.MonkeyPatch) ->
         data = json.dumps({"notes": notes, "run": last})
         assert len(data) > 64 * 1024
         assert scan(package_of(run__py=python_run, steps__json=data)).verdict == expected
-    monkeypatch.setattr(flow, "MOST_TEXT", MOST)
+    assert scan(package_of(run__py=python_run, steps__json=data + " " * 2_000_000)).verdict == "safe"
+    monkeypatch.setattr(flow, "MOST_TEXT", MOST // 4)
     huge = scan(package_of(run__py=python_run, steps__json=data))
     assert [(one.rule, one.file) for one in huge.findings] == [("not-analysed", "scripts/steps.json")]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from whet.guard.documents import Document
 
 _LISTING = shape("taint", "listing", 0)
+_CHEAPER = 8
+"""How many characters of data cost as much as one character of a program: data is parsed, but not followed."""
 
 
 class Budget:
@@ -64,7 +66,7 @@ class Shipped:
         if len(found) != 1:
             return UNKNOWN
         text = self.texts[found[0]]
-        if found[0] not in self._opened and not self._budget.take(found[0], len(text)):
+        if found[0] not in self._opened and not self._budget.take(found[0], len(text) // _CHEAPER):
             return UNKNOWN
         self._opened.add(found[0])
         return text
