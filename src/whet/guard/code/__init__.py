@@ -1,1 +1,1 @@
-"""Other programming languages, by patterns and by following values through statements."""
+"""Analysis of other programming languages, by patterns and by following values through statements."""

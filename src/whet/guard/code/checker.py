@@ -1,6 +1,5 @@
-"""Programs in languages without a reader of their own (Ruby, Perl, PHP, Lua, AppleScript, Go, Rust, Java, C#): patterns
-for what is never honest, where values go (`flow`), what the commands in their strings do, and facts for the flow
-over the package."""
+"""Check programs in languages without a parser here (Ruby, Perl, PHP, Lua, AppleScript, Go, Rust, Java, C#): patterns
+for dangerous code, the flow of values (`flow`), commands in strings, and facts for the flow over the package."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ _PATTERNS = patterns.load_patterns("code")
 
 
 def check(text: str) -> Seen:
-    """What a program of another language does."""
+    """Return the hits and facts of a program in another language."""
     words = vocabulary(text)
     hits = list(patterns.hits(_PATTERNS, text))
     facts: list[Fact] = []

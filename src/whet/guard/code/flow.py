@@ -1,9 +1,9 @@
-"""Where values go in programs of languages without a reader of their own, followed by statements.
+"""Follow values through programs in languages without a parser here, statement by statement.
 
-A statement is a line, or several while a bracket is open. Names on its left get what stands on its right: a secret
-file, the whole environment, something fetched or decoded, a connection. What is given to a function goes to the names of
-its parameters, and what it returns to whoever calls it. Commands are read with the values that are put into their texts.
-That is coarse, and enough for code that reads a key and posts it.
+A statement is a line, or several lines while a bracket is open. Names on its left side get the marks of its right
+side: a secret file, the whole environment, something fetched or decoded, a connection. Arguments of a function go to
+its parameters, and its results to its callers. Commands are read with the values that are inserted into their texts.
+This is coarse, and enough for code that reads a key and posts it.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ if TYPE_CHECKING:
 
 
 class Statement(NamedTuple):
-    """A piece of a program, with what can be said of it by itself."""
+    """A statement of a program, with its properties that need no context."""
 
     line: int
     text: str
     inside: str
-    """The function that it stands in."""
+    """The function that contains the statement."""
     names: frozenset[str]
     marks: frozenset[Mark]
     sends: bool
     puts: bool
-    """It gives something to what it names: a file, or a connection."""
+    """Whether it puts data into a file or connection that it names."""
     writes: bool
     runs: bool
 
 
 LONGEST = 20_000
-"""Characters of a text that are kept."""
+"""Maximum length of a constant text."""
 LARGEST = 100_000
-"""Characters of a program that are followed."""
+"""Maximum number of characters of a program that are read."""
 
 
 def follow(text: str) -> Seen:
-    """What a program does with what it reads, fetches and decodes."""
+    """Return the hits and facts of a program, by where the data goes that it reads, fetches and decodes."""
     return _Flow(text[:LARGEST]).run()
 
 
 def worth(text: str, words: Collection[str]) -> bool:
-    """Does it take something that matters and do something with it, or run a command that is worth a look?"""
+    """Return whether a program takes sensitive data and uses it, or runs a command that is worth reading."""
     names = frozenset(NAME.findall(text))
     runs = not names.isdisjoint(RUNNING_NAMES) or "`" in text
     if runs and not BUSY.isdisjoint(words):
@@ -69,7 +69,7 @@ def worth(text: str, words: Collection[str]) -> bool:
 
 
 def _own(text: str, names: frozenset[str], hints: Collection[str]) -> frozenset[Mark]:
-    """What a text takes by itself; `hints` are those of places that the program has."""
+    """Return the marks of the sources that a text names; `hints` are the place hints found in the whole program."""
     joined = JOINT.sub("/", text) if hints else ""
     marks = {
         Mark("secret", place.what, place.text, place.grave, whole=True)
@@ -93,7 +93,7 @@ def _own(text: str, names: frozenset[str], hints: Collection[str]) -> frozenset[
 
 
 def _statements(text: str, hints: Collection[str]) -> list[Statement]:
-    """The statements of a program: lines, joined while a bracket is open or the next one begins with a dot."""
+    """Return the statements of a program: lines, joined while a bracket is open or the next line begins with a dot."""
     rows: list[tuple[int, str]] = []
     kept: list[str] = []
     first = depth = 0
@@ -130,7 +130,7 @@ def _statements(text: str, hints: Collection[str]) -> list[Statement]:
 
 
 class _Flow(Judges):
-    """One program."""
+    """The state of following values through one program."""
 
     language = "code"
 
@@ -140,21 +140,21 @@ class _Flow(Judges):
         self.rows = _statements(text, self.hints)
         self.row = Statement(1, "", "", frozenset(), NO_MARKS, sends=False, puts=False, writes=False, runs=False)
         self.names: dict[tuple[str, str], frozenset[Mark]] = {}
-        """What each name of each function holds; the names of no function are seen by all."""
+        """Marks by function and name; names outside any function are visible to all."""
         self.runs = any(row.runs or "`" in row.text for row in self.rows)
         self.constants: dict[str | None, str] = {None: ""}
-        """The texts of names that are one text wherever they are."""
+        """The text of each name that has the same text everywhere."""
         self.connections: dict[str, str] = {}
-        """The names of connections, each with the address that it leads to."""
+        """The address of each connection, by name."""
         self.opened: dict[str, frozenset[str]] = {}
-        """What a handle was opened with."""
+        """The texts and names that each handle was opened with."""
         self.parameters: dict[str, list[str]] = {}
         self.changed = False
         self.first = True
-        """Whether it is gone through for the first time."""
+        """Whether this is the first pass."""
 
     def run(self) -> Seen:
-        """Go through it until nothing new is learned."""
+        """Read the statements repeatedly until no name gets new marks."""
         if not self.runs and not (
             any(row.marks for row in self.rows) and any(row.sends or row.puts for row in self.rows)
         ):
@@ -197,7 +197,7 @@ class _Flow(Judges):
         self._judge(row, marks)
 
     def _name_text(self, name: str, value: Value, sign: str) -> None:
-        """Keep the text that a name stands for, as long as it is one text, or one that grows."""
+        """Store the text of a name while it has only one text, or one that grows."""
         text, known = value.said, self.constants.get(name)
         if sign in ("+=", ".=", "<<"):
             if known is not None and self.first:
@@ -208,7 +208,7 @@ class _Flow(Judges):
             self.constants[name] = HOLE
 
     def _given(self, row: Statement, marks: frozenset[Mark]) -> None:
-        """Names that get something without an assignment: of loops, handles, receivers and parameters."""
+        """Mark the names that get a value without an assignment: loop variables, handles, receivers and parameters."""
         for looped in LOOPED.finditer(row.text):
             for name in NAME.findall(next((group for group in looped.groups() if group), "")):
                 self._learn(row.inside, name, marks, common=False)
@@ -237,7 +237,7 @@ class _Flow(Judges):
     # -- commands ----------------------------------------------------------------------------------------------------
 
     def _printed(self, row: Statement) -> frozenset[Mark]:
-        """Read the commands of a statement, with what is put into them; what they print."""
+        """Read the commands of a statement with their inserted values, and return the marks of their output."""
         marks = NO_MARKS
         for given in _commands(row.text) if row.runs or "`" in row.text else ():
             values = [self._value(row, one) for one in given]
@@ -250,11 +250,11 @@ class _Flow(Judges):
         return frozenset(mark for mark in marks if mark.kind in PRIVATE)
 
     def name_words(self, call: Call) -> list[str]:
-        """Say what the words of a command are called in the program."""
+        """Return the names that the program uses for the words of a command."""
         return [f"${word.strip(' $@&')}" for word in call.node]
 
     def _value(self, row: Statement, given: str) -> Value:
-        """A text as a program puts it together: from strings, names and what stands in strings for names."""
+        """Return the value of a text expression: strings, names, and placeholders inside strings."""
         pieces: list[str] = []
         marks = NO_MARKS
         for term in _split(given, SUMS):
@@ -277,7 +277,7 @@ class _Flow(Judges):
         return Value("".join(pieces), marks=frozenset(mark for mark in _few(marks) if mark.kind in PRIVATE))
 
     def _put_in(self, row: Statement, part: str, *, formatted: bool) -> str | None:
-        """What stands in a string for a value of the program; nothing for what a shell puts in itself."""
+        """Return the text for a placeholder in a string; None if a shell expands it instead of the program."""
         names = NAME.findall(part)
         if len(names) == 1 and names[0] in self.constants:
             return self.constants[names[0]]
@@ -285,7 +285,7 @@ class _Flow(Judges):
         return HOLE if known else None
 
     def _named(self, row: Statement, text: str) -> frozenset[Mark]:
-        """What a part of a statement holds."""
+        """Return the marks of a part of a statement."""
         names = frozenset(NAME.findall(text))
         return _own(text, names, self.hints).union(*(self._held(row.inside, name) for name in names))
 
@@ -311,7 +311,7 @@ class _Flow(Judges):
         self.report(judge_request(url, sent - keys, keys))
 
     def _written(self, row: Statement, mark: Mark) -> None:
-        """Keep what is written, by the texts and the names that may be its path."""
+        """Record the mark of a written file under every text and name that may be its path."""
         handles = frozenset[str]().union(*(self.opened.get(name, frozenset()) for name in row.names))
         for text in {*_texts(row.text), *handles}:
             if len(text) > 3 and "://" not in text and ("/" in text or "." in text):
@@ -335,7 +335,7 @@ class _Flow(Judges):
             self.run_files(self.files.get(f"${name}", NO_MARKS))
 
     def _foreign(self, row: Statement, given: str, marks: frozenset[Mark]) -> None:
-        """Is what is run fetched or decoded?"""
+        """Report code that is run and was fetched or decoded."""
         bare = STRING.sub("''", given)
         own = set(NAME.findall(bare))
         inner = frozenset(mark for name in own for mark in self._held(row.inside, name))
@@ -351,7 +351,7 @@ class _Flow(Judges):
                 self.hit("exec-fetched", "warn" if unknown else None)
 
     def evidence(self) -> str:
-        """The statement that is judged."""
+        """Return the text of the current statement."""
         return self.row.text
 
 
@@ -359,12 +359,12 @@ _COMMON = api("code", "common")
 
 
 def _texts(text: str) -> list[str]:
-    """The strings of a statement."""
+    """Return the contents of the strings in a statement."""
     return [found[1:-1] for found in STRING.findall(text)]
 
 
 def _parameters(given: str) -> list[str]:
-    """The names of a function's parameters, whichever side their types stand on."""
+    """Return the names of a function's parameters, with their types before or after them."""
     found = []
     for part in given.split(",")[:10]:
         names = [name for name in NAME.findall(part.partition("=")[0]) if name not in _TYPES]
@@ -381,7 +381,7 @@ def _few(marks: frozenset[Mark]) -> frozenset[Mark]:
 
 
 def _split(given: str, signs: re.Pattern[str]) -> list[str]:
-    """The parts of a text between signs that stand in no string and no bracket, up to a bracket that it closes."""
+    """Split a text at the signs outside strings and brackets, up to a closing bracket without an opening one."""
     parts: list[str] = []
     start = depth = 0
     for found in signs.finditer(given[:2000]):
@@ -398,7 +398,7 @@ def _split(given: str, signs: re.Pattern[str]) -> list[str]:
 
 
 def _commands(text: str) -> Iterator[list[str]]:
-    """The commands that a statement runs, each as the arguments of its call."""
+    """Yield the commands that a statement runs, each as the arguments of its call."""
     for found in RUNS.finditer(text):
         given = _split(CHAINED.sub(", ", text[found.end() :]), COMMAS)
         if len(given) == 1 and (inner := LISTED.match(given[0])) is not None:
@@ -439,13 +439,13 @@ DEFINED = expression(
 )
 DEFINING = frozenset(("func", "function", "def", "fn", "sub", "static", "public", "private", "protected", "void"))
 HEADER = expression(r"authorization|bearer|x-api-key|set_?header|headers?\b", re.IGNORECASE)
-"""A place of a request where a key belongs."""
+"""A part of a request where a key belongs."""
 _BRACKET = rf"{STRING.pattern}|[()\[\]{{}}]"
 COMMAS = expression(rf"{_BRACKET}|(?P<sign>,)")
 SUMS = expression(rf"{_BRACKET}|(?P<sign>\+|\.\.|&|<>|\s\.\s|(?<=[\"'])\.(?=\$)|\.(?=[\"']))")
-"""What texts are put together with."""
+"""Operators that concatenate texts."""
 BEGINS = expression(r"\s{0,9}(?:[\"'`]|[$@]?([A-Za-z_]\w{0,60})\b)")
-"""What a text begins with that is put together: a string, or a name."""
+"""The start of a text expression: a string or a name."""
 CHAINED = expression(r"\)\s{0,40}\.args?\s{0,4}\(\s{0,4}(?:&?\[)?")
 LISTED = expression(
     r"\s{0,4}(?:new\s{1,4}String\s{0,4}\[\s{0,4}\]\s{0,4}\{|\[|(?:List\.of|listOf|arrayOf|Arrays\.asList|c)\s{0,4}\()"
@@ -455,17 +455,17 @@ FORMATS = expression(r"(?:fmt\.Sprintf|format!|String\.format|string\.format|spr
 FILLED = expression(
     r"(#\{[^{}\n]{1,200}\}|\$\{[^{}\n]{1,200}\}|\$[A-Za-z_][\w.]{0,60}(?:\{\w{1,60}\}|\[[\"']?\w{1,60}[\"']?\])?|\\\([^()\n]{1,100}\)|\{\$?\w{0,60}\}|%[svq@])"
 )
-"""What stands in a string for a value of the program."""
+"""A placeholder for a program value in a string."""
 ESCAPED = expression(r"\\([\"'$`\\])")
 JOINT = expression(r"[\"'`]\s{0,4}[,+]\s{0,4}[\"'`]")
-"""What stands between the parts of a path."""
+"""The separator between the parts of a path."""
 READS = expression(
     r"\b(?:File\.read|file_get_contents|ReadFile|read_to_string|readAll\w{1,6}|readString|ReadAllText|io\.open|open|fopen|readLines)\b"
 )
 GOAL = expression(r"(?:[\w-]{1,60}\.){1,8}[\w-]{1,60}(?::\d{1,5})?|localhost(?::\d{1,5})?")
-"""Where a connection leads."""
+"""The host and port of a connection."""
 BEGINNING = expression(r"\.ssh[\\/]{1,2}(?:id_)?[\"'`*]")
-"""A text that paths of keys begin with."""
+"""The start of the path of an SSH key."""
 RETURNED = expression(r"^\s{0,200}return\b(.{0,2000})$", re.DOTALL)
 CALLED_ON = expression(r"^[\s{}]{0,200}[$@]?([A-Za-z_]\w{0,60})(?:\.|->|::)\w")
 
@@ -473,7 +473,7 @@ VARIABLE = expression(
     r"(?:\bENV|\$_ENV|\$_SERVER|\b(?:getenv|Getenv|get_env|getEnv)|\bSystem\.env|\bLookupEnv|\benv::var(?:_os)?|\bGetEnvironmentVariable|\benvironment)"
     r"(?:\.fetch)?\s{0,3}[(\[{.]\s{0,3}[\"']?([A-Za-z]\w{1,80})"
 )
-"""One variable of the environment, by its name."""
+"""An environment variable, by its name."""
 ALL_VARIABLES = shape("code_api", "all_variables", 0)
 DECODES = shape("code_api", "decodes", 0)
 FETCHES = shape("code_api", "fetches", 0)
@@ -492,7 +492,7 @@ SYNTAX = expression(r"\\[bswdnt]|\{\d+,?\d*\}|\?[:!=<]")
 
 
 def _names(*shapes: re.Pattern[str], more: str = "") -> frozenset[str]:
-    """The names of which one stands in everything that a shape matches."""
+    """Return the names of which at least one is in every match of the shapes."""
     return frozenset(NAME.findall(" ".join((more, *(SYNTAX.sub(" ", shape.pattern) for shape in shapes)))))
 
 

@@ -1,1 +1,1 @@
-"""Python by its syntax tree: values are followed, calls are known by what they are, and flows are told."""
+"""Analysis of Python code by its syntax tree: values are followed, calls are resolved and data flows are reported."""

@@ -1,4 +1,4 @@
-"""Looking into values: attributes, items, sums, and the marks they pass on."""
+"""Attributes, items and sums of values, and the marks they pass on."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ DANGEROUS = expression(
     r"|dup2)|subprocess(?:\.\w+)?|pty\.spawn|(?:socket|ctypes|marshal|pickle|requests|httpx|urllib|smtplib|ftplib|shutil|winreg"
     r"|_winreg|builtins|importlib|runpy|commands)(?:\.[\w.]+)?|os|posix|nt"
 )
-"""Names that honest code has no reason to put together from pieces."""
+"""Names that honest code has no reason to assemble from pieces."""
 
 
 def bare(name: str) -> str:
-    """A dotted name without the marks of calls, with old and low-level spellings made one."""
+    """Return a dotted name without call parentheses, with old and low-level module names normalised."""
     if "(" in name:
         name = name.replace("()", "")
     if name.startswith(("builtins.", "__builtins__.", "__builtin__.")):
@@ -36,12 +36,12 @@ def bare(name: str) -> str:
 
 
 def several(marks: frozenset[Mark]) -> list[Mark]:
-    """The marks of a text that a loop put together from file after file."""
+    """Return the marks of a text that a loop assembled from several files."""
     return [mark._replace(subject=mark.subject + " and more") for mark in marks if mark.kind == "file" and mark.subject]
 
 
 def attribute(owner: Value, name: str) -> Value:
-    """What an attribute of a value is."""
+    """Return the value of an attribute."""
     if isinstance(owner.fn, Klass):
         method = owner.fn.methods.get(name)
         if method is not None:
@@ -73,7 +73,7 @@ def _of_path(owner: Value, name: str) -> Value:
 
 
 def combined(operator: str, left: Value, right: Value) -> Value:
-    """What an operator makes of two values."""
+    """Return the result of a binary operator."""
     const = UNKNOWN
     if left.const is not UNKNOWN or right.const is not UNKNOWN:
         const = binary(operator, left.const, right.const)
@@ -98,19 +98,19 @@ def _breaks_word(left: Any, right: Any) -> bool:
 
 
 def kept(value: Value) -> Any:
-    """What a list or a mapping keeps of a value: the constant, or the value itself where it is something to call."""
+    """Return what a list or mapping stores for a value: its constant, or the value itself if it can be called."""
     return value if value.const is UNKNOWN and (value.fn is not None or value.name) else value.const
 
 
 def gathered(values: list[Value]) -> Value:
-    """A list of values."""
+    """Return a list value with the given items."""
     function = next((value.fn for value in values if isinstance(value.fn, Function)), None)
     name = "pathlib.Path" if values and all(value.name == "pathlib.Path" for value in values) else ""
     return Value([kept(value) for value in values], name, marks=union(values), hidden=hidden_in(values), fn=function)
 
 
 def item(owner: Value, key: Value) -> Value:
-    """What lies in a value under a key."""
+    """Return the item of a value under a key."""
     if owner.name == "os.environ":
         return variable(key)
     name = bare(owner.name)
@@ -131,14 +131,14 @@ def item(owner: Value, key: Value) -> Value:
     if isinstance(const, Value):
         return const
     marks = owner.marks
-    if marks and key.const is not UNKNOWN and not whole:  # what was put in under the key comes out whole
+    if marks and key.const is not UNKNOWN and not whole:  # an item that was stored under the key is whole
         marks = frozenset(mark._replace(whole=False) if mark.whole else mark for mark in marks)
     instance = owner.name if owner.name.startswith(("pathlib.", "sys.argv")) else ""
     return Value(const, instance, marks, owner.hidden)
 
 
 def variable(key: Value) -> Value:
-    """A named variable of the environment."""
+    """Return the value of an environment variable."""
     name = key.said
     if name in ("HOME", "USERPROFILE"):
         return Value("~")
@@ -147,7 +147,7 @@ def variable(key: Value) -> Value:
 
 
 def name_of(node: ast.expr | None) -> str:
-    """The name that an expression goes by, for what is not known of it."""
+    """Return a placeholder name for an expression whose value is unknown."""
     if isinstance(node, ast.Name):
         return f"${node.id}"
     if isinstance(node, ast.Attribute):
@@ -158,7 +158,7 @@ def name_of(node: ast.expr | None) -> str:
 
 
 def imported(reader: Reader, module: str) -> None:
-    """A module by the name of a file that was written before is that file."""
+    """Judge an import that loads a file which the program wrote before."""
     name = f"{module.partition('.')[0]}.py"
     for path, marks in reader.files.items():
         if marks and path.rpartition("/")[2] == name:

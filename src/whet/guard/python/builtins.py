@@ -1,4 +1,4 @@
-"""Calls that only look something up or put something together: `getattr`, `__import__`, `chr`, paths."""
+"""Calls that only look up or assemble values: `getattr`, `__import__`, `chr`, path functions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def _hidden(reader: Reader, node: ast.expr | None, name: Value) -> Hidden:
-    """How a name that is given as a text was kept from being read: `'o' 's'` and `'\\x6f\\x73'` are constants, too."""
+    """Return how a name given as text is hidden; the constants `'o' 's'` and `'\\x6f\\x73'` hide a name, too."""
     if name.hidden or not isinstance(node, ast.Constant):
         return name.hidden
     return "" if name.said in "\n".join(reader.lines[node.lineno - 1 : node.end_lineno]) else "split"
 
 
 def find_attribute(reader: Reader, this: Call, owner: Value, at: int) -> Value:
-    """What an attribute is that goes by the text of an argument: of `getattr` or of `owner.__getattribute__`."""
+    """Return the attribute that argument `at` names, as in `getattr` or `owner.__getattribute__`."""
     name = this.arg(at)
     found = attribute(owner, name.exact) if name.exact else NOTHING
     hidden = _hidden(reader, next(iter(this.node.args[at:]), None), name) or owner.hidden
@@ -56,13 +56,13 @@ def _vars(_reader: Reader, this: Call) -> Value | None:
 
 
 def _field(reader: Reader, this: Call) -> Value | None:
-    """A field of a data class: what it holds at first."""
+    """Return the default value of a data class field."""
     made = this.words.get("default_factory") or this.words.get("factory")
     return reader.call_back(made, ()) if made is not None else this.words.get("default", NOTHING)
 
 
 def _words(_reader: Reader, this: Call) -> Value | None:
-    """`shlex.split`."""
+    """Return the result of `shlex.split`."""
     try:
         return this.arg(0).but(const=shlex.split(this.arg(0).said)) if this.arg(0).said else None
     except ValueError:
@@ -139,7 +139,7 @@ def _reversed(_reader: Reader, this: Call) -> Value | None:
 
 
 def _join(_reader: Reader, this: Call) -> Value | None:
-    """Paths joined, of a method behind its owner or what that lies in."""
+    """Join paths; a method joins them to its owner or to the parent of its owner."""
     owner = [attribute(this.owner, "parent") if this.row.what == "parent" else this.owner]
     parts = [*owner, *this.args] if this.row.at == ("owner",) else this.args
     path = ""
@@ -157,7 +157,7 @@ def _dirname(_reader: Reader, this: Call) -> Value | None:
 
 def _temporary(_reader: Reader, this: Call) -> Value | None:
     suffix = this.words["suffix"].said if "suffix" in this.words else ""
-    path = f"/tmp/tmp{this.node.lineno}{suffix}"  # noqa: S108  a text of the scanned program, no file of ours
+    path = f"/tmp/tmp{this.node.lineno}{suffix}"  # noqa: S108  a path in the scanned program, not a file of ours
     if this.name == "tempfile.mkstemp":
         return Value([UNKNOWN, path])
     if this.name == "tempfile.NamedTemporaryFile":
@@ -175,7 +175,7 @@ def _partial(_reader: Reader, this: Call) -> Value | None:
 
 
 def _type(reader: Reader, this: Call) -> Value | None:
-    """A class made by a call: its functions are those of a mapping."""
+    """Return a class made by `type(name, bases, members)` with the members as its fields."""
     body = this.node.args[2] if len(this.node.args) == 3 else None
     if not isinstance(body, ast.Dict):
         return None
@@ -188,7 +188,7 @@ def _type(reader: Reader, this: Call) -> Value | None:
 
 
 def _configure(reader: Reader, this: Call) -> Value | None:
-    """A parser of settings: what it holds is what the file holds that it reads."""
+    """Read a `configparser` call: the parser holds the content and marks of the files that it reads."""
     target, given = getattr(this.node.func, "value", None), this.arg(0)
     if this.verb in ("get", "items") and isinstance(this.owner.const, dict):
         section = this.owner.const.get(this.arg(0).said, {})
@@ -210,4 +210,4 @@ SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "variable": _variable, "temporary": _temporary, "partial": _partial, "class": _type,
     "settings": _configure, "field": _field, "words": _words,
 }  # fmt: skip
-"""What the table calls what these functions give."""
+"""The functions of this module by their names in the table."""

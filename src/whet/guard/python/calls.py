@@ -1,8 +1,8 @@
-"""Reads calls: what is really called, with what, and what comes back.
+"""Read calls: resolve the function, its arguments and its result.
 
-Functions of the file are read with the values they are called with. Calls into the world are handed to the judges (the
-network, execution, files, harm), each of which may say what the call gives; everything else passes on the marks of
-what it was given.
+Functions of the file are read with the values they are called with. Other calls go to the judges (network,
+execution, files, harm), each of which may return the result of the call; an unknown call passes on the marks of its
+owner and some of its arguments.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MODULES_SAFE = ("re.", "logging.", "os.path.", "argparse.", "typing.", "collect
 
 
 def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
-    """What a call gives, and what it does on the way."""
+    """Return the result of a call, and report what the call does."""
     func = node.func
     owner = NOTHING
     if isinstance(func, ast.Attribute):
@@ -62,7 +62,7 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
         else:
             words["**"] = value
     callee = callee.const if isinstance(callee.const, Value) else callee
-    if owner is NOTHING and callee.marks:  # a method that was kept for later
+    if owner is NOTHING and callee.marks:  # a method that was stored in a variable
         owner = Value(name=callee.name.rpartition(".")[0], marks=callee.marks, path=callee.path)
     if isinstance(callee.fn, Partial):
         args, words = [*callee.fn.args, *args], {**callee.fn.words, **words}
@@ -81,7 +81,7 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
 
 
 def _arguments(reader: Reader, nodes: list[ast.expr], scope: Scope) -> list[Value]:
-    """The values of arguments; a list with a star in front gives one for each of its items."""
+    """Return the values of arguments; a starred list gives one value for each item."""
     args: list[Value] = []
     for node in nodes:
         value = reader.value(node, scope)
@@ -93,7 +93,7 @@ def _arguments(reader: Reader, nodes: list[ast.expr], scope: Scope) -> list[Valu
 
 
 def _outside(reader: Reader, this: Call) -> Value:
-    """A call of something that is not in the file."""
+    """Read a call of a function that is not defined in the file."""
     name = this.name
     if this.verb in ("__getattribute__", "__getattr__"):
         return find_attribute(reader, this, this.owner, 0)
@@ -114,7 +114,7 @@ def _outside(reader: Reader, this: Call) -> Value:
 
 
 def _of_value(this: Call) -> Value | None:
-    """A method of a value: folded when it is constant."""
+    """Return the result of a method of a constant; None if nothing is known of it."""
     owner = this.owner
     verb = this.verb
     if isinstance(owner.const, (str, bytes, dict)):
@@ -132,7 +132,7 @@ def _of_value(this: Call) -> Value | None:
 
 
 def _pieces(separator: Any, pieces: Any) -> Hidden:
-    """Whether a join puts words together from parts of words."""
+    """Return `split` if a join assembles words from parts of words."""
     if separator or not isinstance(pieces, (list, tuple)) or len(pieces) < 2:
         return ""
     texts = [piece for piece in pieces if isinstance(piece, str) and piece]
@@ -144,7 +144,7 @@ def _pieces(separator: Any, pieces: Any) -> Hidden:
 
 
 def _passed_on(reader: Reader, this: Call) -> Value:
-    """What is given on by a call that is not known: the marks of its owner, and of its arguments when it copies."""
+    """Return the result of an unknown call: the marks of its owner, and of its arguments if it copies them."""
     name, verb = this.name, this.verb
     owner_marks = this.owner.marks
     if (
@@ -186,7 +186,7 @@ def _passed_on(reader: Reader, this: Call) -> Value:
 
 
 def _change(reader: Reader, this: Call) -> None:
-    """A method that puts something into its owner marks the owner."""
+    """Mark the owner of a method that stores its arguments in it."""
     marks = union(this.every())
     func = this.node.func
     if not isinstance(func, ast.Attribute):
@@ -211,7 +211,7 @@ def _change(reader: Reader, this: Call) -> None:
 
 
 def _store(this: Call, name: str, keys: list[str]) -> None:
-    """Constants that a method puts into what goes by a name, at the end of some keys."""
+    """Store the constant argument of a method such as `append` in the value `name`, under `keys` if any."""
     old = this.scope.find(name)
     if old is None or old.name or not this.args:
         return
@@ -228,7 +228,7 @@ def _store(this: Call, name: str, keys: list[str]) -> None:
 
 
 def _saved(reader: Reader, this: Call) -> None:
-    """A value that writes itself: into a file, or into a buffer that goes by a name."""
+    """Read a method by which a value saves itself to a file or to a buffer variable."""
     first, node = this.args[0], this.node.args[0]
     if isinstance(node, ast.Name) and not first.said and not first.path:
         this.scope.home(node.id).names[node.id] = first.marked(*this.owner.marks)
@@ -237,7 +237,7 @@ def _saved(reader: Reader, this: Call) -> None:
 
 
 def _callbacks(reader: Reader, this: Call) -> None:
-    """Functions of the file that are handed over to be called."""
+    """Call functions of the file that are passed to threads, executors and tasks."""
     target = this.words.get("target")
     args = this.words.get("args")
     if target is not None and isinstance(target.fn, Function):
@@ -263,7 +263,7 @@ def _constructed(reader: Reader, klass: Klass, args: list[Value], words: dict[st
 
 
 def invoke(reader: Reader, function: Function, args: list[Value], words: dict[str, Value], owner: Value) -> Value:
-    """Read a function of the file with the values it is called with."""
+    """Read a function of the file with the values it is called with, and return its result."""
     key = (*map(_key, args), *((name, _key(value)) for name, value in words.items()))
     if key in function.runs:
         return function.runs[key]

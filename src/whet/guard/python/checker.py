@@ -1,7 +1,7 @@
-"""Python, read by its syntax tree: names resolved, constants folded, values followed from source to sink.
+"""Check Python code by its syntax tree: names are resolved, constants folded, values followed from source to sink.
 
-Nothing is imported or executed. A text without any of the words that could do something is not even parsed; one that
-cannot be parsed is tried again without notebook magics and prompts, and then looked through with a few patterns.
+Nothing is imported or executed. A text without any of the trigger words is not parsed. A text that cannot be parsed
+is tried again without notebook magics and prompts, and then searched with a few patterns.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from whet.guard.taint.commands import Given
 
 LARGEST = 1 << 20
-"""Characters that are parsed at once."""
+"""Maximum number of characters that are parsed at once."""
 _WORD = expression(r"[A-Za-z_]\w*")
 _TRIGGERS = api("python", "triggers")
 
 
 def check(text: str, given: Given | None = None) -> Seen:
-    """What a Python text does that matters, with what it is given by whoever runs it."""
+    """Return the hits and facts of a Python text; `given` is the data that the program running it passes to it."""
     return read_text(text, 0, given)
 
 
 def read_text(text: str, level: int, given: Given | None = None) -> Seen:
-    """The same for text that was found inside another, `level` decodings deep."""
+    """Check text that was found inside another text, `level` decodings deep."""
     if len(text) > LARGEST:
         return _in_parts(text, level)
     return _read(text, level, given)
 
 
 def _in_parts(text: str, level: int) -> Seen:
-    """A text too long to be parsed at once, cut where a line begins at the margin; each part stands for itself."""
+    """Check a text that is too long to parse at once in parts, split at unindented lines."""
     hits: list[Hit] = []
     facts: list[Fact] = []
     start = line = 0
@@ -82,7 +82,7 @@ def _read(text: str, level: int, given: Given | None = None) -> Seen:
 
 
 def finished(reader: Reader, tree: ast.Module, source: str, text: str) -> Seen:
-    """Everything that a reader sees in a file."""
+    """Run `reader` over a parsed file and return all its hits and facts."""
     try:
         if source != text and ("!" in text or "%%" in text):
             for reader.line, command in magics(text):
@@ -101,7 +101,7 @@ def _unread(message: str) -> Hit:
 
 
 def parse(text: str) -> tuple[str, ast.Module | None, bool]:
-    """The text that was parsed, its tree, and whether it is nested too deeply to have one."""
+    """Return the parsed text, its tree (or None), and whether the text is nested too deeply to parse."""
     source = text.lstrip("\ufeff").replace("\r\n", "\n")
     tree, deep = _tree(source)
     if tree is None and not deep:
@@ -112,7 +112,7 @@ def parse(text: str) -> tuple[str, ast.Module | None, bool]:
 
 
 def parses(text: str) -> bool:
-    """Is this Python, whatever it calls itself?"""
+    """Return whether the text parses as Python, regardless of its file name."""
     return len(text) <= LARGEST and parse(text)[1] is not None
 
 
@@ -126,7 +126,7 @@ def _recent_tree(source: str) -> tuple[ast.Module | None, bool]:
 
 
 _KEPT = 50_000
-"""Characters of a text whose tree is kept: it is often asked for twice, alone and with the other files."""
+"""Maximum length of a text whose tree is cached: trees are often needed twice, alone and with the other files."""
 
 
 def _parse(source: str) -> tuple[ast.Module | None, bool]:
@@ -152,7 +152,7 @@ def _unparsed(source: str, deep: bool) -> Seen:
 
 
 def run(reader: Reader, tree: ast.Module, source: str) -> None:
-    """Read the module, then the functions nobody called; once more where they left marks for others."""
+    """Read the module, then the functions that were never called; read all functions again if marks were added."""
     if not reader.done:
         reader.done = True
         reader.doc = ast.get_docstring(tree, clean=False)
@@ -171,7 +171,7 @@ def run(reader: Reader, tree: ast.Module, source: str) -> None:
 
 
 def _forks(reader: Reader, tree: ast.Module) -> None:
-    """An endless loop of nothing but new processes."""
+    """Report an endless loop that only forks processes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and len(node.body) < 3:
             calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
@@ -189,7 +189,7 @@ def _constants(tree: ast.Module) -> list[tuple[int, str]]:
 
 
 def _functions(reader: Reader) -> None:
-    for function in islice(reader.functions, 5000):  # which grows meanwhile
+    for function in islice(reader.functions, 5000):  # the list grows meanwhile
         if not function.runs:
             invoke(reader, function, [], {}, Value(fn=function.klass))
 
@@ -199,7 +199,7 @@ _HOOKS = ("install", "develop", "egg_info", "build_py", "build", "sdist", "bdist
 
 
 def _installs(reader: Reader) -> None:
-    """A class that changes what an installation does, and talks to the network or a shell there."""
+    """Report install command classes that use the network or a shell."""
     for klass in reader.klasses:
         if any(
             base.rpartition(".")[2] in _HOOKS and ("setuptools" in base or "distutils" in base) for base in klass.bases
@@ -216,15 +216,15 @@ def _installs(reader: Reader) -> None:
                     reader.hit("runs-at-install", severity, klass.name)
 
 
-# --- python text before it is parsed: magics and prompts taken out, and patterns for what never parses ----------------
+# --- preparing text for the parser: magics and prompts removed, and patterns for text that never parses ---------------
 
 _DEEP = ("(" * 60, "[" * 60, "{" * 60, "~" * 500, "not " * 200, "lambda:" * 100, "-" * 5000)
 _MAGIC = expression(r"^(\s*)(?:%{1,2}\w|!|\?\w).*$", re.MULTILINE)
 _TAKEN = expression(r"^(\s{0,40}\w{1,60}\s{0,4}=\s{0,4})(?:!|%(?:sx|system)\s)(.+)$", re.MULTILINE)
-"""A command of a notebook whose output the program takes."""
+"""A notebook command whose output is assigned to a variable."""
 _ASSIGNED = expression(r"^\s{0,40}(?:for\s{1,4})?(\w{1,60})\s{0,4}(?:=[^=]|in\b)", re.MULTILINE)
 _PUT_IN = expression(r"[{$](\w{1,60})\}?")
-"""Where a command of a notebook has a value of the program."""
+"""A program variable inside a notebook command."""
 _SHELL = expression(r"^\s{0,40}(?:(?:\w{1,60}\s{0,4}=\s{0,4})?!|%%(?:bash|sh|script)\b|%(?:sx|system)\s)", re.MULTILINE)
 _PROMPT = expression(r"^[ \t]*(?:>>> ?|\.\.\. ?|In \[\d{0,4}\]: ?)")
 _TEMPLATE = expression(r"\{\{[^{}\n]{0,200}\}\}|\{%[^{}\n]{0,200}%\}")
@@ -236,16 +236,16 @@ _LOOKS = expression(
 )
 
 FALLBACK = load_patterns("python")
-"""What a text that no parser takes is looked through with."""
+"""Patterns for text that cannot be parsed."""
 
 
 def too_deep(source: str) -> bool:
-    """Is the text nested so deeply that it is not worth giving to a parser? People stay far below."""
+    """Return whether the text is nested too deeply to parse. Code that people write stays far below this limit."""
     return any(run in source for run in _DEEP)
 
 
 def plain(source: str) -> str:
-    """The text without notebook magics, prompts and templates, Python 2 spelled as 3; lines keep their numbers."""
+    """Remove notebook magics, prompts and templates, and convert Python 2 syntax; lines keep their numbers."""
     if ">>>" in source or "In [" in source:
         source = "\n".join(_unprompted(source.split("\n")))
     if "%" in source or "!" in source or "?" in source:
@@ -262,25 +262,25 @@ def plain(source: str) -> str:
 
 
 def _called(magic: str, named: frozenset[str]) -> str:
-    """A magic as a statement: a command as a call if it has values of the program in it, which are read by themselves."""
+    """Return a magic as a statement: a call for a shell command that uses program variables, else `pass`."""
     if magic[0] != "!" or named.isdisjoint(_PUT_IN.split(magic)[1::2]):
         return "pass"
     return f"get_ipython().system({_put_in(magic[1:], named)})"
 
 
 def _put_in(command: str, named: frozenset[str]) -> str:
-    """A command of a notebook as an expression, with the values of the program in it."""
+    """Return a notebook command as an expression that concatenates its text and the program variables in it."""
     parts = enumerate(_PUT_IN.split(command))
     return " + ".join(f"str({part})" if at % 2 and part in named else repr(part) for at, part in parts)
 
 
 def has_magics(source: str) -> bool:
-    """Does a notebook give commands to a shell here?"""
+    """Return whether the text contains notebook magics that run shell commands."""
     return ("!" in source or "%" in source) and _SHELL.search(source) is not None
 
 
 def magics(source: str) -> list[tuple[int, str]]:
-    """The commands that a notebook gives to a shell, each with its line."""
+    """Return the shell commands of a notebook, each with its line number."""
     found: list[tuple[int, str]] = []
     lines = source.split("\n")
     for number, line in enumerate(lines, 1):
@@ -297,7 +297,7 @@ def magics(source: str) -> list[tuple[int, str]]:
 
 
 def _unprompted(lines: list[str]) -> list[str]:
-    """Only what was typed; output becomes empty lines."""
+    """Return the lines that were typed at a prompt; output lines become empty."""
     return [line[found.end() :] if (found := _PROMPT.match(line)) else "" for line in lines]
 
 
@@ -310,5 +310,5 @@ def _dedented(source: str) -> str:
 
 
 def likely(source: str) -> bool:
-    """Is this certainly Python? Several lines must match what only Python has."""
+    """Return whether the text is certainly Python: several lines must match constructs that only Python has."""
     return len(source) > 200 and len(_LOOKS.findall(source)) >= 4

@@ -1,4 +1,4 @@
-"""Loops and comprehensions: what they go over, what they pick, and short ones over constants worked out in full."""
+"""Loops, comprehensions and assignments: the items they iterate over, filters, and short loops evaluated in full."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECRET_FILTER = expression(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
 
 
 def element(iterable: Value) -> Value:
-    """One of the values that a loop goes over."""
+    """Return a representative item of the values that a loop iterates over."""
     const: Any = UNKNOWN
     if isinstance(iterable.const, str) and iterable.name == "open":
         const = next(iter(iterable.const.splitlines()), "")
@@ -36,7 +36,7 @@ def element(iterable: Value) -> Value:
 
 
 def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
-    """Give a name to a value, or each name of a pattern its part."""
+    """Assign a value to a name, attribute or item, or its parts to the names of a pattern."""
     if isinstance(target, ast.Name):
         scope = scope.shared.get(target.id, scope)
         old = scope.names.get(target.id)
@@ -64,12 +64,12 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
 
 
 _PATCHED = api("python", "patched")
-"""Modules and classes whose functions everybody calls."""
+"""Modules and classes whose functions other code calls, so that replacing one intercepts its arguments."""
 
 
 def _bind_attribute(reader: Reader, target: ast.Attribute, value: Value, scope: Scope) -> None:
     owner = reader.value(target.value, scope)
-    if isinstance(value.fn, Function) and owner.name in _PATCHED:  # what passes through it is not its own
+    if isinstance(value.fn, Function) and owner.name in _PATCHED:  # its arguments belong to other code
         passing = f"what passes through {owner.name}.{target.attr}"
         mark = Mark("secret", passing, target.attr, whole=not owner.name.startswith("requests"))
         reader.invoke(value.fn, [Value(marks=frozenset((mark,)))] * 2, {}, NOTHING)
@@ -103,7 +103,7 @@ def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope
 
 
 def hold(reader: Reader, target: ast.Attribute, marks: frozenset[Mark], scope: Scope) -> None:
-    """An object is given something to hold: one of the file in a field, a client that goes by a name its headers."""
+    """Add marks to an attribute: a field of a class of the file, or an attribute, such as the headers, of a client."""
     klass = reader.value(target.value, scope).fn
     if isinstance(klass, Klass):
         field = klass.fields.get(target.attr, NOTHING)
@@ -120,13 +120,13 @@ def hold(reader: Reader, target: ast.Attribute, marks: frozenset[Mark], scope: S
 
 
 def outlives(reader: Reader, marks: frozenset[Mark]) -> None:
-    """Note that something private was left where a function may have looked before."""
+    """Record that a private value was stored where a function may have looked before."""
     if (reader.inside or reader.ran) and any(mark.kind in ("secret", "env", "captured") for mark in marks):
         reader.outlived = True
 
 
 def chain(node: ast.expr) -> tuple[ast.expr, list[str]]:
-    """Where `a["x"].setdefault("y", {})["z"]` begins, and the keys on the way."""
+    """Return the expression at the root of `a["x"].setdefault("y", {})["z"]`, and the keys in order."""
     keys: list[str] = []
     while True:
         if isinstance(node, ast.Subscript):
@@ -145,7 +145,7 @@ def chain(node: ast.expr) -> tuple[ast.expr, list[str]]:
 
 
 def put(owner: Value, keys: list[str], const: Any, many: bool = False) -> Value:
-    """A value with a constant stored in it under keys, at the end of a list when `many`."""
+    """Return a value with a constant stored under `keys`; `many` appends it to a list there."""
     if isinstance(owner.const, dict):
         target = owner
     elif owner.const is UNKNOWN:
@@ -171,7 +171,7 @@ def put(owner: Value, keys: list[str], const: Any, many: bool = False) -> Value:
 
 
 def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
-    """A comprehension: worked out in full over short constants, else one element for all."""
+    """Evaluate a comprehension in full over short constants, else with one item for all."""
     inner = Scope(scope, scope.klass)
     first = node.generators[0]
     iterable = reader.value(first.iter, scope)
@@ -224,7 +224,7 @@ def _worked_out(reader: Reader, node: Any, target: ast.expr, items: list[Any], i
 
 
 def picks(test: ast.expr) -> str:
-    """Whether a condition picks secrets by their names, or some other part: `secrets`, `some` or nothing."""
+    """Return `secrets` if a condition selects secrets by name, `some` if another part, else an empty string."""
     found = ""
     for node in ast.walk(test):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value:
@@ -245,5 +245,5 @@ def _negates(test: ast.expr) -> bool:
 
 
 def without_environment(marks: frozenset[Mark]) -> frozenset[Mark]:
-    """The marks without that of the whole environment: only a named part of it was picked."""
+    """Return the marks without the mark of the whole environment: only a named part of it was selected."""
     return frozenset(mark for mark in marks if mark.kind != "env")

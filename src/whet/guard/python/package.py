@@ -1,8 +1,7 @@
-"""The Python files of a package read together: imports lead to the other files, and data that is shipped is known.
+"""Read the Python files of a package together: imports lead to the other files, and the shipped data is known.
 
-A flow that is cut in two by a file border, or a command whose pieces lie in data files, is whole again here. Only files
-that import each other or name a data file are read this way, and only what is critical and shows in no file alone is
-told.
+This finds a flow that crosses a file border, or a command whose pieces are in data files. Only files that import each
+other or name a data file are read this way, and only critical hits that no file shows alone are reported.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ _IMPORT = expression(
 
 
 class Package:
-    """The files of a package, by path."""
+    """The Python files of a package, by path."""
 
     def __init__(self, documents: Sequence[Document], budget: Budget) -> None:
         self.files: dict[str, frozenset[Mark]] = {}
-        """What was written where, by any of the programs."""
+        """The marks of files that any of the programs writes, by path."""
         self.shipped = Shipped(documents, "python", budget)
         self.programs = {
             document.path: document.text for document in documents if document.kind == "python" and not document.via
@@ -46,7 +45,7 @@ class Package:
         self._stems = {part.removesuffix(".py") for path in self.programs for part in path.split("/")}
 
     def concerns(self, path: str) -> bool:
-        """Does a program import another one, or name a file of data?"""
+        """Return whether a program imports another file of the package or names a data file."""
         text = self.programs[path]
         for found in _IMPORT.finditer(text):
             name = found[1] or found[2] or ""
@@ -55,7 +54,7 @@ class Package:
         return self.shipped.is_named(text)
 
     def module(self, reader: Reader, name: str, level: int) -> Klass | None:
-        """What another file of the package defines, read when it is first asked for."""
+        """Return the module that an import leads to, read on first use; None if it is not in the package."""
         path = self._path(reader.path, name, level)
         if path is None or path == reader.path:
             return None
@@ -76,7 +75,7 @@ class Package:
         return module
 
     def reader(self, path: str) -> tuple[Reader, ast.Module, str] | None:
-        """The reader of one file."""
+        """Return the reader, tree and source of a file; None if it does not parse or the budget is used up."""
         if path not in self._readers:
             if not self._budget.take(path, len(self.programs[path])):
                 return None
@@ -87,7 +86,7 @@ class Package:
         return self._readers[path]
 
     def found(self) -> Iterator[tuple[str, list[Hit]]]:
-        """What was seen in each file that was read, in order."""
+        """Yield the path and the hits of each file that was read, sorted by line."""
         for path, (reader, _, _) in self._readers.items():
             yield path, sorted(reader.hits.values(), key=lambda hit: hit.line)
 
@@ -108,7 +107,7 @@ class Package:
 
 
 def hits(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[str, Hit]]:
-    """What is critical only when the files are read together, each with its path."""
+    """Yield the hits that are critical only when the files are read together, each with its path."""
     package = Package(documents, budget)
     if len(package.programs) + len(package.shipped.texts) < 2:
         return

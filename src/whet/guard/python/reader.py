@@ -1,8 +1,8 @@
-"""Reads the expressions of a Python file as far as they can be known without running them.
+"""Evaluate the expressions of a Python file as far as possible without running them.
 
 Every expression has a `Value`. Names are followed through imports, aliases, `getattr`, `__import__` and the like, so
-that a call is judged by what it really calls. Work is bounded: a number of steps for the whole file, a depth for
-nesting, and a few runs for each function.
+that a call is judged by the function it really calls. Work is bounded: a number of steps for the whole file, a depth
+for nesting, and a few runs for each function.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from whet.guard.taint.call import Call
 
 DEEPEST = 90
-"""How far expressions and calls are followed into each other."""
+"""Maximum nesting depth of expressions and calls."""
 STEPS = 400_000
-"""How many expressions are looked at in one file."""
+"""Maximum number of expressions that are evaluated in one file."""
 
 
 _BUILTINS = api("python", "builtins")
@@ -56,7 +56,7 @@ def _is_code(text: str) -> bool:
 
 
 class Reader(Judges):
-    """What is known so far of one file."""
+    """The state of reading one Python file."""
 
     language = "python"
     specials = SPECIAL
@@ -72,49 +72,49 @@ class Reader(Judges):
         super().__init__(level, read_inner)
         self.lines = text.split("\n")
         self.package = package
-        """The other files of the package, when they are at hand."""
+        """The other files of the package, if available."""
         self.path = path
-        """Where in the package the file lies."""
+        """The path of the file in the package."""
         if package is not None:
             self.files, self.shipped = package.files, package.shipped
         self.module = Scope()
         self.doc: str | None = None
-        """The text that the file begins with."""
+        """The docstring of the module."""
         self.worked = 0
-        """How many turns of loops were worked out."""
+        """Number of loop iterations that were evaluated."""
         self.stars: list[str] = []
         self.functions: list[Function] = []
         self.klasses: list[Klass] = []
         self.gates: list[ast.expr] = []
-        """What must hold for the code at hand to run."""
+        """The conditions of the `if` statements around the current code."""
         self.environment = "environ" in text
         self.exported: dict[str, Value] = {}
-        """Variables of the environment that the program sets itself."""
+        """Environment variables that the program sets itself."""
         self.branch = 0
         self.steps = STEPS
         self.depth = 0
         self.changes = 0
-        """Counts marks that came to a name which outlives one run."""
+        """Number of times that a name or field received new marks."""
         self.done = False
-        """Whether the statements of the module have been read."""
+        """Whether the statements of the module were read."""
         self.inside = 0
-        """How many functions are being read inside each other."""
+        """Nesting depth of the functions being read."""
         self.ran = False
-        """Whether a function has been read."""
+        """Whether any function was read."""
         self.outlived = False
-        """Whether a name of the module or a field was marked that a function may have read before."""
+        """Whether a module name or field was marked after a function may have read it."""
 
     def hit(
         self, rule: str, severity: Severity | None = None, subject: str = "", message: str = "", evidence: str = ""
     ) -> None:
-        """Note a danger, and the condition that it waits for."""
+        """Record a hit, with the condition that guards it."""
         gate = next((said for test in reversed(self.gates) if (said := condition(test))), "")
         if gate:
             message = f"{message or 'The code runs'}, but only under a condition: {gate}"
         super().hit(rule, severity, subject, message, evidence)
 
     def name_arguments(self, call: Call) -> None:
-        """Say what the arguments of a call are called in the program."""
+        """Set `call.names` to the names that the program uses for the arguments."""
         node = call.node
         call.names = {number: name_of(one) for number, one in enumerate(node.args)}
         call.names.update((one.arg, name_of(one.value)) for one in node.keywords if one.arg)
@@ -122,29 +122,29 @@ class Reader(Judges):
             call.names["owner"] = name_of(node.func.value)
 
     def name_words(self, call: Call) -> list[str]:
-        """Say what the words of a command are called in the program."""
+        """Return the names that the program uses for the words of a command."""
         first = call.node.args[0] if call.node.args else None
         parts = getattr(first, "elts", None) or getattr(first, "values", None) or ()
         return [name_of(part.value if isinstance(part, ast.FormattedValue) else part) for part in parts]
 
     def is_harmless(self, text: str) -> bool:
-        """Is decoded code without anything that reaches beyond itself?"""
+        """Return whether decoded code parses and uses nothing powerful, such as processes or the network."""
         return not _POWER.search(text) and _is_code(text)
 
     def is_bad_code(self, text: str) -> bool:
-        """Is a text Python that does something bad?"""
+        """Return whether the text is Python that does something bad; report what it does."""
         return _POWER.search(text) is not None and _is_code(text) and self.look(text, True)
 
     def call_back(self, function: Value, args: Sequence[Value]) -> Value:
-        """Call a function of the file that was handed over."""
+        """Call a function of the file that was passed as an argument."""
         return invoke(self, function.fn, list(args), {}, NOTHING) if isinstance(function.fn, Function) else NOTHING
 
     def evidence(self) -> str:
-        """The source at the line that is read."""
+        """Return the source of the current line."""
         return self.lines[self.line - 1][:400] if 0 < self.line <= len(self.lines) else ""
 
     def value(self, node: ast.expr | None, scope: Scope) -> Value:
-        """What is known of an expression."""
+        """Return the value of an expression as far as it is known."""
         if node is None:
             return NOTHING
         handler = _HANDLERS.get(type(node))
@@ -158,16 +158,16 @@ class Reader(Judges):
             self.depth -= 1
 
     def invoke(self, function: Function, args: list[Value], words: dict[str, Value], owner: Value) -> Value:
-        """Read a function of the file with the values it is called with."""
+        """Read a function of the file with the values it is called with, and return its result."""
         return invoke(self, function, args, words, owner)
 
     def values(self, nodes: list[ast.expr], scope: Scope) -> list[Value]:
-        """What is known of several expressions."""
+        """Return the values of several expressions."""
         return [self.value(node, scope) for node in nodes]
 
 
 def condition(test: ast.expr) -> str:
-    """What a condition asks for, when it is something that hides behaviour: a date, a machine, a user."""
+    """Describe a condition that can hide behaviour (a date, a machine, a user); empty for any other condition."""
     if isinstance(test, (ast.Name, ast.Constant)):
         return ""
     gates = load_toml("python_gates")
@@ -227,7 +227,7 @@ def _is_property(node: Any) -> bool:
 
 
 def _binary(reader: Reader, node: Any, scope: Scope) -> Value:
-    """Operators; a chain of them is read from its left end, however long it is."""
+    """Evaluate a chain of binary operators from its left end without recursion, however long it is."""
     chain = [node]
     while isinstance(chain[-1].left, ast.BinOp) and len(chain) < 20_000:
         chain.append(chain[-1].left)

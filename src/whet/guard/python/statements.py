@@ -1,4 +1,4 @@
-"""Reads the statements of a Python file in order, branches and loops included, and lays functions by for later."""
+"""Read the statements of a Python file in order, including branches and loops, and collect its functions for later."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def block(reader: Reader, body: list[ast.stmt], scope: Scope) -> None:
-    """Read statements one after the other."""
+    """Read statements in order."""
     if reader.depth > 80:
         return
     reader.depth += 1
@@ -93,7 +93,7 @@ def _import_from(reader: Reader, node: Any, scope: Scope) -> None:
 
 
 def _from_package(package: Package, reader: Reader, node: Any, scope: Scope) -> bool:
-    """Names of another file of the package; false when there is no such file."""
+    """Import names from another file of the package; return False if the file does not exist."""
     module = package.module(reader, node.module or "", node.level)
     found = module is not None
     for alias in node.names:
@@ -147,7 +147,7 @@ def _class(reader: Reader, node: Any, scope: Scope) -> None:
 
 
 def _restored(method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
-    """What a method returns that says how an object is restored: a function and its arguments, as the call that they become."""
+    """Return the calls that unpickling makes: the function and arguments that a `__reduce__` method returns."""
     pairs = [
         (node, node.value.elts[0], node.value.elts[1].elts)
         for node in ast.walk(method)
@@ -160,7 +160,7 @@ def _restored(method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
 
 
 def _if(reader: Reader, node: Any, scope: Scope) -> None:
-    """A chain of branches, each read after the other; names keep what any branch gave them."""
+    """Read every branch of an `if` chain in order; names keep the marks of all branches."""
     reader.branch += 1
     count = 0
     while True:
@@ -181,7 +181,7 @@ def _if(reader: Reader, node: Any, scope: Scope) -> None:
 
 
 def _narrowed(test: ast.expr, scope: Scope) -> dict[str, Value]:
-    """Inside a condition that picks some variables of the environment by name, they are no longer all of it."""
+    """Drop the mark of the whole environment from names that a condition filters; return their old values."""
     names = {
         name: value
         for name, value in scope.names.items()
@@ -204,7 +204,7 @@ _TURNS = 20_000
 
 
 def _builds_text(body: list[ast.stmt]) -> bool:
-    """Does a loop do nothing but put constants together? Then it can be worked out turn by turn."""
+    """Return whether a loop body only combines constants, so that each iteration can be evaluated."""
     for statement in body:
         if not isinstance(statement, _PLAIN):
             return False
@@ -217,7 +217,7 @@ def _builds_text(body: list[ast.stmt]) -> bool:
 
 
 def _run(reader: Reader, body: list[ast.stmt], scope: Scope) -> bool:
-    """Run statements that put constants together; false when the loop around them ends here or cannot be followed."""
+    """Run statements that combine constants; return False if the loop ends here."""
     for node in body:
         if isinstance(node, ast.If):
             test = reader.value(node.test, scope).const
@@ -235,7 +235,7 @@ def _run(reader: Reader, body: list[ast.stmt], scope: Scope) -> bool:
 
 
 def _turn_by_turn(reader: Reader, node: Any, iterable: Value, scope: Scope) -> bool:
-    """Work out a loop over constants that only puts others together; false when it is no such loop."""
+    """Evaluate a loop over constants that only combines constants; return False if the loop is of another kind."""
     const = iterable.const
     if not isinstance(const, (list, tuple, str, bytes, dict)) or not 1 < len(const) <= 4096 or not known(const):
         return False
@@ -267,7 +267,7 @@ def _for(reader: Reader, node: Any, scope: Scope) -> None:
 
 
 def _chosen(node: ast.For, iterable: Value) -> list[Value]:
-    """What a loop goes over one by one: functions that it calls, and names of keys, since it gathers all of them."""
+    """Return the items that a loop must be read with one by one: functions that it calls, and names of secrets."""
     if not isinstance(iterable.const, (list, tuple)):
         return []
     own = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
@@ -300,7 +300,7 @@ def _while(reader: Reader, node: Any, scope: Scope) -> None:
 
 
 def _twice(reader: Reader, body: list[ast.stmt], scope: Scope) -> None:
-    """The body of a loop; once more when it marked names that its beginning may read."""
+    """Read the body of a loop, and read it again if it marked names that its beginning may use."""
     before = reader.changes
     block(reader, body, scope)
     if reader.changes != before:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Function:
-    """A function of the file: what it is called with decides what it does."""
+    """A function of the file, which is read again for different arguments."""
 
     __slots__ = ("defaults", "given", "home", "klass", "name", "node", "runs", "scope")
 
@@ -31,10 +31,10 @@ class Function:
         self.scope = scope
         self.klass = klass
         self.home = home
-        """The reader of the file where it is written."""
+        """The reader of the file that defines it."""
         self.runs: dict[Any, Value] = {}
         self.given: list[Any] = []
-        """What it was called with. A key of `runs` has the identity of a list, which another one gets when it is gone."""
+        """The arguments of all calls, kept alive because keys of `runs` contain the `id()` of lists."""
         spec = node.args
         last = zip(reversed((*spec.posonlyargs, *spec.args)), reversed(spec.defaults), strict=False)
         named = (*last, *zip(spec.kwonlyargs, spec.kw_defaults, strict=True))
@@ -42,7 +42,7 @@ class Function:
 
 
 class Klass:
-    """A class of the file: its methods, and what its instances hold."""
+    """A class of the file: its methods, and the fields of its instances."""
 
     __slots__ = ("bases", "fields", "methods", "name")
 
@@ -53,13 +53,13 @@ class Klass:
         self.fields: dict[str, Value] = {}
 
     def held(self) -> Value:
-        """All fields as one mapping."""
+        """Return all fields as one mapping."""
         consts = {name: value.const for name, value in self.fields.items()}
         return Value(consts, marks=union(self.fields.values()))
 
 
 class Partial(NamedTuple):
-    """A function that is given some of its arguments before it is called."""
+    """A function with some of its arguments bound in advance, as by `functools.partial`."""
 
     callee: Value
     args: list[Value]
