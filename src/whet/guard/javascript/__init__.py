@@ -1,1 +1,1 @@
-"""JavaScript and TypeScript by their grammar: values are followed, and flows are told."""
+"""Analysis of JavaScript and TypeScript by their grammar: values are followed and data flows are reported."""

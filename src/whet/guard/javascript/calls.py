@@ -1,6 +1,6 @@
-"""Reads calls of JavaScript: what they give, and what is handed on to functions of the file.
+"""Read JavaScript calls: their results, and the values they pass to functions of the file.
 
-What functions of Node, Deno, Bun and the browser do is a row of a table, for the judges; the rest passes on marks.
+A table says what the functions of Node, Deno, Bun and the browser do, for the judges; other calls pass on marks.
 """
 
 from __future__ import annotations
@@ -62,54 +62,54 @@ _PASSING = api("javascript", "passing")
 _NAMED_PASSING = expression(r"compress|encode|encrypt|stringif|serializ|tohex|base64|pack|zip", re.IGNORECASE)
 _LISTENING = frozenset({"on", "once", "addEventListener", "addListener"})
 _PICKING = frozenset({"match", "exec", "matchAll", "find", "get", "getItem"})
-"""Methods that look one thing up in what they are called on."""
+"""Methods that look up one item of their owner."""
 _FILLING = api("javascript", "filling")
 _HANDING = api("javascript", "handing")
 _PUTTING = frozenset({"fastPut", "putFile", "uploadFile", "uploadFrom"})
-"""Methods that send the file whose path they are given."""
+"""Methods that send the file at the given path."""
 _OWN = ("fs", "process", "console", "path", "os", "crypto", "Object", "Buffer", "res", "response", "child", "worker")
 _BASES = api("javascript", "bases")
 
 
 class Meaning(Judges):
-    """The calls of one file, understood."""
+    """The judge of the calls of one file."""
 
     language = "javascript"
     lenient = True
 
     program: Program
     node: Node | None = None
-    """What is looked at."""
+    """The current node."""
 
     def evidence(self) -> str:
-        """The source of what is looked at."""
+        """Return the source of the current node."""
         if self.node is None:
             return ""
         start = self.node.start_byte
         return self.program.source[start : min(self.node.end_byte, start + 400)].decode("utf-8", "replace")
 
     def name_arguments(self, call: Call) -> None:
-        """Say what the arguments of a call are called in the program."""
+        """Set `call.names` to the names that the program uses for the arguments."""
         given = call.node.child_by_field_name("arguments")
         for number, node in enumerate(given.named_children if given is not None else ()):
             if node.type == "identifier":
                 call.names[number] = f"${self.program.text(node)}"
 
     def call_back(self, function: Value, args: Sequence[Value]) -> Value:
-        """Call a function of the file that was handed over."""
+        """Call a function of the file that was passed as an argument."""
         return self.program.bind(function.fn, args) if function.fn else NOTHING
 
     def handed(self, payload: Sequence[Value]) -> None:
-        """Something is given to a client of a service, whose address is not known here."""
+        """Judge data that is passed to the client of a service whose address is unknown."""
         marks = frozenset[Mark]().union(*map(everything, payload))
         self.report(judge_request("", frozenset(mark for mark in marks if mark.kind == "secret" and mark.grave)))
 
     def name_global(self, text: Value) -> Value | None:
-        """What a text is that is only the name of something everybody knows."""
+        """Return the global that a text names, such as `require`; None for any other text."""
         return Value(name=text.exact) if text.exact in ("require", "process", "child_process") else None
 
     def __call__(self, call: Call) -> Value:
-        """What a call gives; what it does is noted."""
+        """Return the result of a call, and record what the call does."""
         program, self.node = self.program, call.node
         self.line = call.node.start_point[0] + 1
         if call.callee.hidden and _SENSITIVE.match(call.verb):
@@ -128,7 +128,7 @@ class Meaning(Judges):
         return self._callbacks(program, call, result)
 
     def _filled(self, program: Program, call: Call) -> None:
-        """An object is given something to keep."""
+        """Store the arguments of a method such as `push` or `set` in its owner."""
         owner = call.node.child_by_field_name("function")
         owner = owner.child_by_field_name("object") if owner is not None else None
         if owner is None:
@@ -181,7 +181,7 @@ class Meaning(Judges):
 
 
 def _on_shell(effects: Meaning, call: Call) -> Value:
-    """A method of a shell that was started, or of its input."""
+    """Judge a method of a started shell or of its input."""
     owner, first = call.owner.name, call.arg(0)
     fed = (call.verb in ("write", "end") or "stdin" in owner) and first.has("socket", "fetched")
     if fed or (call.verb == "pipe" and first.has("socket")):
@@ -190,7 +190,7 @@ def _on_shell(effects: Meaning, call: Call) -> Value:
 
 
 def _worked_out(program: Program, call: Call) -> Value | None:
-    """A function given to `map`, `reduce`, `replace` and the like, worked out over constants in full."""
+    """Evaluate a function passed to `map`, `reduce`, `replace` and the like over constants; None if it cannot be done."""
     receiver, method, function = call.owner, call.verb, call.args[0].fn
     if method in ("replace", "replaceAll") and len(call.args) > 1:
         pattern, function = regex_of(call.args[0]), call.args[1].fn
@@ -262,7 +262,7 @@ def _passed(effects: Meaning, call: Call) -> Value:
 
 
 def _piped(effects: Meaning, source: Value, target: Value) -> None:
-    """What is piped into a file, a connection or a shell."""
+    """Judge data that is piped into a file, a connection or a shell."""
     if target.name == "(file)":
         effects.write(target, target.path, source)
     elif target.name in ("(request)", "(socket)", "(websocket)"):
@@ -272,7 +272,7 @@ def _piped(effects: Meaning, source: Value, target: Value) -> None:
 
 
 def _pipeline(effects: Meaning, call: Call) -> Value | None:
-    """Streams one behind the other."""
+    """Read `pipeline(...)`: every stream is piped into the next."""
     if len(call.args) > 1:
         _piped(effects, call.args[0].but(marks=union(call.args[:-1])), call.args[-1])
     return NOTHING
@@ -308,7 +308,7 @@ def _join(_effects: Meaning, call: Call) -> Value:
 
 
 def _worker(effects: Meaning, call: Call) -> Value:
-    """A worker: what it is given, and its code where that is no file."""
+    """Read the start of a worker: the data it is given, and its code if that is not a file."""
     if "eval" in (call.arg(1).props or {}) or call.arg(0).has("fetched", "decoded"):
         evaluate(effects, call.arg(0), "Worker")
     effects.program.pass_on(_GIVEN, call.words.get("workerData", NOTHING))
@@ -319,7 +319,7 @@ _GIVEN, _MESSAGES = "worker_threads.workerData", "message"
 
 
 def _message(effects: Meaning, call: Call) -> Value | None:
-    """A message to another thread or process of the program."""
+    """Record a message to another thread or process of the program."""
     effects.program.pass_on(_MESSAGES, call.arg(0))
     return NOTHING
 
@@ -333,7 +333,7 @@ def _prototype(_effects: Meaning, call: Call) -> Value:
 
 
 def _assigned(_effects: Meaning, call: Call) -> Value:
-    """`Object.assign`."""
+    """Return the result of `Object.assign`."""
     props: dict[str, Value] = {}
     for arg in call.args:
         props.update(arg.props or {})
@@ -341,7 +341,7 @@ def _assigned(_effects: Meaning, call: Call) -> Value:
 
 
 def _proxied(_effects: Meaning, call: Call) -> Value:
-    """An object behind functions that are called when it is written or called."""
+    """Return a proxied object with the traps that run when it is written to or called."""
     target, traps = call.arg(0), call.arg(1).props or {}
     own = {key: traps[name] for key, name in ((SET, "set"), (APPLY, "apply")) if name in traps}
     return target.but(props={**(target.props or {}), **own} or target.props)
@@ -358,18 +358,18 @@ def _stringify(_effects: Meaning, call: Call) -> Value:
 
 
 def _parsed(first: Value) -> Value:
-    """A text as the JSON that it is."""
+    """Return the parsed value of a JSON text."""
     const = parsed("json.loads", first.exact) if first.exact else UNKNOWN
     return literal(const, first.marks, first.hidden) if const is not UNKNOWN else Value(marks=first.marks)
 
 
 def hooks_keys(name: str) -> bool:
-    """Is this a library that sees every key of the machine?"""
+    """Return whether the library receives every key press of the machine."""
     return _KEYBOARD.match(name) is not None
 
 
 def finish(effects: Meaning, source: bytes) -> None:
-    """Judge what only shows in a file as a whole."""
+    """Judge what shows only in the file as a whole."""
     if _AGAIN.search(source):
         effects.did.setdefault("repeats", 1)
     text = source.decode("utf-8", "replace")
@@ -377,13 +377,13 @@ def finish(effects: Meaning, source: bytes) -> None:
     conclude(effects, text, lambda: enumerate(text.split("\n"), 1))
 
 
-# --- undoing in thought what a script undoes at run time: character codes, base64, hex, escapes, compression ----------
+# --- decoding what a script decodes at run time: character codes, base64, hex, escapes, compression -------------------
 
 _CODES = expression(r"%([0-9a-fA-F]{2})")
 
 
 def characters(_effects: Meaning, call: Call) -> Value:
-    """`String.fromCharCode` and an array of bytes: the text they spell."""
+    """Return the text that `String.fromCharCode` or an array of bytes spells."""
     codes = [item for arg in call.args for item in (arg.items if arg.items is not None else (arg,))]
     out = []
     for code in codes:
@@ -396,7 +396,7 @@ def characters(_effects: Meaning, call: Call) -> Value:
 
 
 def base64(_effects: Meaning, call: Call) -> Value:
-    """`atob`."""
+    """Return the result of `atob`."""
     value = _decode(call.arg(0), "base64")
     return value.but(const=value.const.decode("latin-1")) if isinstance(value.const, bytes) else value
 
@@ -407,7 +407,7 @@ def _decode(value: Value, encoding: str) -> Value:
 
 
 def buffer(effects: Meaning, call: Call) -> Value:
-    """`Buffer.from(text, encoding)`."""
+    """Return the result of `Buffer.from(text, encoding)`."""
     first, encoding = call.arg(0), call.arg(1).exact
     if first.items and len(first.items) > 3:
         spelled = characters(effects, call_of("", "", NOTHING, NOTHING, (first,), call.node))
@@ -421,7 +421,7 @@ _DATA = expression(r"data:[^,]{0,100}?(;base64)?,", re.IGNORECASE)
 
 
 def data_url(value: Value) -> Value:
-    """The code in a `data:` address."""
+    """Return the code in a `data:` URL."""
     found = _DATA.match(value.text or "")
     if found is None or value.exact is None:
         return Value(marks=value.marks)
@@ -431,7 +431,7 @@ def data_url(value: Value) -> Value:
 
 
 def unescape(_effects: Meaning, call: Call) -> Value:
-    """Percent escapes undone."""
+    """Return the text with percent escapes decoded."""
     first = call.arg(0)
     text = first.exact
     if text is None or text.count("%") < 3:
@@ -440,7 +440,7 @@ def unescape(_effects: Meaning, call: Call) -> Value:
 
 
 def _spread(_effects: Meaning, call: Call) -> Value:
-    """`Array.from`."""
+    """Return the result of `Array.from`."""
     first = call.arg(0)
     return Value(marks=first.marks, items=parts_of(first))
 

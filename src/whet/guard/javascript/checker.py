@@ -1,7 +1,7 @@
-"""JavaScript and TypeScript: who reads what, and where it goes.
+"""Check JavaScript and TypeScript for dangerous code and data flows.
 
-A script with no word that could do something is not parsed. The others are read as a program of values (`program`),
-whose calls are judged one by one (`calls`). How the text as a whole looks (obfuscated, packed, minified) is judged here.
+A script without any of the trigger words is not parsed. The others are read as a program of values (`program`), whose
+calls are judged one by one (`calls`). Obfuscated, packed and minified text is detected here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whet.guard.taint.commands import Given
 
 LARGEST = 2_000_000
-"""Characters of a file that are read as a program; the patterns see all of it."""
+"""Maximum number of characters that are read as a program; the patterns search the whole file."""
 _MOST_NODES = 12_000
 _TABLE = expression(r"_0x[0-9a-f]{4,8}")
 _ROTATION = expression(
@@ -30,16 +30,16 @@ _PACKER = expression(r"eval\(function\(p,a,c,k,e,(?:d|r)\)")
 _LONG_LINE = 1500
 
 _PATTERNS = patterns.load_patterns("javascript")
-"""Whole-text patterns of JavaScript."""
+"""JavaScript patterns for the whole text."""
 
 
 def check(text: str, given: Given | None = None) -> Seen:
-    """What a script does, with what it is given by whoever runs it."""
+    """Return the hits and facts of a script; `given` is the data that the program running it passes to it."""
     return look(text, 0, given)
 
 
 def look(text: str, depth: int, given: Given | None = None) -> Seen:
-    """What a script does that was found under some layers of decoding."""
+    """Check a script that was found under `depth` layers of decoding."""
     hits = [*patterns.hits(_PATTERNS, text), *_shape(text)]
     if not _acts(text) and (given is None or not (given.files or given.variables or given.shipped)):
         return Seen(tuple(hits))
@@ -60,13 +60,13 @@ def look(text: str, depth: int, given: Given | None = None) -> Seen:
 
 
 def _acts(text: str) -> bool:
-    """Is there a word in it that could do something, or spelling that could hide one?"""
+    """Return whether the text has a trigger word, or spelling that could hide one."""
     triggers = api("javascript", "triggers")
     return not triggers.isdisjoint(vocabulary(text)) or shape("javascript_api", "odd").search(text) is not None
 
 
 def _shape(text: str) -> list[Hit]:
-    """Is the text as a whole made to be unreadable?"""
+    """Return hits for text that is obfuscated, packed or minified."""
     found = []
     if "_0x" in text:
         names = _TABLE.findall(text[:400_000])
@@ -85,4 +85,4 @@ def _shape(text: str) -> list[Hit]:
 
 def _at(rule: str, text: str, offset: int, severity: str | None) -> Hit:
     evidence = patterns.shorten(text[offset : offset + 160])
-    return Hit(rule, patterns.line_of(text, offset), evidence, severity)  # type: ignore[arg-type]  # literals of the callers
+    return Hit(rule, patterns.line_of(text, offset), evidence, severity)  # type: ignore[arg-type]  # callers pass literals

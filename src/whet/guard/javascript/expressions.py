@@ -1,4 +1,4 @@
-"""The expressions of JavaScript, each kind with the way to its value."""
+"""Evaluation of JavaScript expressions, by kind of node."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_PROPS = 500
 def call_of(
     name: str, verb: str, owner: Value, callee: Value, args: Sequence[Value], node: Node, *, made: bool = False
 ) -> Call:
-    """A call, `new`, tagged template or assignment to a member; the members of objects that it is given are options."""
+    """Return the `Call` for a call, `new`, tagged template or member assignment; object arguments become options."""
     words = {key: value for arg in args if arg.props for key, value in arg.props.items()}
     return Call(name.replace("()", ""), callee, owner, args, words, node, verb=verb.rpartition(".")[2], made=made)
 
@@ -163,13 +163,13 @@ def _member(program: Program, node: Node) -> Value:
 
 
 def _variable(program: Program, node: Node, owner: Value, name: str) -> Value:
-    """`process.env[key]` with a key that is one of some."""
+    """Return `process.env[key]` for a key that may have several values."""
     found = member(owner, name)
     return found.but(marks=found.marks | variable(*program.part(node, "index").choices))
 
 
 def _indexed(program: Program, node: Node, owner: Value) -> Value:
-    """`owner[key]` with a key that is not known: one of them."""
+    """Return `owner[key]` for an unknown key: the marks of any item."""
     key = program.part(node, "index")
     named = owner.name == "process.env" and not key.has("env", "names")
     return Value(marks=variable(*key.choices) if named else owner.marks)
@@ -220,7 +220,7 @@ def _call(program: Program, node: Node) -> Value:
         called = called.named_children[0]
     if called.type in ("member_expression", "subscript_expression"):
         receiver, method = program.part(called, "object"), program.property(called) or ""
-    if called.type == "import":  # a text of another language may have more between the word and a bracket
+    if called.type == "import":  # text in another language may have more between the word and a bracket
         near = given is not None and not program.source[called.end_byte : given.start_byte].strip()
         callee = Value(name="import") if near else NOTHING
     elif method and receiver is NOTHING:
@@ -260,4 +260,4 @@ EXPRESSIONS: dict[str, Callable[[Program, Node], Value]] = {
     "unary_expression": _unary,
     **dict.fromkeys(FUNCTIONS, _function_value),
 }
-"""How each kind of expression is read."""
+"""The evaluation function for each kind of node."""

@@ -1,7 +1,7 @@
-"""The scripts of a package read together: a module that another one requires is a function that gives its exports.
-What a script starts as a thread or a process belongs to it, too.
+"""Read the scripts of a package together: a required module becomes a function that returns its exports.
+A script that another one starts as a thread or process is included.
 
-A flow that is cut in two by a file border is whole again here. Only what is critical and shows in no script alone is told.
+This finds a flow that crosses a file border. Only critical hits that no script shows alone are reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _REQUIRED = expression(r"(?:\brequire|\bimport)\s{0,4}\(\s{0,4}[\"'`](\.{1,2}/[^\"'`\n]{1,200})[\"'`]\s{0,4}\)")
 _STARTED = expression(r"\b(?:Worker|fork)\s{0,4}\([^;\n]{0,200}?[\"'`/]([\w.-]{1,80}\.[cm]?[jt]s)[\"'`]")
-"""A script that another one starts as a thread or a process."""
+"""A script that is started as a thread or process."""
 _FROM = expression(r"^[ \t]*import\s{1,4}([^\"'`;]{1,400}?)\s{1,4}from\s{1,4}([\"'])([^\"'\n]{1,200})\2", re.MULTILINE)
 _EXPORTS: tuple[tuple[re.Pattern[str], str], ...] = (
     (expression(r"^([ \t]*)export\s+default\s+", re.MULTILINE), r"\1module.exports.default = "),
@@ -40,7 +40,7 @@ _ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", "/index.js
 
 
 def hits(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[str, Hit]]:
-    """What is critical only when the scripts are read together, each with its path."""
+    """Yield the hits that are critical only when the scripts are read together, each with its path."""
     scripts = {
         document.path: document.text for document in documents if document.kind == "javascript" and not document.via
     }
@@ -78,7 +78,7 @@ def _wanted(path: str, name: str, scripts: dict[str, str]) -> str | None:
 
 
 def _modules(path: str, needs: dict[str, list[str]]) -> list[str]:
-    """The scripts that one needs, those that are needed first, and itself at the end."""
+    """Return the scripts that `path` requires, dependencies first and `path` last."""
     found: list[str] = []
     seen = {path}
     above = [(path, iter(needs[path]))]
@@ -98,7 +98,7 @@ def _names(text: str) -> list[str]:
 
 
 def _bundle(modules: list[str], scripts: dict[str, str]) -> tuple[str, list[int]]:
-    """One script of several, and the line where each begins; lines stay lines."""
+    """Return the modules as one script, and the line where each begins; line breaks stay."""
     parts: list[str] = []
     starts: list[int] = []
     line = 1
@@ -122,7 +122,7 @@ def _export(names: str) -> str:
 
 
 def _imported(text: str) -> str:
-    """Imports of scripts as calls of `require`."""
+    """Replace imports of scripts of the package by calls of `require`."""
 
     def one(found: re.Match[str]) -> str:
         wanted = found[1].strip()
@@ -138,7 +138,7 @@ def _imported(text: str) -> str:
 
 
 def _required(path: str, text: str, modules: list[str], scripts: dict[str, str]) -> str:
-    """Each call of `require` for a script of the package as a call of the function that it is now."""
+    """Replace calls of `require` for scripts of the package by calls of their module functions."""
 
     def one(found: re.Match[str]) -> str:
         inner = _wanted(path, found[1], scripts)

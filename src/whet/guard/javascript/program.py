@@ -1,8 +1,8 @@
-"""A JavaScript file as values: what each name stands for, and every call with what is known of its arguments.
+"""A JavaScript file as a program of values: the value of each name, and every call with its known arguments.
 
-The calls, assignments and functions are found by one query over the tree and gone through in order, a few times, until
-no name learns anything more: that carries a value through variables, callbacks, promises and functions of the file.
-Names live in the function that declares them. What a call means is asked of whoever reads the program.
+One query over the tree finds the calls, assignments and functions. They are read in order, a few times, until no name
+gets anything new: this carries a value through variables, callbacks, promises and functions of the file. Names live in
+the function that declares them. The `meaning` of a program judges its calls.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _SIDES = {
         ("assignment_expression", "augmented_assignment_expression", "for_in_statement"), ("left", "right")
     ),
 }
-"""What gives something to a name: where the name stands, and where that."""
+"""The kinds of assignment, each with the fields of its target and its source."""
 _SAYS = expression(r"[^A-Z\s][^\n]{0,300}?[./:~\\ ]|[~/]|Library|AppData|[A-Z]:")
-"""What a text has to say to be worth it."""
+"""A text that is worth another pass, such as a path or a command."""
 
 
 def _says(value: Value) -> bool:
@@ -84,7 +84,7 @@ def _tools() -> tuple[Any, Any]:
 
 
 def _near_danger(source: bytes, rows: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Of a very large file only what lies around the words that matter."""
+    """Return the rows of a very large file that are close to suspicious words."""
     spots = [found.start() for found in _STRONG.finditer(source)]
     return [
         row
@@ -94,7 +94,7 @@ def _near_danger(source: bytes, rows: list[tuple[int, int, int]]) -> list[tuple[
 
 
 def _repeats(node: Node) -> bool:
-    """Does a statement stand in a loop?"""
+    """Return whether a statement is inside a loop."""
     outer = node.parent
     for _ in range(6):
         if outer is None or outer.type in FUNCTIONS:
@@ -106,7 +106,7 @@ def _repeats(node: Node) -> bool:
 
 
 class Program:
-    """A parsed file. `meaning` is asked what each call gives, and may note what it does."""
+    """A parsed file. `meaning` returns the result of each call, and may record what the call does."""
 
     def __init__(self, text: str, meaning: Callable[[Call], Value], most: int) -> None:
         from tree_sitter import QueryCursor
@@ -121,35 +121,35 @@ class Program:
         nodes = QueryCursor(query).captures(self.tree.root_node).get("n", [])
         rows = sorted(((node.start_byte, -node.end_byte, number) for number, node in enumerate(nodes)))
         self.partial = len(rows) > most
-        """Whether it is so large that only the neighbourhood of the words that matter is gone through."""
+        """Whether the file is so large that only the code around suspicious words is read."""
         if self.partial:
             rows = _near_danger(self.source, rows)[:most]
         self.nodes = [nodes[number] for _, _, number in rows]
         self.functions: dict[int, Function] = {}
         self.fields: dict[str, Value] = {}
-        """What the objects of all classes of the file hold."""
+        """The fields of all classes of the file, by name."""
         self.klasses: set[str] = set()
         self.exported: dict[str, Value] = {}
-        """Variables of the environment that the program sets itself."""
+        """Environment variables that the program sets itself."""
         self.passed: dict[str, Value] = {}
-        """What threads and processes of the program give each other: as they start, and in messages."""
+        """Data that threads and processes of the program pass each other, at the start and in messages."""
         self.getters: set[int] = set()
         self.constructors: dict[str, int] = {}
-        """The constructors of the classes that have a name."""
+        """The constructor of each class, by class name."""
         self.file = Scope(None)
         self.scope = self.file
         self.changed = False
         self.depth = 0
         self.applied = 0
         self.working = False
-        """How often a function was worked out for values of its own."""
+        """Whether `work_out` is running."""
         self.memo: dict[int, Value] = {}
         self.asked: set[str] = set()
-        """The names that were read in this pass: only what one of them learns later is worth another pass."""
+        """The names that were read in this pass: another pass is needed only if one of them changes later."""
         self.learned: set[tuple[int, str, str]] = set()
 
     def run(self) -> None:
-        """Go through the file until nothing new is learned."""
+        """Read the file repeatedly until no name gets anything new."""
         self._hoist()
         for _ in range(6 if len(self.nodes) < 1000 else 3 if len(self.nodes) < 4000 else 2):
             self.changed = False
@@ -160,7 +160,7 @@ class Program:
                 return
 
     def _hoist(self) -> None:
-        """Every function has its scope, and its name is known, before anything is gone through."""
+        """Create the scope of every function and declare its name before anything is read."""
         open_: list[tuple[int, Scope]] = [(len(self.source) + 1, self.file)]
         for node in self.nodes:
             if node.type not in FUNCTIONS:
@@ -225,7 +225,7 @@ class Program:
             self._class(node)
 
     def _class(self, node: Node) -> None:
-        """A class, or a field of one."""
+        """Read a class declaration or a field definition."""
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         if name is not None:
             self.klasses.add(self.text(name))
@@ -273,11 +273,11 @@ class Program:
                     self.assign(part if part.type == "identifier" else part.named_children[-1], found, self.scope)
 
     def text(self, node: Node) -> str:
-        """The source of a node."""
+        """Return the source of a node."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def bind(self, number: int, args: Sequence[Value]) -> Value:
-        """A function of the file is called with these; what it gives."""
+        """Bind arguments to the parameters of a function of the file, and return its result."""
         function = self.functions.get(number)
         if function is None:
             return NOTHING
@@ -288,18 +288,18 @@ class Program:
         return function.returns
 
     def pass_on(self, how: str, value: Value) -> None:
-        """Something is given to another thread or process of the program."""
+        """Record a value that is passed to another thread or process of the program."""
         old = self.passed.get(how, NOTHING)
         self.changed = self.changed or (old is NOTHING and value is not NOTHING) or bool(value.marks - old.marks)
         self.passed[how] = either(old, value)
 
     def field(self, name: str) -> Value:
-        """What the objects of the file hold under a name, or what they work out when it is asked for."""
+        """Return the value of a field of the classes of the file; a getter is called."""
         found = self.fields.get(name, NOTHING)
         return self.bind(found.fn, ()) if found.fn in self.getters else found
 
     def work_out(self, number: int, args: Sequence[Value]) -> Value:
-        """What a function of the file that is one expression gives for constants."""
+        """Return the result of an arrow function for constant arguments."""
         function = self.functions.get(number)
         if self.working or not args or function is None or function.node.type != "arrow_function":
             return NOTHING
@@ -311,7 +311,7 @@ class Program:
         return found if found.const is not UNKNOWN else NOTHING
 
     def apply(self, number: int, args: Sequence[Value]) -> Value:
-        """What a short function of the file gives for just these values: its expression, or its statements in a row."""
+        """Return the result of a short function for these arguments alone: its expression, or its statements in order."""
         function = self.functions.get(number)
         body = function.node.child_by_field_name("body") if function is not None else None
         if function is None or body is None or self.applied >= _MOST_APPLIED:
@@ -336,7 +336,7 @@ class Program:
         return result
 
     def assign(self, target: Node, value: Value, scope: Scope | None, *, joining: bool = False, depth: int = 0) -> None:
-        """Give a value to a name or a pattern of names; without a scope, to where the name is known."""
+        """Assign a value to a name or a pattern of names; without `scope`, where the name is already known."""
         kind = target.type
         if depth > 12:
             return
@@ -387,7 +387,7 @@ class Program:
         scope.names[name] = value
 
     def _learn(self, where: int, name: str, value: Value) -> None:
-        """A name stands for a function or a module: worth another pass the first time."""
+        """Record that a name stands for a function or module, which requires another pass the first time."""
         what = (where, name, value.name or str(value.fn))
         if what not in self.learned:
             self.learned.add(what)
@@ -395,14 +395,14 @@ class Program:
             self.changed = self.changed or telling
 
     def fill(self, owner: Node, value: Value, depth: int = 0) -> None:
-        """An object has got a member, or a list an item."""
+        """Replace the value of an object or list that got a new member or item."""
         if owner.type == "identifier":
             self._set(self.text(owner), value, None, joining=False)
         elif owner.type in ("member_expression", "subscript_expression"):
             self._set_member(owner, value, depth + 1)
 
     def taint(self, target: Node, marks: frozenset[Mark]) -> None:
-        """Something was put into an object: the name at the root of it has its marks from now on."""
+        """Add marks to the name or field at the root of an object into which a value was put."""
         for _ in range(12):
             if target.type in ("member_expression", "subscript_expression"):
                 owner = target.child_by_field_name("object")
@@ -448,7 +448,7 @@ class Program:
         self.meaning(call_of(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target))
 
     def property(self, node: Node) -> str | None:
-        """The name that a member expression ends in, when it is known."""
+        """Return the property name of a member expression; None if it is unknown."""
         if node.type == "member_expression":
             found = node.child_by_field_name("property")
             return None if found is None else unescaped(self.text(found))
@@ -459,7 +459,7 @@ class Program:
         return str(known.const) if isinstance(known.const, int) else known.exact
 
     def value(self, node: Node) -> Value:
-        """What is known of an expression."""
+        """Return the value of an expression as far as it is known."""
         key = node.id
         known = self.memo.get(key)
         if known is not None:
@@ -473,19 +473,19 @@ class Program:
         return found
 
     def part(self, node: Node, field: str) -> Value:
-        """What is known of a part of an expression; nothing where it has none."""
+        """Return the value of a field of an expression; `NOTHING` if the field is missing."""
         found = node.child_by_field_name(field)
         return NOTHING if found is None else self.value(found)
 
     def name(self, name: str) -> Value:
-        """What a name stands for here."""
+        """Return the value of a name in the current scope."""
         self.asked.add(name)
         if (known := self.scope.find(name)) is not None:
             return known
         return Value(name=name, marks=_STORED) if name in ("localStorage", "sessionStorage") else Value(name=name)
 
 
-# --- TypeScript without its types: annotations become blanks, lines and columns stay ----------------------------------
+# --- removing TypeScript types: annotations become blanks, lines and columns stay -------------------------------------
 
 _NAME = r"(?:string|number|boolean|any|unknown|void|never|object|undefined|null|[A-Z]\w{0,60}(?:\.[A-Z]\w{0,60}){0,3})"
 _GENERIC = r"(?:<[^<>()=;]{0,120}(?:<[^<>()=;]{0,80}>[^<>()=;]{0,40}){0,3}>)?"
@@ -507,7 +507,7 @@ _FIELD = expression(
 
 
 def untyped(text: str) -> str:
-    """The text with those types blanked out that a parser of JavaScript trips over; lines and columns stay."""
+    """Replace the types that break a JavaScript parser by blanks; lines and columns stay."""
     for shape in (_MODIFIER, _MODIFIER, _FIELD, _APPLIED, _CAST, _DECLARED, _PARAMETER, _PARAMETER, _RESULT):
         text = shape.sub(_blank, text)
     return text

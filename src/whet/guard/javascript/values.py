@@ -1,4 +1,4 @@
-"""The values of JavaScript: put together, looked into, and worked out where they are constant."""
+"""JavaScript values: joining, member access, and evaluation of constant expressions."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST = 60_000
-"""Characters of a text that are kept."""
+"""Maximum length of a constant text."""
 _MOST_CHOICES = 12
 _MOST_ITEMS = 4000
 _HOME = {
     "HOME": "~", "USERPROFILE": "~", "HOMEPATH": "~", "APPDATA": "~/AppData/Roaming", "LOCALAPPDATA": "~/AppData/Local",
 }  # fmt: skip
 SET, APPLY = "(set)", "(apply)"
-"""The members of an object that are called with what is put into it, and with what it is called with."""
+"""Pseudo-members of an object that are called when it is written to, and when it is called."""
 
 
 def maybe(text: str | None) -> Any:
-    """The constant of a text that may not be known."""
+    """Return the constant for a text, or `UNKNOWN` for None."""
     return UNKNOWN if text is None else text[:LONGEST]
 
 
 def constant(text: str, *, pieced: bool = False) -> Value:
-    """A known text."""
+    """Return the value of a known text."""
     return Value(text[:LONGEST], hidden="split" if pieced else "")
 
 
 def literal(const: Any, marks: frozenset[Mark] = NO_MARKS, hidden: Hidden = "") -> Value:
-    """A constant of nested lists and mappings as a value."""
+    """Return a constant of nested lists and mappings as a value."""
     if isinstance(const, dict):
         return Value(marks=marks, props={str(key): literal(one, marks, hidden) for key, one in const.items()})
     if isinstance(const, list):
@@ -47,7 +47,7 @@ def literal(const: Any, marks: frozenset[Mark] = NO_MARKS, hidden: Hidden = "") 
 
 
 def joined(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) -> Value:
-    """Values one after the other, as `+`, a template or `join` make them."""
+    """Concatenate values as `+`, a template or `join` does."""
     texts = [as_text(part.const) if (said := part.text) is None else said for part in parts]
     known = any(text != HOLE for text in texts)
     put = separator.join(texts)[:LONGEST] if known or not parts else UNKNOWN
@@ -62,12 +62,12 @@ def joined(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) 
 
 
 def either(first: Value, second: Value) -> Value:
-    """One of two: the text of the first that has one, the marks of both."""
+    """Return either of two values: the text of the first that has one, the marks of both."""
     return alternative(second, first)
 
 
 def one_of(items: Sequence[Value]) -> Value:
-    """What a loop over some values has in hand: the first, and the others as choices."""
+    """Return the loop variable of a loop over `items`: the first item, with the others as choices."""
     first = items[0]
     others = dict.fromkeys(text for item in items[:_MOST_CHOICES] for text in item.texts if text != first.text)
     return first.but(choices=tuple(others)[:_MOST_CHOICES]) if others else first
@@ -80,19 +80,19 @@ _DROPPED = frozenset({"default", "promises", "strict", "posix", "win32"})
 
 
 def module(name: str) -> Value:
-    """What `require(name)` gives."""
+    """Return the result of `require(name)`."""
     found = _MODULE.match(name)
     bare = found[1] if found else name
     return Value(name=load_toml("javascript_api")["modules"].get(bare, bare)[:100])
 
 
 def variable(*names: str) -> frozenset[Mark]:
-    """The marks of variables of the environment that hold secrets."""
+    """Return the marks of the environment variables that hold secrets."""
     return frozenset(mark for name in names[:12] if (mark := secret_key(name)) is not None)
 
 
 def member(owner: Value, name: str) -> Value:
-    """`owner.name`."""
+    """Return the value of `owner.name`."""
     if owner.props is not None and name in owner.props:
         return owner.props[name]
     if owner.name == "process.env":
@@ -138,7 +138,7 @@ _SINGLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0"
 
 
 def unescaped(text: str) -> str:
-    """A string literal's text with its escapes resolved."""
+    """Return the text of a string literal with its escapes resolved."""
     if "\\" not in text:
         return text
 
@@ -153,7 +153,7 @@ def unescaped(text: str) -> str:
 
 
 def decoded(text: str, encoding: str) -> Any:
-    """The bytes that base64 or hex text stands for; `UNKNOWN` when it is none."""
+    """Return the bytes that base64 or hex text encodes; `UNKNOWN` if the text is invalid."""
     try:
         if encoding == "hex":
             return bytes.fromhex("".join(text[: LONGEST * 2].split()))
@@ -166,7 +166,7 @@ _CALLS_ON_TEXT = api("javascript", "calls_on_text")
 
 
 def parts_of(value: Value) -> tuple[Value, ...] | None:
-    """What a loop over a value meets: the items of a list, the letters of a text, the bytes of a buffer."""
+    """Return the items of an iterable: the items of a list, the letters of a text, the bytes of a buffer."""
     if value.items is not None:
         return value.items
     if isinstance(value.const, bytes):
@@ -176,7 +176,7 @@ def parts_of(value: Value) -> tuple[Value, ...] | None:
 
 
 def text_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | None:
-    """A method of a known text, where its result is known too."""
+    """Return the result of a method of a known text; None if it is unknown."""
     text = receiver.exact
     if text is None or method not in _CALLS_ON_TEXT or receiver.name:
         return None
@@ -211,7 +211,7 @@ def text_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
 
 
 def cut(method: str, args: Sequence[Value]) -> tuple[int | None, int | None]:
-    """The part that a call such as `slice` takes; without a start when that is not known."""
+    """Return the start and end of a call such as `slice`; the start is None if it is unknown."""
     numbers = [arg.const for arg in args[:2]]
     if not all(isinstance(number, int) for number in numbers):
         return None, None
@@ -225,7 +225,7 @@ def cut(method: str, args: Sequence[Value]) -> tuple[int | None, int | None]:
 
 
 def regex_of(value: Value) -> re.Pattern[str] | None:
-    """A regular expression of JavaScript as one of Python, where it is simple enough to be the same."""
+    """Return the Python form of a JavaScript regular expression; None if it is too complex."""
     if value.name != "(expression)" or len(value.path) > 80 or re.search(r"[*+}]\)?[*+{]|\(\?|\\[0-9]", value.path):
         return None
     pattern, _, flags = value.path.rpartition("/")
@@ -246,7 +246,7 @@ def _replaced(receiver: Value, text: str, what: Value, new: str, *, once: bool) 
 
 
 def list_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | None:
-    """A method of a known list, where its result is known too."""
+    """Return the result of a method of a known list; None if it is unknown."""
     items = receiver.items
     if items is None:
         return None
