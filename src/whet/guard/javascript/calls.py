@@ -190,7 +190,7 @@ def _on_shell(effects: Meaning, call: Call) -> Value:
 
 
 def _worked_out(program: Program, call: Call) -> Value | None:
-    """Evaluate a function passed to `map`, `reduce`, `replace` and the like over constants; None if it cannot be done."""
+    """Evaluate a function passed to `map`, `reduce`, `replace` and the like over constants; None if that fails."""
     receiver, method, function = call.owner, call.verb, call.args[0].fn
     if method in ("replace", "replaceAll") and len(call.args) > 1:
         pattern, function = regex_of(call.args[0]), call.args[1].fn

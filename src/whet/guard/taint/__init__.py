@@ -1,1 +1,1 @@
-"""What all readers of programs share: marks on values, what is a secret, and the judges of what is done with them."""
+"""Shared by all program readers: marks on values, what counts as a secret, and the judges of what is done with them."""

@@ -1,4 +1,4 @@
-"""One call of a program, whatever language it is written in, and what the tables say that it does."""
+"""A call in a program of any language, and the tables that say what functions do."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Place = int | str
-"""Where a part of a call stands: the number of an argument, the name of one, or `owner`."""
+"""The place of a part of a call: the number of an argument, the name of one, or `owner`."""
 
 
 class Row(NamedTuple):
     """What a function does: a row of `data/LANGUAGE_calls.toml`."""
 
     does: str = ""
-    """The judge that is asked."""
+    """The name of the judge."""
     at: tuple[Place, ...] = (0,)
-    """Where the address or the path stands, best place first."""
+    """The possible places of the address or path, best first."""
     given: tuple[Place, ...] = ()
-    """Where the content or the second path stands."""
+    """The possible places of the content or the second path."""
     head: int = -1
-    """The argument that holds headers."""
+    """The number of the argument that holds headers, or -1."""
     gives: str = ""
-    """The name of what comes back."""
+    """The name of the result."""
     what: str = ""
-    """Words for a person."""
+    """A human-readable description; some judges read it as an option."""
     grave: bool = False
     when: str = ""
-    """Of a command: how its arguments have to begin."""
+    """For commands, a pattern that the start of the arguments must match."""
 
 
 class _Table(NamedTuple):
     names: dict[str, Row]
     programs: dict[str, list[tuple[re.Pattern[str], Row]]]
-    """Of commands: every row, since a program may do several things."""
+    """All rows of each command, because a program may do several things."""
     verbs: dict[str, list[tuple[frozenset[str], Row]]]
     roots: dict[str, Row]
 
@@ -64,7 +64,7 @@ def _table(language: str) -> _Table:
 
 
 def find_row(language: str, name: str) -> Row | None:
-    """What a function does by its real name: one by one, by its module and its last part, or by its module alone."""
+    """Return the row of a function by its full name, by its module and its last part, or by its module alone."""
     table = _table(language)
     row = table.names.get(name)
     if row is None and name:
@@ -77,26 +77,26 @@ def find_row(language: str, name: str) -> Row | None:
 
 
 def find_rows(program: str, arguments: str) -> list[Row]:
-    """What a command does, by its program and its arguments."""
+    """Return the rows of a command, by its program and arguments."""
     return [row for when, row in _table("shell").programs.get(program, ()) if when.match(arguments)]
 
 
 @cache
 def judged_programs() -> frozenset[str]:
-    """The programs that do something that is judged."""
+    """Return the names of the programs in the shell table."""
     return frozenset(_table("shell").programs)
 
 
 @cache
 def judged_roots(language: str) -> frozenset[str]:
-    """The modules whose functions do something that is judged."""
+    """Return the modules whose functions are in the table of `language`."""
     table = _table(language)
     known = {name.partition(".")[0] for name in table.names} | set(table.roots)
     return frozenset(known.union(*(roots for rows in table.verbs.values() for roots, _ in rows)))
 
 
 class Call:
-    """One call, with everything known about it."""
+    """A call, with everything known about it."""
 
     __slots__ = ("args", "callee", "folder", "made", "name", "names", "node", "owner", "row", "scope", "verb", "words")
 
@@ -114,35 +114,35 @@ class Call:
         scope: Any = None,
     ) -> None:
         self.name = name
-        """The dotted name of what is called, such as `fs.readFileSync`, or empty if it is unknown."""
+        """The dotted name of the function, such as `fs.readFileSync`, or empty if it is unknown."""
         self.verb = verb or name.rpartition(".")[2]
-        """The last part of it."""
+        """The last part of the name."""
         self.callee = callee
         self.owner = owner
-        """What the method is called on."""
+        """The object that the method is called on."""
         self.args = list(args)
         self.words = words
-        """Arguments by name, and the members of objects that are given as options."""
+        """Arguments by name, and the members of objects that are passed as options."""
         self.node = node
         self.scope = scope
         self.made = made
-        """Whether it may make an object: in JavaScript, whether it is written with `new`."""
+        """Whether the call may create an object: in JavaScript, whether it is written with `new`."""
         self.names: dict[Place, str] = {}
-        """What the arguments and the owner are called in the program."""
+        """The names that the program uses for the arguments and the owner."""
         self.row = Row()
         self.folder: str | None = None
-        """Where a command of a script runs, empty if the script does not say so."""
+        """The directory in which a command of a script runs, or empty if the script does not say so."""
 
     def arg(self, index: int, word: str = "") -> Value:
-        """An argument by place or by name."""
+        """Return an argument by number or by name."""
         return self.args[index] if 0 <= index < len(self.args) else self.words.get(word, NOTHING)
 
     def every(self) -> list[Value]:
-        """All arguments."""
+        """Return all arguments."""
         return [*self.args, *self.words.values()]
 
     def place(self, places: Sequence[Place]) -> Place | None:
-        """The first of some places where something stands."""
+        """Return the first of `places` that the call has, or None."""
         for place in places:
             there = place < len(self.args) if isinstance(place, int) else place == "owner" or place in self.words
             if there:
@@ -150,14 +150,14 @@ class Call:
         return None
 
     def part(self, places: Sequence[Place]) -> Value:
-        """What stands at the first of some places where something stands."""
+        """Return the value at the first of `places` that the call has."""
         place = self.place(places)
         if place is None:
             return NOTHING
         return self.args[place] if isinstance(place, int) else self.words.get(place, self.owner)
 
     def key(self, places: Sequence[Place]) -> str:
-        """What the path at a place is told apart by: its text, or the name it goes by."""
+        """Return the identity of the path at a place: its text, or the name that the program uses for it."""
         value, place = self.part(places), self.place(places)
         text = value.path or value.said
         if text.replace(HOLE, "").strip("/. "):

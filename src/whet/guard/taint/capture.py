@@ -1,4 +1,4 @@
-"""The judge of what is taken from a person, and of what is shown: the clipboard, the screen, keys, stores of passwords."""
+"""The judge of captured and shown data: the clipboard, the screen, key presses, password stores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOGS_AWAY = ("HTTPHandler", "SMTPHandler", "SocketHandler", "DatagramHandler", 
 
 
 def capture(reader: Judges, call: Call) -> Value:
-    """A call that gives something private: of a person (`grave` when nobody takes it by accident), or of a store."""
+    """Judge a call that returns private data of a person (`grave` if that cannot happen by accident) or of a store."""
     what, grave = call.row.what, call.row.grave
     mark = Mark("captured" if call.row.gives == "captured" else "secret", what, call.name, grave, whole=True)
     reader.fact("source", what, call.name, grave)
@@ -33,12 +33,12 @@ def capture(reader: Judges, call: Call) -> Value:
 
 
 def take_environment(_reader: Judges, _call: Call) -> Value:
-    """All variables of the environment."""
+    """Return all environment variables."""
     return Value(name="process.env", marks=frozenset((ENVIRONMENT,)))
 
 
 def listen(reader: Judges, call: Call) -> Value:
-    """A function that is told of every key: what it is given is what a person types."""
+    """Judge a function that is called for every key press: its argument is what a person types."""
     pressed = Value(marks=frozenset((Mark("captured", "pressed keys", call.name, True, whole=True),)))
     reader.fact("source", "pressed keys", call.name, grave=True)
     reader.hit("listens-to-keys", "info")
@@ -48,7 +48,7 @@ def listen(reader: Judges, call: Call) -> Value:
 
 
 def show(reader: Judges, call: Call) -> None:
-    """Output: several secrets, or a remote image, whose address carries something to whoever serves it."""
+    """Judge output: several secrets, or a remote image whose URL carries a secret to its server."""
     if "file" in call.words:
         handle = call.words["file"]
         reader.write(handle, handle.path, call.arg(0), appends=handle.name == "open.append")
@@ -65,7 +65,7 @@ def show(reader: Judges, call: Call) -> None:
 
 
 def log(reader: Judges, call: Call) -> None:
-    """A log that goes to another machine, and what is written to it."""
+    """Record a log handler that sends to another machine, and secrets that are logged."""
     if call.verb in _LOGS_AWAY:
         if not host_of(call.arg(0, "host").said or "unknown.host").near:
             reader.note("logs away")
@@ -80,4 +80,4 @@ def log(reader: Judges, call: Call) -> None:
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     "capture": capture, "take environment": take_environment, "listen": listen, "show": show, "log": log,
 }  # fmt: skip
-"""What the tables call what functions do with what is a person's own."""
+"""The judges of private data by their names in the tables."""

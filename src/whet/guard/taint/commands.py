@@ -1,7 +1,7 @@
-"""Commands that a program gives to a shell or starts: what they run, read, send and print, and what is put into them.
+"""Commands that a program passes to a shell or starts: what they run, read, send and print, and their inserted values.
 
-Each command is looked at by the shell's checker, and all of a file once more one after the other, because what is
-packed by one is sent by the next.
+The shell checker reads each command, and then all commands of a file in order, because one may send what another
+packs.
 """
 
 from __future__ import annotations
@@ -30,49 +30,49 @@ if TYPE_CHECKING:
 
 _INTERPRETER = expression(r"^\s{0,4}(?:\S{0,60}/)?(?:(ba|z|da|k)?sh|(python[\d.]{0,4}))(?:\s{1,4}-\w{0,3})?\s{0,4}$")
 PRIVATE: frozenset[str] = frozenset(("secret", "env", "key", "captured"))
-"""Marks of what nobody wants to leave the machine."""
+"""Kinds of marks whose data should not leave the machine."""
 _WINDOWS = shape("taint", "windows", frame=r"\b(?:{})\b")
 LOUD = expression(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
-"""Words of commands that do something that matters."""
+"""Powerful commands."""
 _MOST = 50
 
 
 class Given(NamedTuple):
-    """What a program gives to another, or to a command, that it runs."""
+    """The data that a program passes to another program or command that it runs."""
 
     marks: frozenset[Mark] = NO_MARKS
-    """The secrets in what it puts into the words."""
+    """The marks of secrets in the words of the command."""
     fed: frozenset[Mark] = NO_MARKS
-    """The secrets on the input."""
+    """The marks of secrets on standard input."""
     files: Mapping[str, frozenset[Mark]] = {}
-    """What is in the files that it wrote before; under `HOLE`, in those whose names it puts in."""
+    """The marks of files written before; under `HOLE`, of files whose names the program inserts."""
     variables: Mapping[str, frozenset[Mark]] = {}
-    """What is in the variables of the environment that it sets."""
+    """The marks of environment variables that it sets."""
     texts: Mapping[str, str] = {}
-    """The text of files that it wrote before."""
+    """The text of files written before."""
     shipped: Shipped | None = None
-    """The data of the package."""
+    """The data files of the package."""
 
 
 class Ran(NamedTuple):
-    """What comes of a command that a program runs."""
+    """The result of a command that a program runs."""
 
     seen: Seen = Seen()
     prints: frozenset[Mark] = NO_MARKS
     files: Mapping[str, frozenset[Mark]] = {}
-    """The secrets in the files that it leaves."""
+    """The marks of secrets in the files that it leaves."""
 
 
 class Commands(Findings):
-    """What comes of the commands of one file."""
+    """The commands of one file, and what they do."""
 
     typed = False
-    """Whether commands of a shell write files, as people do for themselves."""
+    """Whether files are written by shell commands, as people do for themselves."""
 
     def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
         super().__init__(level, read_inner)
         self.commands: dict[str, int] = {}
-        """Every command with the line it stands on."""
+        """The line of every command."""
         self._ran: dict[object, Ran] = {}
         self.texts: dict[str, str] = {}
         """The constant texts that were written, by path."""
@@ -86,11 +86,11 @@ class Commands(Findings):
         self.report(judge_written(Writing(path, text, marks, appends, self.typed, moved), self.is_bad, self.look))
 
     def is_bad(self, script: str) -> bool:
-        """Does nobody want a script to run again and again, unseen?"""
+        """Return whether a script should not run repeatedly and unseen."""
         return fetches(script)
 
     def under(self, path: str) -> frozenset[Mark]:
-        """The marks of what was written to a path, and below it."""
+        """Return the marks of data that was written to a path or below it."""
         path = plain_path(path)
         marks = self.files.get(path, NO_MARKS)
         if len(self.files) < 200 and len(path) > 3:
@@ -100,7 +100,7 @@ class Commands(Findings):
         return marks
 
     def above(self, path: str) -> frozenset[Mark]:
-        """The marks of what was written to a path, or unpacked into a directory over it."""
+        """Return the marks of data that was written to a path or unpacked into a directory above it."""
         path = plain_path(path)
         marks = self.files.get(path, NO_MARKS)
         folder = path.rpartition("/")[0]
@@ -110,7 +110,7 @@ class Commands(Findings):
         return marks
 
     def run_files(self, marks: frozenset[Mark]) -> None:
-        """A file of the program's own making is run: judged by where its content came from."""
+        """Judge the run of a file that the program wrote, by the origin of its content."""
         for mark in sorted(marks):
             if mark.kind in ("fetched", "decoded"):
                 one = judge_started(mark)
@@ -118,9 +118,9 @@ class Commands(Findings):
                 self.hit(one.rule, one.severity, own[0] if own else one.subject, one.message)
 
     def run_command(self, command: Value, *, in_shell: bool, given: Value = NOTHING, keys: Iterable[str] = ()) -> Value:
-        """A command, as text for a shell or as a list of words, with something on its input.
+        """Judge a command, given as text for a shell or as a list of words, and return its output.
 
-        `keys` are the files that it names by variables of the program. What comes back is what the command prints.
+        `given` is its input; `keys` are the files that it names by variables of the program.
         """
         words = [part if isinstance(part, str) else HOLE for part in command.const] if _listed(command) else []
         raw = " ".join(words) or command.said
@@ -140,14 +140,14 @@ class Commands(Findings):
         return Value(marks=prints, path=raw[:2000])
 
     def _files(self, keys: Iterable[str]) -> dict[str, frozenset[Mark]]:
-        """The secrets in files that were written before, and in those that the variables `keys` name."""
+        """Return the marks of secrets in files written before, and in those that the variables `keys` name."""
         found = {path: kept for path, marks in self.files.items() if (kept := _private(marks)) and path[0] != "$"}
         if named := _private(NO_MARKS.union(*(self.files.get(key, NO_MARKS) for key in keys))):
             found[HOLE] = named
         return found
 
     def feed(self, text: str, content: Value) -> None:
-        """A program is given something on its input."""
+        """Judge the input that is passed to a program."""
         if text.lstrip().startswith("crontab"):
             self.judge_file("crontab", content.said, content.marks, appends=True)
         elif (interpreter := _INTERPRETER.match(text)) is not None:
@@ -159,7 +159,7 @@ class Commands(Findings):
                 self.look(content.text, bool(interpreter[2]))
 
     def check_together(self) -> None:
-        """Look at the commands of the file, one after the other."""
+        """Check all commands of the file together as one script."""
         if len(self.commands) < 2:
             return
         rows: list[str] = []
@@ -174,7 +174,7 @@ class Commands(Findings):
             self.adopt(seen._replace(hits=(hit,), facts=()))
 
     def _written_before(self, words: list[str], text: str) -> frozenset[Mark]:
-        """The marks of files written earlier that are now run: as the program, or by an interpreter."""
+        """Return the marks of files written earlier that are now run, as the program or by an interpreter."""
         marks = NO_MARKS
         if not self.files:
             return marks
@@ -187,7 +187,7 @@ class Commands(Findings):
         return marks
 
     def _push(self, text: str) -> None:
-        """A repository that is pushed after a secret was copied into it."""
+        """Report a repository that is pushed after a secret was copied into it."""
         if not text.startswith("git push"):
             return
         for path, marks in self.files.items():
@@ -200,7 +200,7 @@ class Commands(Findings):
                     return
 
     def _check(self, command: Value, text: str, given: Given, *, shell: bool) -> frozenset[Mark]:
-        """Have a command read by the shell's reader; what it prints."""
+        """Check a command with the shell checker, and return the marks of its output."""
         if self.level >= DEEPEST:
             return NO_MARKS
         if len(self.commands) < _MOST:

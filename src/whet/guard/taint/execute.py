@@ -1,4 +1,4 @@
-"""The judge of what is run: texts and commands that come from elsewhere, files that were made of them, objects that are loaded."""
+"""The judge of execution: code and commands from elsewhere, files made from them, and loaded objects."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _SCHEME = expression(r"[a-z]{2,6}://", re.IGNORECASE)
 
 
 def files_of(marks: frozenset[Mark]) -> list[str]:
-    """The files that a value was put together from."""
+    """Return the files that a value was assembled from."""
     named = {mark.subject for mark in marks if mark.kind == "file" and mark.subject}
     return sorted(name for name in named if not name.startswith("$") or " and more" in name)
 
 
 def run_words(words: Sequence[str]) -> list[int]:
-    """Which words of a command are run: the first, and what an interpreter is given."""
+    """Return the indexes of the words that are run: the program, and the script that an interpreter is given."""
     if not words:
         return []
     if not _INTERPRETERS.match(words[0].rpartition("/")[2]):
@@ -47,7 +47,7 @@ def run_words(words: Sequence[str]) -> list[int]:
 
 
 def judge_started(mark: Mark) -> Judgement:
-    """A file is run that was written with what was fetched or decoded before."""
+    """Judge the run of a file whose content was fetched or decoded."""
     if mark.kind == "decoded":
         return Judgement("self-extracting", None, "", "It decodes a file, writes it out and runs it")
     url = mark.subject.replace(HOLE, "x")
@@ -61,7 +61,7 @@ def judge_started(mark: Mark) -> Judgement:
 
 
 def _is_near(marks: Iterable[Mark]) -> bool:
-    """Does all of it come from this machine or its own network?"""
+    """Return whether all marks are from this machine or its own network."""
     return all(
         host_of(mark.subject).near if _SCHEME.match(mark.subject) else mark.subject.startswith(("/", "./", "../"))
         for mark in marks
@@ -69,9 +69,9 @@ def _is_near(marks: Iterable[Mark]) -> bool:
 
 
 def judge_received(reader: Findings, code: Value, text: str, *, whole: bool) -> Judgement | None:
-    """Text that is run: does it come over a connection? `whole` when nothing else counts that it is a part of.
+    """Judge text that is run and was received over a connection; `whole` if the text is all of the code.
 
-    A page loads scripts of its own server, by addresses that it is given: that weighs less where pages are written.
+    A page loads scripts of its own server, by addresses that it is given, so this weighs less in languages of pages.
     """
     start = (text or HOLE).lstrip()
     if socket := code.has("socket"):
@@ -90,7 +90,7 @@ def judge_received(reader: Findings, code: Value, text: str, *, whole: bool) -> 
 
 
 def judge_origin(reader: Findings, command: Value, text: str, *, shell: bool) -> Judgement | None:
-    """Judge a command by where its words came from."""
+    """Judge a command by the origin of its words."""
     marks = command.marks
     whole = command.const is UNKNOWN or text.replace(HOLE, "").strip() == ""
     sole = command.const is UNKNOWN and not comes_from(marks, "file")
@@ -117,7 +117,7 @@ _SHORT = 15
 
 
 def evaluate(reader: Judges, code: Value, name: str) -> None:
-    """A text is run as code of the program's own language."""
+    """Judge text that is run as code in the program's own language."""
     marks, text = code.marks, code.exact if known(code.const) else None
     reader.fact("execute", name)
     for mark in code.has("file"):
@@ -146,7 +146,7 @@ def _look_inside(reader: Judges, text: str) -> bool:
 
 
 def _judge_decoded(reader: Judges, code: Value, text: str | None, name: str) -> None:
-    """Code that was decoded or put together: judged by what it turns out to be, where that can be seen."""
+    """Judge code that was decoded or assembled, by its content if that is known."""
     own = files_of(code.marks)
     message = "It decodes code before it runs it"
     if text:
@@ -166,7 +166,7 @@ def _judge_decoded(reader: Judges, code: Value, text: str | None, name: str) -> 
 
 
 def evaluate_code(reader: Judges, call: Call) -> Value:
-    """`exec`, `eval`, `new Function` and their like."""
+    """Judge `exec`, `eval`, `new Function` and similar calls."""
     code = call.args[-1] if call.row.what == "last" and call.args else call.part(call.row.at)
     if not call.args or (call.row.what == "text" and (not code.text or code.fn)):
         return NOTHING
@@ -177,18 +177,18 @@ def evaluate_code(reader: Judges, call: Call) -> Value:
 
 
 def compile_code(_reader: Judges, call: Call) -> Value:
-    """Code that is run later."""
+    """Return code that is compiled to run later."""
     source = call.part(call.row.at)
     return Value(source.const, marks=union(call.args), hidden=source.hidden)
 
 
 def run_shell(reader: Judges, call: Call) -> Value:
-    """A text is given to a shell."""
+    """Judge text that is passed to a shell."""
     return _run(reader, call, call.part(call.row.at), in_shell=True) if call.every() else NOTHING
 
 
 def run_program(reader: Judges, call: Call) -> Value:
-    """A program is started with its arguments, or a text by a shell that it names."""
+    """Judge a program that is started with its arguments, or the script of a shell that is started."""
     first = call.part(call.row.at)
     if any(call.words[word].name.startswith("socket.") for word in ("stdin", "stdout", "stderr") if word in call.words):
         reader.hit("shell-handed-over")
@@ -224,7 +224,7 @@ def _program_name(path: str) -> str:
 
 
 def _parts(call: Call, first: Value) -> list[Value] | None:
-    """The words of a program and its arguments; nothing for one text."""
+    """Return the words of a program and its arguments; None for a single text."""
     if call.row.what == "rest":
         start = call.row.at[0]
         return call.args[start:] if isinstance(start, int) else []
@@ -237,7 +237,7 @@ def _parts(call: Call, first: Value) -> list[Value] | None:
 
 
 def _run(reader: Judges, call: Call, command: Value, *, in_shell: bool) -> Value:
-    """A command, as text for a shell or as a list of words."""
+    """Judge a command, given as text for a shell or as a list of words, and return its result."""
     names = reader.name_words(call)
     words = [one if isinstance(one, str) else HOLE for one in command.const] if isinstance(command.const, list) else []
     keys = [names[index] for index in run_words(words) if index < len(names)]
@@ -257,12 +257,12 @@ def _run(reader: Judges, call: Call, command: Value, *, in_shell: bool) -> Value
 
 
 def feed(reader: Judges, call: Call) -> None:
-    """A program that was started is given something on its input."""
+    """Judge the input of a program that was started."""
     reader.feed(call.owner.path, call.arg(0, "input"))
 
 
 def start_file(reader: Judges, call: Call) -> Value:
-    """A file is run, or loaded as a module."""
+    """Judge a file that is run or loaded as a module."""
     key = call.key(call.row.at)
     reader.fact("execute", "a file", key)
     reader.run_files(reader.above(key) | call.owner.marks)
@@ -270,19 +270,19 @@ def start_file(reader: Judges, call: Call) -> Value:
 
 
 def name_module(reader: Judges, call: Call) -> Value:
-    """A file that is loaded as a module later."""
+    """Return a module specification: a file that is loaded as a module later."""
     key = call.key(call.row.at)
     return Value(name=call.row.gives, path=key, marks=reader.files.get(key, NO_MARKS))
 
 
 def search_modules(reader: Judges, call: Call) -> None:
-    """Modules are looked for in one more directory."""
+    """Judge a directory that is added to the module search path."""
     kept = reader.under(call.args[-1].said) if call.args else NO_MARKS
     reader.run_files(frozenset(mark for mark in kept if mark.kind == "fetched"))
 
 
 def start_container(reader: Judges, call: Call) -> Value | None:
-    """A container is started: its command, and how much of the machine it is given."""
+    """Judge the start of a container: its command, and its access to the machine."""
     if ".containers." not in call.name:
         return None
     command = call.arg(1, "command")
@@ -298,11 +298,11 @@ def start_container(reader: Judges, call: Call) -> Value | None:
 
 
 _SAFE_OPTIONS = {"torch.load": ("weights_only", True, False), "numpy.load": ("allow_pickle", True, True)}
-"""Loaders with an option: its name, its value, and whether objects are loaded with that value only."""
+"""Loaders with an option: its name, its value, and whether only that value loads objects."""
 
 
 def load_objects(reader: Judges, call: Call) -> Value | None:
-    """Data is read that can run code while it is read."""
+    """Judge loaders of data that can run code while it is loaded."""
     name, marks, loader = call.name, union(call.args), call.arg(1, "Loader").name
     unsafe = name.startswith("yaml.unsafe") or (name == "yaml.load" and "unsafe" in loader.lower())
     if name == "yaml.load" and not unsafe:
@@ -330,4 +330,4 @@ JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     "evaluate": evaluate_code, "compile": compile_code, "shell": run_shell, "program": run_program, "feed": feed,
     "start": start_file, "module": name_module, "search": search_modules, "container": start_container, "load": load_objects,
 }  # fmt: skip
-"""What the tables call what functions run."""
+"""The judges of execution by their names in the tables."""

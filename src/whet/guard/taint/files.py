@@ -1,4 +1,4 @@
-"""The judge of files: what reading one brings in, what writing one leaves behind, and secrets that are gathered in one place."""
+"""The judge of files: marks of data that is read, places that are written, and secrets collected in one place."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 PROJECT = Mark("listing", "all files of the project", ".")
-"""The names of all files of a project; `PROJECT_FILES` is what is in them."""
+"""The names of all files of a project; `PROJECT_FILES` marks their content."""
 PROJECT_FILES = frozenset((Mark("file", "all files of the project", ".", grave=True, whole=True),))
 _PROJECT = shape("taint", "project", 0, frame=r"(?:\./|\.\./)?(?:{})?/?(?:\*\*/\*(?:\.\w{1,8})?)?")
 
 
 def is_project(path: str) -> bool:
-    """Is this the directory of a person's project, or all files below it?"""
+    """Return whether a path is the project directory, or all files below it."""
     return bool(path) and _PROJECT.fullmatch(path) is not None
 
 
@@ -38,7 +38,7 @@ def _told(marks: frozenset[Mark]) -> str:
 
 
 def _stores(marks: frozenset[Mark]) -> frozenset[Mark]:
-    """The stores of secrets, each once: one inside another is part of it."""
+    """Return the marks of secret stores; a store inside another one is part of it."""
     stores = [mark for mark in marks if mark.kind == "secret" and mark.grave and mark.whole]
     outer = tuple(f"{mark.subject}/" for mark in stores if mark.subject)
     return frozenset(mark for mark in stores if not mark.subject.startswith(outer))
@@ -71,13 +71,13 @@ _RANDOM = ("os.urandom", "secrets.token_bytes", "crypto.randomBytes")
 
 
 def plain_path(text: str) -> str:
-    """A path without quotes and detours."""
+    """Return a path without quotes, normalised."""
     text = text.strip().strip("\"'")
     return posixpath.normpath(text) if text and "://" not in text and len(text) < 1000 else text[:1000]
 
 
 def named_places(const: Any) -> frozenset[Mark]:
-    """The secret places that the strings of a list name."""
+    """Return the marks of the secret places that the strings of a list name."""
     if not isinstance(const, (list, tuple, dict)):
         return NO_MARKS
     return frozenset(
@@ -90,19 +90,19 @@ def named_places(const: Any) -> frozenset[Mark]:
 
 
 def _is_home(value: Value) -> bool:
-    """Whether a value is, or may be, a path for which `harm.is_home` holds."""
+    """Return whether a value is, or may be, a path for which `harm.is_home` holds."""
     return any(map(is_home, strings(value.const, 20))) or any(
         mark.kind == "place" and mark.subject == "~" for mark in value.marks
     )
 
 
 def _of_person(value: Value) -> bool:
-    """Whether a path was found by walking through somebody's directories."""
+    """Return whether a path was found by walking through a person's directories."""
     return any(mark.kind in ("place", "folder") and mark.subject in ("~", "~/") for mark in value.marks)
 
 
 def read(reader: Judges, path: Value, key: str) -> frozenset[Mark]:
-    """The marks of what is in a file."""
+    """Return the marks of the content of a file."""
     marks = set()
     for text in map(plain_path, dict.fromkeys((*strings(path.const, 50), *path.choices))):
         found = [place for place in places(text) if place.kind == "secret"]
@@ -130,7 +130,7 @@ def read(reader: Judges, path: Value, key: str) -> frozenset[Mark]:
 
 
 def write(reader: Judges, path: Value, key: str, content: Value, *, appends: bool = False) -> None:
-    """Note what is written where, and judge the place."""
+    """Record the marks of a written file, and judge its path."""
     marks = everything(content)
     if comes_from(marks, "encrypted"):
         reader.note("writes encrypted")
@@ -155,7 +155,7 @@ def write(reader: Judges, path: Value, key: str, content: Value, *, appends: boo
 
 
 def read_file(reader: Judges, call: Call) -> Value:
-    """A file is read as a whole; `what` of the row is what kind of file it is."""
+    """Read a whole file; `what` of the row is the kind of file."""
     path = call.part(call.row.at) if call.place(call.row.at) is not None else Value(call.row.gives or UNKNOWN)
     marks = reader.read(path, call.key(call.row.at))
     if not call.row.what:
@@ -165,7 +165,7 @@ def read_file(reader: Judges, call: Call) -> Value:
 
 
 def write_file(reader: Judges, call: Call) -> Value:
-    """A file is written as a whole."""
+    """Judge a write of a whole file."""
     path, content = call.part(call.row.at), call.part(call.row.given)
     if _of_person(path):
         reader.note("overwrites")
@@ -179,7 +179,7 @@ def write_file(reader: Judges, call: Call) -> Value:
 
 
 def open_file(reader: Judges, call: Call) -> Value:
-    """A file is opened: what comes back is a handle, for reading with all that is in the file."""
+    """Return the handle of an opened file; a handle for reading has the marks of the content."""
     path, mode = call.part(call.row.at), call.part(call.row.given).said
     key = call.key(call.row.at)
     if call.row.gives or any(letter in mode for letter in "wax+"):
@@ -192,7 +192,7 @@ def open_file(reader: Judges, call: Call) -> Value:
 
 
 def hold(reader: Judges, call: Call) -> Value:
-    """An archive or a database is opened."""
+    """Return the handle of an opened archive or database."""
     path = call.part(call.row.at)
     key = call.key(call.row.at)
     reading = not any(letter in call.part(call.row.given).said for letter in "wax")
@@ -200,7 +200,7 @@ def hold(reader: Judges, call: Call) -> Value:
 
 
 def put(reader: Judges, call: Call) -> Value | None:
-    """Something is written through a handle, or added to an archive."""
+    """Judge data that is written through a handle or added to an archive."""
     if not call.owner.path:
         return None
     content = call.part(call.row.given or ((1,) if call.verb == "writestr" else (0,)))
@@ -219,7 +219,7 @@ def put(reader: Judges, call: Call) -> Value | None:
 
 
 def dump(reader: Judges, call: Call) -> Value | None:
-    """A value is written to a handle in some format."""
+    """Judge a value that is serialised to a handle."""
     path, value = call.part(call.row.at), call.part(call.row.given)
     if not path.path:
         return None
@@ -230,14 +230,14 @@ def dump(reader: Judges, call: Call) -> Value | None:
 
 
 def unpack(reader: Judges, call: Call) -> Value | None:
-    """What an archive holds is written to a directory."""
+    """Judge an archive that is unpacked into a directory."""
     if call.owner.marks:
         reader.write(call.part(call.row.at), call.key(call.row.at), Value(marks=call.owner.marks))
     return NOTHING if call.owner.marks else None
 
 
 def list_directory(reader: Judges, call: Call) -> Value:
-    """The names in a directory, or of all files below it."""
+    """Return the names in a directory, or of all files below it."""
     path = call.part(call.row.at)
     pattern = call.arg(0).said if call.row.at == ("owner",) else ""
     text = path.said
@@ -262,7 +262,7 @@ def list_directory(reader: Judges, call: Call) -> Value:
 
 
 def copy_file(reader: Judges, call: Call) -> Value:
-    """A file or a directory is copied, moved or unpacked."""
+    """Judge a file or directory that is copied, moved or unpacked."""
     source, target = call.part(call.row.at), call.part(call.row.given)
     marks = reader.read(source, call.key(call.row.at))
     reader.write(target, call.key(call.row.given), Value(marks=marks | _HOME_FILES if _is_home(source) else marks))
@@ -270,7 +270,7 @@ def copy_file(reader: Judges, call: Call) -> Value:
 
 
 def pack_directory(reader: Judges, call: Call) -> Value:
-    """A directory is packed."""
+    """Judge a directory that is packed into an archive, and return the path of the archive."""
     root = call.part(call.row.at)
     marks = reader.read(root, root.said) | named_places([root.const])
     if is_project(root.said or "."):
@@ -282,7 +282,7 @@ def pack_directory(reader: Judges, call: Call) -> Value:
 
 
 def remove(reader: Judges, call: Call) -> Value:
-    """A file is removed, or a directory with all that is in it."""
+    """Judge a file that is removed, or a directory with its content."""
     whole = call.row.grave or any(word in call.words for word in ("recursive", "r", "R"))
     reader.note("removes")
     for target in [call.part(call.row.at)] if call.row.at else call.args:
@@ -302,4 +302,4 @@ JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     "read": read_file, "write": write_file, "open": open_file, "hold": hold, "put": put, "dump": dump, "unpack": unpack,
     "list": list_directory, "copy": copy_file, "pack": pack_directory, "remove": remove,
 }  # fmt: skip
-"""What the tables call what functions do with files."""
+"""The judges of files by their names in the tables."""

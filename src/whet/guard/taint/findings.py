@@ -1,4 +1,4 @@
-"""What a reader of a program has found so far: hits and facts at the line it is at, and what only matters together."""
+"""The findings of a program reader: hits and facts at the current line, and actions that matter only together."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ if TYPE_CHECKING:
 
 _MOST = 500
 DEEPEST = 3
-"""How often a program that is found in another may hold one again."""
+"""Maximum nesting depth of programs inside programs."""
 
 
 class Findings:
-    """The hits and facts of one file, each once."""
+    """The hits and facts of one file, without duplicates."""
 
     lenient = False
-    """Whether it is written in a language of pages, which load scripts of their own server and put texts together from pieces."""
+    """Whether the language is one of web pages, which load scripts of their own server and assemble text from pieces."""
 
     def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
         self.level = level
-        """How many decodings lie between the file and this text."""
+        """Number of decodings between the file and this text."""
         self.read_inner = read_inner
-        """Reads a program in the same language that the file has as a text, so many decodings deep."""
+        """Reads a program in the same language that is a text in the file, at the given level."""
         self.line = 1
-        """The line that is read."""
+        """The current line."""
         self.hits: dict[tuple[str, int, str], Hit] = {}
         self.facts: dict[tuple[str, str, str, int], Fact] = {}
         self.did: dict[str, int] = {}
-        """Things the file does that mean something only together, with the line."""
+        """Actions of the file that matter only together, each with its line."""
         self.files: dict[str, frozenset[Mark]] = {}
-        """What was written where."""
+        """The marks of written files, by path."""
         self.addresses: dict[str, str] = {}
-        """Where the modules send to that were told so, by their names."""
+        """The addresses that modules were configured to send to, by module name."""
 
     def evidence(self) -> str:
-        """The source of what is read."""
+        """Return the source of the current position."""
         raise NotImplementedError
 
     def hit(
         self, rule: str, severity: Severity | None = None, subject: str = "", message: str = "", evidence: str = ""
     ) -> None:
-        """Note a danger; the worst of one kind on one line is kept."""
+        """Record a hit; the most severe one for a rule, line and subject is kept."""
         key = (rule, self.line, subject)
         old = self.hits.get(key)
         if old is None or rank(severity or every()[rule].severity) > rank(severity_of(old)):
@@ -59,23 +59,23 @@ class Findings:
             self.hits[key] = Hit(rule, self.line, said, severity, subject.replace(HOLE, "...")[:200], message)
 
     def report(self, found: Iterable[Judgement]) -> None:
-        """Note what a judge found."""
+        """Record the judgements of a judge as hits."""
         for one in found:
             self.hit(*one)
 
     def fact(self, kind: FactKind, what: str, subject: str = "", grave: bool = False) -> None:
-        """Note something that matters together with what other files do."""
+        """Record a fact that matters together with other files."""
         clean = subject.replace(HOLE, "...")[:2000]
         key = (kind, what, clean, self.line)
         if key not in self.facts and len(self.facts) < _MOST:
             self.facts[key] = Fact(kind, what, self.line, shorten(self.evidence()), clean, grave)
 
     def note(self, what: str) -> None:
-        """Remember that something happened here."""
+        """Record an action at the current line."""
         self.did.setdefault(what, self.line)
 
     def adopt(self, seen: Seen) -> bool:
-        """Report here what was seen in a text that is handed on here; true when any of it is more than info."""
+        """Report the findings of an embedded text at the current line; return whether a hit is more than info."""
         bad = False
         for hit in seen.hits:
             self.hits.setdefault((hit.rule, self.line, hit.evidence), hit._replace(line=self.line))
@@ -85,16 +85,16 @@ class Findings:
         return bad
 
     def look(self, text: str, python: bool) -> bool:
-        """Read a script inside the program, of Python or of a shell; true when that is more than info."""
+        """Check an embedded Python or shell script; return whether a hit is more than info."""
         if self.level >= DEEPEST:
             return False
         text = text[:100_000].replace(HOLE, "X")
         if python:
             seen: Seen = import_module("whet.guard.python.checker").read_text(text, self.level + 1)
-        else:  # by their names: a program of one language may hold one of another, and that one of the first
+        else:  # imported by name: programs of the two languages may contain each other
             seen = import_module("whet.guard.shell.checker").check(text)
         return self.adopt(seen)
 
     def look_inside(self, text: str) -> bool:
-        """Read a program in the same language that is run here; true when that is more than info."""
+        """Check an embedded program in the same language; return whether a hit is more than info."""
         return self.level < DEEPEST and self.adopt(self.read_inner(text, self.level + 1))

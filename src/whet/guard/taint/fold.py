@@ -1,7 +1,7 @@
-"""Constants worked out without running anything: joined, cut, replaced, decoded.
+"""Constant folding without running anything: joining, slicing, replacing, decoding.
 
-Only functions of the standard library that turn text into text are called, only on constants, and only where the
-result is bounded: a formatting width or a repetition can make no string longer than `LONGEST`.
+Only functions of the standard library that turn text into text are called, only on constants, and only if the result
+is bounded: a formatting width or a repetition cannot make a string longer than `LONGEST`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FAILURES = (ValueError, TypeError, AttributeError, LookupError, OverflowError, z
 
 
 def decoded(name: str, arguments: Sequence[Any]) -> Any:
-    """What a decoder of the standard library makes of constant bytes; `UNKNOWN` when it is not known or not bounded."""
+    """Return the result of a standard library decoder; `UNKNOWN` if the decoder or its input is unknown or too long."""
     decoder = DECODERS.get(name)
     if decoder is None or not arguments or not isinstance(arguments[0], (str, bytes)) or not known(arguments[0]):
         return UNKNOWN
@@ -48,7 +48,7 @@ def decoded(name: str, arguments: Sequence[Any]) -> Any:
 
 
 def from_base64(text: str) -> bytes:
-    """The bytes of base64 as scripts write it: over lines, for addresses, without its end; `ValueError` when it is none."""
+    """Decode base64 with line breaks, the URL-safe alphabet or missing padding; raise `ValueError` if it is invalid."""
     bare = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
     return base64.b64decode(bare + "=" * (-len(bare) % 4))
 
@@ -126,13 +126,13 @@ COMPUTED: dict[str, Callable[..., Any]] = {
     "zip": zip, "enumerate": enumerate, "sorted": sorted, "range": range, "itertools.zip_longest": itertools.zip_longest,
     "itertools.cycle": itertools.cycle, "itertools.chain": itertools.chain, "itertools.islice": itertools.islice,
 }  # fmt: skip
-"""Functions of constants alone, by name."""
+"""Functions that are computed on constants, by name."""
 _MOST = 4096
-"""Items of a sequence that are worked out."""
+"""Maximum number of items of a computed sequence."""
 
 
 def computed(name: str, arguments: Sequence[Any], words: Mapping[str, Any]) -> Any:
-    """What a function makes of constants; `UNKNOWN` when one of them is."""
+    """Return the result of a function of constants; `UNKNOWN` if an argument is unknown."""
     if not all(map(known, (*arguments, *words.values()))):
         return UNKNOWN
     try:
@@ -145,7 +145,7 @@ def computed(name: str, arguments: Sequence[Any], words: Mapping[str, Any]) -> A
 
 
 def bounded(const: Any) -> Any:
-    """A constant, unless it is too long to keep."""
+    """Return a constant, or `UNKNOWN` if it is too large."""
     if isinstance(const, (str, bytes, bytearray, list, tuple, dict)) and len(const) > LONGEST:
         return UNKNOWN
     if isinstance(const, int) and not isinstance(const, bool) and const.bit_length() > 4096:
@@ -154,7 +154,7 @@ def bounded(const: Any) -> Any:
 
 
 def method(name: str, const: Any, arguments: Sequence[Any], words: Mapping[str, object]) -> Any:
-    """What a method of a constant string, bytes, list or dict gives."""
+    """Return the result of a method of a constant string, bytes or dict."""
     try:
         if isinstance(const, (str, bytes)):
             return bounded(_of_text(name, const, arguments, words))
@@ -221,7 +221,7 @@ def _join(const: Any, arguments: Sequence[Any]) -> Any:
 
 
 def formatted(template: str, arguments: Sequence[Any], words: Mapping[str, object]) -> str:
-    """`str.format` for plain fields; anything else in braces is a hole."""
+    """Return the result of `str.format` for plain fields; an unknown field becomes a hole."""
     count = iter(range(1000))
 
     def field(match: re.Match[str]) -> str:
@@ -235,7 +235,7 @@ def formatted(template: str, arguments: Sequence[Any], words: Mapping[str, objec
 
 
 def percent(template: str, values: Any) -> str:
-    """`%` formatting for plain fields."""
+    """Return the result of `%` formatting for plain fields."""
     items = list(values) if isinstance(values, (tuple, list)) else [values]
     position = iter(items)
 
@@ -251,7 +251,7 @@ def percent(template: str, values: Any) -> str:
 
 
 def as_text(const: Any) -> str:
-    """A constant inside a string."""
+    """Return a constant as it appears inside a string; `HOLE` if it is unknown."""
     if isinstance(const, str):
         return const
     if isinstance(const, (int, float, bytes)) and len(repr(const)) < 4096:
@@ -260,7 +260,7 @@ def as_text(const: Any) -> str:
 
 
 def binary(operator: str, left: Any, right: Any) -> Any:
-    """What an operator makes of two constants."""
+    """Return the result of a binary operator; `UNKNOWN` if it cannot be computed."""
     try:
         match operator:
             case "Add":

@@ -1,7 +1,7 @@
-"""Data in its formats, as constants: what a program will find in the files that are shipped with it.
+"""Parse the data files of a package into constants, as its programs will see them.
 
-Only plain formats are parsed (JSON, YAML without tags, INI, CSV, TOML), only up to a size, and failing is no error:
-what cannot be parsed is not known.
+Only plain formats are parsed (JSON, YAML without tags, INI, CSV, TOML), up to a size limit. Data that cannot be parsed
+is unknown, which is not an error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import UNKNOWN
 
 LARGEST = 1 << 20
-"""Characters of a data file that are parsed."""
+"""Maximum length of a data file."""
 
 
 PARSERS = {
@@ -22,11 +22,11 @@ PARSERS = {
     **dict.fromkeys(("tomllib.loads", "tomllib.load", "toml.loads", "toml.load"), "toml"),
     **dict.fromkeys(("csv.reader", "csv.DictReader"), "csv"),
 }
-"""Functions that make values of text, by name, each with its format."""
+"""The format of each parser function, by name."""
 
 
 def parsed(name: str, text: Any) -> Any:
-    """What a parser makes of constant text; `UNKNOWN` when that cannot be told."""
+    """Return the result of a parser for constant text; `UNKNOWN` if it cannot be parsed."""
     import csv
 
     if not isinstance(text, str) or not text or len(text) > LARGEST or HOLE in text:
@@ -47,7 +47,7 @@ def _read(text: str, kind: str) -> Any:
 
 
 def ini(text: str) -> Any:
-    """Sections of settings, each a mapping."""
+    """Return the sections of an INI file, each as a mapping; `UNKNOWN` if it cannot be parsed."""
     import configparser
 
     found = configparser.ConfigParser(interpolation=None)
@@ -59,7 +59,7 @@ def ini(text: str) -> Any:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """The value in the shapes that constants have; nothing deep, nothing odd."""
+    """Return the value with only the types that constants have; deep or other parts become `UNKNOWN`."""
     if isinstance(value, (str, int, float, bytes)):
         return value
     if depth > 12:

@@ -1,4 +1,4 @@
-"""The judge of harm: what is removed or emptied, and what means something only together with the rest of a file."""
+"""The judge of harm: files that are removed or emptied, and actions that matter only together."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 _OWN = frozenset(("", ".", "./", "*", "./*"))
 _CASE = re.MULTILINE
-"""Addresses of wallets tell upper from lower case."""
+"""Wallet addresses are case-sensitive."""
 
 
 def is_home(path: str) -> bool:
-    """Whether this is a user's home directory, the directory of all of them, or the root of the disk."""
+    """Return whether a path is a home directory, the parent of all home directories, or the root of the disk."""
     return shape("harm", "homes").fullmatch(path) is not None
 
 
 def shorten_path(path: str) -> str:
-    """A path without the ways round in it: `//`, `/./`, `/etc/../`."""
+    """Return a path without detours: `//`, `/./`, `/etc/../`."""
     if "//" not in path and "/." not in path:
         return path
     first, *rest = path.split("/")
@@ -47,7 +47,7 @@ _UNCERTAIN = frozenset("~$*")
 
 
 def is_wiped(path: str, *, relative: bool = False) -> bool:
-    """Is this a directory that holds a person's work or the system itself? With `relative`, also `.`, `*` and `..`."""
+    """Return whether a path holds a person's work or the system; with `relative`, `.`, `*` and `..` count, too."""
     path = shorten_path(path)
     if path in _OWN:
         return relative and bool(path)
@@ -57,24 +57,24 @@ def is_wiped(path: str, *, relative: bool = False) -> bool:
 
 
 def names_wallet(text: str) -> bool:
-    """Does a text name the address of a wallet, or know how one looks?"""
+    """Return whether a text contains a wallet address or a pattern for one."""
     return any(shape("harm", name, _CASE).search(text) for name in ("wallets", "wallet_patterns"))
 
 
 def is_ransom_note(text: str) -> bool:
-    """Does it ask for money for files?"""
+    """Return whether a text asks for a ransom."""
     return len(text) > 20 and shape("harm", "ransoms", re.IGNORECASE | re.DOTALL).search(text[:4000]) is not None
 
 
 def names_miner(text: str) -> bool:
-    """Does it name a program that digs for coins, or speak its language?"""
+    """Return whether a text names a crypto miner or uses its protocol."""
     return shape("harm", "miners").search(text[:4000]) is not None
 
 
 def weigh_removal(path: str, folder: str | None = None) -> Severity | None:
-    """How grave it is that a path goes with all that is in it; nothing where it is not.
+    """Return the severity of removing a path with all its content; None if it is harmless.
 
-    `folder` is where a script runs, empty if it does not say so; without one, paths from there count for nothing.
+    `folder` is where the script runs, empty if it does not say so; if it is None, relative paths do not count.
     """
     bare = shorten_path(_HOME.sub("~", path))
     if is_wiped(bare):
@@ -93,13 +93,13 @@ def weigh_removal(path: str, folder: str | None = None) -> Severity | None:
 
 _HOME = expression(r"\$\{?HOME\}?|~(?=/|$)")
 _FAR_ABOVE = expression(r"dirname [\"']?\$\{?0.{0,12}/\.\./\.\.")
-"""Far above the script itself, where nothing is its own."""
+"""Two or more levels above the directory of the script, where nothing belongs to it."""
 _SCRATCH = shape("taint", "scratch", 0)
 _UNKNOWN_FOLDER = expression(r"\$\{?\w{1,60}\}?/\*?")
 
 
 def judge_removed(paths: Iterable[str], *, whole: bool, folder: str | None = None) -> Iterator[Judgement]:
-    """Judge what is removed; `whole` when everything below goes, too."""
+    """Judge paths that are removed; `whole` if everything below them is removed, too."""
     for path in paths:
         if any(place.what == "shell history" for place in places(path)):
             yield Judgement("hide-traces", "critical", path, "The code deletes the shell history")
@@ -112,7 +112,7 @@ def judge_removed(paths: Iterable[str], *, whole: bool, folder: str | None = Non
 
 
 def judge_container(mounts: Sequence[str], command: str, *, powerful: bool) -> Iterator[Judgement]:
-    """Judge how much of the machine a container is given, and what it runs there."""
+    """Judge the access of a container to the machine, and its command."""
     whole = any(mount == "/" or ROOT_MOUNT.match(mount) for mount in mounts)
     engine = any("docker.sock" in mount for mount in mounts)
     secret = whole and any(place.kind == "secret" and place.grave for place in places(command))
@@ -128,7 +128,7 @@ _ESCAPE = expression(r"\b(?:chroot|nsenter)\b")
 
 
 def judge_emptied(paths: Iterable[str]) -> Iterator[Judgement]:
-    """Judge files that are written from their beginning."""
+    """Judge files that are truncated."""
     for path in paths:
         if shape("harm", "traces").search(path):
             severity: Severity = "critical" if "history" in path else "warn"
@@ -136,7 +136,7 @@ def judge_emptied(paths: Iterable[str]) -> Iterator[Judgement]:
 
 
 def judge_together(did: Mapping[str, int]) -> Iterator[tuple[int, Judgement]]:
-    """What a file does that means something only together, each with its line."""
+    """Yield the judgements that follow from several actions of a file together, each with its line."""
     for row in load_toml("harm")["together"].values():
         if all(any(one in did for one in need.split("|")) for need in row["needs"]):
             at = next(one for one in row["at"].split("|") if one in did)
@@ -148,7 +148,7 @@ _MINERS = ("stratum", "miner", "xmrig", "mining.")
 
 
 def conclude(reader: Judges, source: str, texts: Callable[[], Iterable[tuple[int, str]]]) -> None:
-    """What follows from all that a file does, and from the texts in it, each with its line."""
+    """Report what follows from all actions of a file and from its texts, each with its line."""
     did, lowered = reader.did, source.lower()
     if "pastes" in did and "copies" in did and any(names_wallet(text[:400]) for _, text in texts()):
         did.setdefault("wallet", did["copies"])
@@ -173,20 +173,20 @@ _STRAY = shape("taint", "stray")
 
 
 def alarm(reader: Judges, call: Call) -> Value:
-    """A call that is a finding by itself."""
-    reader.hit(call.row.what, call.row.gives or None)  # type: ignore[arg-type]  # a severity, as the tables' test checks
+    """Report a call that is a finding on its own."""
+    reader.hit(call.row.what, call.row.gives or None)  # type: ignore[arg-type]  # a severity: a test checks the tables
     return NOTHING
 
 
 def notice(reader: Judges, call: Call) -> None:
-    """A call that means something only together with others."""
+    """Record a call that matters only together with others."""
     reader.note(call.row.what)
     if call.row.grave:
         reader.hit("runs-machine-code")
 
 
 def encrypt(reader: Judges, call: Call) -> Value:
-    """Something is encrypted."""
+    """Record an encryption, and mark its result."""
     marks = union((*call.every(), call.owner))
     reader.note("encrypts")
     if any(mark.kind == "secret" and mark.subject in ("~", "~/") for mark in marks):
@@ -195,19 +195,19 @@ def encrypt(reader: Judges, call: Call) -> Value:
 
 
 def hand_over(reader: Judges, call: Call) -> Value:
-    """The input and output of the program are those of a connection."""
+    """Report a program whose standard streams are replaced by a connection."""
     if call.arg(0).name.startswith("socket.") or (call.names.get(0) == "$.fileno()" and "connects" in reader.did):
         reader.hit("shell-handed-over")
     return NOTHING
 
 
 def open_registry(_reader: Judges, call: Call) -> Value:
-    """A key of the registry."""
+    """Return a registry key."""
     return Value(call.part(call.row.at).const, call.row.gives)
 
 
 def write_registry(reader: Judges, call: Call) -> Value:
-    """A value of the registry: a program that starts with the machine."""
+    """Report a registry value that starts a program with Windows."""
     key = call.arg(0).said
     for place in places(key.replace("\\\\", "\\")):
         if place.kind == "start":
@@ -221,4 +221,4 @@ JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     "alarm": alarm, "note": notice, "encrypt": encrypt, "hand over": hand_over, "open registry": open_registry,
     "write registry": write_registry,
 }  # fmt: skip
-"""What the tables call what functions harm."""
+"""The judges of harm by their names in the tables."""

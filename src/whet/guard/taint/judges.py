@@ -1,4 +1,4 @@
-"""What the calls of one file come to: each is judged by what its row in the tables says that it does."""
+"""Judge the calls of one file by their rows in the tables."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 def _give(_reader: Judges, call: Call) -> Value:
-    """A place that is the same wherever the program runs; alone in a list when the row says so."""
+    """Return a path that is the same on every machine, in a list if the row says so."""
     return Value([call.row.gives]) if call.row.what == "list" else Value(call.row.gives, call.row.what)
 
 
 def _keep(_reader: Judges, call: Call) -> Value:
-    """The same value in another spelling."""
+    """Return the argument or owner unchanged."""
     return call.arg(0) if call.args else call.owner
 
 
 def _compute(_reader: Judges, call: Call) -> Value | None:
-    """What a function makes of constants; `grave` when it also gives on marks where they are not known."""
+    """Return the result of a function of constants; `grave` passes on the marks of unknown arguments."""
     words = {word: value.const for word, value in call.words.items()}
     const = computed(call.row.what or call.name, [value.const for value in call.args], words)
     if const is UNKNOWN:
@@ -38,7 +38,7 @@ def _compute(_reader: Judges, call: Call) -> Value | None:
 
 
 def _decode(reader: Judges, call: Call) -> Value:
-    """Something is decoded: worked out where it is constant, and looked at."""
+    """Decode the argument if it is constant, and check the result."""
     source, name = call.arg(0, "s"), call.row.what or call.name
     const = decoded(name, [source.const, *(value.const for value in call.args[1:2])])
     if const is not UNKNOWN:
@@ -47,7 +47,7 @@ def _decode(reader: Judges, call: Call) -> Value:
 
 
 def _unescape(reader: Judges, call: Call) -> Value | None:
-    """What honest programs call on texts of others all the time: it hides something only in constants."""
+    """Decode constant text only: honest programs unescape the texts of others all the time."""
     return _decode(reader, call) if call.args and known(call.args[0].const) else None
 
 
@@ -55,21 +55,21 @@ JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     **network.JUDGES, **files.JUDGES, **capture.JUDGES, **execute.JUDGES, **harm.JUDGES,
     "give": _give, "keep": _keep, "compute": _compute, "decode": _decode, "unescape": _unescape,
 }  # fmt: skip
-"""Every judge by what it is called in the tables."""
+"""All judges by their names in the tables."""
 
 
 class Judges(Commands):
-    """The calls of one file, and what is known of the files that they read and write."""
+    """The calls of one file, and the files that they read and write."""
 
     language = ""
     specials: Mapping[str, Callable[[Any, Call], Value | None]] = {}
-    """What the reader of a language knows to read by itself, by what it is called in the tables."""
+    """Functions that the reader of a language handles itself, by their names in the tables."""
 
     shipped: Shipped | None = None
-    """The data of the package, when it is at hand."""
+    """The data files of the package, if available."""
 
     def judge(self, call: Call) -> Value | None:
-        """Judge a call by its row; what it gives, or nothing when that is not known."""
+        """Judge a call by its row, and return its result; None if that is unknown."""
         row = find_row(self.language, call.name)
         if row is None:
             return None
@@ -79,22 +79,22 @@ class Judges(Commands):
         return judge(self, call)
 
     def name_arguments(self, call: Call) -> None:
-        """Say what the arguments of a call are called in the program."""
+        """Set `call.names` to the names that the program uses for the arguments."""
 
-    def name_words(self, call: Call) -> list[str]:  # noqa: ARG002  for readers that can tell
-        """Say what the words of a command are called in the program."""
+    def name_words(self, call: Call) -> list[str]:  # noqa: ARG002  used by some readers
+        """Return the names that the program uses for the words of a command."""
         return []
 
-    def name_global(self, text: Value) -> Value | None:  # noqa: ARG002  for languages that have such names
-        """What a text is that is only the name of something everybody knows."""
+    def name_global(self, text: Value) -> Value | None:  # noqa: ARG002  used by some languages
+        """Return the global that a text names; None for any other text."""
         return None
 
-    def is_harmless(self, text: str) -> bool:  # noqa: ARG002  for readers that can tell
-        """Is decoded code without anything that reaches beyond itself?"""
+    def is_harmless(self, text: str) -> bool:  # noqa: ARG002  used by some readers
+        """Return whether decoded code uses nothing powerful."""
         return False
 
     def unveil(self, const: object) -> None:
-        """Judge a constant that decodes to text with powerful words as the commands it may be."""
+        """Report a decoded constant that contains bad code or commands."""
         text = const.decode("utf-8", "replace") if isinstance(const, bytes) else const
         if (
             isinstance(text, str)
@@ -103,28 +103,28 @@ class Judges(Commands):
         ):
             self.hit("exec-decoded", None, "", "It keeps code in an encoded constant")
 
-    def is_bad_code(self, text: str) -> bool:  # noqa: ARG002  for readers that can tell
-        """Is a text code of the program's own language that does something bad? What it does is noted."""
+    def is_bad_code(self, text: str) -> bool:  # noqa: ARG002  used by some readers
+        """Return whether a text is code in the program's own language that does something bad; report what it does."""
         return False
 
     def call_back(self, function: Value, args: Sequence[Value]) -> Value:
-        """Call a function of the program that was handed over."""
+        """Call a function of the program that was passed as an argument."""
         raise NotImplementedError
 
     def data(self, path: Value) -> Any:
-        """What stands in a file that is shipped with this one, when that is known."""
+        """Return the text of a data file of the package; `UNKNOWN` if it is not known."""
         if self.shipped is None or not isinstance(path.const, str):
             return UNKNOWN
         return self.shipped.text(path.const)
 
     def list_shipped(self, folder: str, suffix: str) -> list[str]:
-        """The files in a folder that is shipped with this file, when they are known."""
+        """Return the data files in a directory of the package."""
         return self.shipped.listing(folder, suffix) if self.shipped is not None else []
 
     def read(self, path: Value, key: str) -> frozenset[Mark]:
-        """The marks of what is in a file; `key` is what it is told apart by where its path is not known."""
+        """Return the marks of the content of a file; `key` identifies it if its path is unknown."""
         return files.read(self, path, key)
 
     def write(self, path: Value, key: str, content: Value, *, appends: bool = False) -> None:
-        """Note what is written where, and judge the place."""
+        """Record the marks of a written file, and judge its path."""
         files.write(self, path, key, content, appends=appends)

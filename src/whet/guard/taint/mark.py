@@ -1,4 +1,4 @@
-"""Marks say where a value comes from and follow it through a program, whatever language the program is written in."""
+"""Marks, which say where a value comes from and follow it through a program in any language."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 HOLE = "\ufffc"
-"""Stands in a constant text for a part that is not known."""
+"""Placeholder for an unknown part of a constant text."""
 
 Kind = Literal[
     "secret", "env", "names", "key", "captured", "place", "folder", "listing", "file",
     "fetched", "served", "socket", "decoded", "encrypted",
 ]  # fmt: skip
-"""`secret`: the content of a private file or store. `env`: the whole environment; `names`: the names in it. `key`: a
-secret variable of it. `captured`: what a person types, copies, sees or browses. `place`, `folder`, `listing`: where
-private files lie. `file`: a local file. `fetched`: from a server; `served`: from a client of the program's own server;
-`socket`: from a raw connection."""
+"""`secret`: the content of a private file or store. `env`: the whole environment; `names`: its variable names. `key`: a
+secret environment variable. `captured`: what a person types, copies, sees or browses. `place`, `folder`, `listing`:
+paths of private files. `file`: a local file. `fetched`: from a server; `served`: from a client of the program's own
+server; `socket`: from a raw connection."""
 
 
 class Mark(NamedTuple):
-    """Where a value comes from."""
+    """The origin of a value."""
 
     kind: Kind
     what: str = ""
-    """Words for a person."""
+    """A human-readable description."""
     subject: str = ""
-    """The URL, path or variable it is about."""
+    """The URL, path or variable."""
     grave: bool = False
-    """Nobody takes it by accident; of `fetched`: it comes from a place of no good name."""
+    """Whether it cannot be taken by accident; for `fetched`, whether the source is disreputable."""
     whole: bool = False
-    """All of it, not a part that was looked up: the file as it is, the environment as it is."""
+    """Whether it is the whole file or environment, not a part that was looked up."""
 
 
 NO_MARKS: frozenset[Mark] = frozenset()
@@ -39,10 +39,10 @@ ENVIRONMENT = Mark("env", "the whole environment", "environment", grave=True, wh
 
 
 def comes_from(marks: Iterable[Mark], *kinds: Kind) -> bool:
-    """Is any part of a value of one of these kinds?"""
+    """Return whether a mark is of one of these kinds."""
     return any(mark.kind in kinds for mark in marks)
 
 
 def subject_of(marks: Iterable[Mark], kind: Kind) -> str:
-    """The address or path of the first mark of a kind."""
+    """Return the subject of the first mark of a kind."""
     return next((mark.subject for mark in sorted(marks) if mark.kind == kind), "")

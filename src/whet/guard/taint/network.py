@@ -1,9 +1,9 @@
-"""The judge of the network: what leaves the machine, and for where.
+"""The judge of the network: what leaves the machine, and where it goes.
 
-A key in a request to its own service is how services work. What counts is what no service needs (private keys, the whole
-environment, browser stores), keys of one service that go to another host, and hosts that nobody of good name has.
+A key in a request to its own service is normal. What counts is data that no service needs (private keys, the whole
+environment, browser stores), keys of one service that go to another host, and disreputable hosts.
 
-The tables say which functions send, fetch, connect and look names up, and where their arguments stand (`JUDGES`).
+The tables say which functions send, fetch, connect and look up names, and where their arguments are (`JUDGES`).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _LOGIN = expression(r"/(?:\w{0,20}(?:login|signin|auth|oauth2?|tokens?|sessions?
 _LABEL = expression(
     rf"(?:key|token|appid|auth|secret|pass\w{{0,5}})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer )?{HOLE}", re.IGNORECASE
 )
-"""Where a service asks for a key: `?api_key=`, `"token": `."""
+"""A place where a service asks for a key: `?api_key=`, `"token": `."""
 _KEPT = ("a password of the keyring", "a secret of a cloud")
 _ASKED = ("a password that is asked for", *_KEPT)
 MESSENGERS = words("network", "messengers")
-"""Where a skill may well send messages, though what steals does it too."""
+"""Messengers to which a skill may send messages, although malware uses them, too."""
 
 
 class Judgement(NamedTuple):
-    """A rule that matches, for the reader to report where it is."""
+    """A rule that matches, for the reader to report at the current line."""
 
     rule: str
     severity: Severity | None = None
@@ -50,9 +50,9 @@ class Judgement(NamedTuple):
 
 
 def host_at(url: str) -> Host:
-    """The host of an address that may be known in part; without a name when that part is missing.
+    """Return the host of an address that may be known in part; the name is empty if the host is unknown.
 
-    What anyone can have on a host of good name counts as free space.
+    A place on a well-known host that anyone can have counts as free hosting.
     """
     start = url.partition("://")[2] or url
     if not url or start.startswith((HOLE, "/", "$", "{", "<")):
@@ -64,9 +64,9 @@ def host_at(url: str) -> Host:
 def judge_request(
     url: str, body: frozenset[Mark], head: frozenset[Mark] = NO_MARKS, shape: str = ""
 ) -> Iterator[Judgement]:
-    """What a request carries: in its body and address anything counts, in its headers what belongs elsewhere.
+    """Judge the data of a request: anything in its body and address, and in its headers what does not belong there.
 
-    `shape` is the body as far as it is known, to see whether a key stands where the service asks for one.
+    `shape` is the body as far as it is known, which shows whether a key is where the service asks for one.
     """
     if not body and not head:
         return
@@ -92,7 +92,7 @@ def judge_request(
 
 
 def judge_address(url: Value, marks: frozenset[Mark]) -> Iterator[Judgement]:
-    """Judge an address that is kept from being read, by what goes there."""
+    """Judge a hidden address by the data that is sent there."""
     host = host_at(url.said)
     local = any(mark.kind in ("secret", "env", "key", "captured", "file") for mark in marks)
     if url.hidden == "decoded" and host.name and not host.near:
@@ -102,7 +102,7 @@ def judge_address(url: Value, marks: frozenset[Mark]) -> Iterator[Judgement]:
 
 
 def judge_key(name: str, url: str, *, in_head: bool) -> Severity | None:
-    """How grave it is that a secret variable goes to an address; nothing where it belongs there or may do so."""
+    """Return the severity of sending a secret variable to an address; None if it belongs there or may do so."""
     host = host_at(url)
     if host.near or own_service(name, url):
         return None
@@ -122,7 +122,7 @@ def judge_key(name: str, url: str, *, in_head: bool) -> Severity | None:
 
 
 def _judge_generic(name: str, url: str, host: Host, *, in_head: bool) -> Severity | None:
-    """A secret that may be of any service: a password in a body that no login takes is what gives it away."""
+    """Judge a secret of no particular service: a password in a body is critical if the address is not a login."""
     takes = in_head or host.kind == "known" or _LOGIN.search(url) is not None
     return "critical" if not takes and re.search(r"pass", name, re.IGNORECASE) else None
 
@@ -164,7 +164,7 @@ def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool, login: bool) -
 
 
 def _judge_captured(mark: Mark, host: Host, message: str, *, bad: bool) -> Iterator[Judgement]:
-    """What was taken from a person: the screen, the clipboard, what is typed, what a page keeps."""
+    """Judge captured data that is sent: the screen, the clipboard, key presses, the storage of a page."""
     if mark.what == "pressed keys":
         if host.name or mark.whole:
             yield Judgement("records-keys", "warn" if host.near else None, host.name, message)
@@ -177,7 +177,7 @@ def _judge_captured(mark: Mark, host: Host, message: str, *, bad: bool) -> Itera
 
 
 def _judge_head(marks: frozenset[Mark], host: Host) -> Iterator[Judgement]:
-    """What the headers of a request carry: keys belong there, other people's secrets do not."""
+    """Judge the headers of a request: keys belong there, other secrets do not."""
     for mark in sorted(marks):
         message = f"The code sends {mark.what} to {_told(host)}"
         private = mark.kind == "secret" and host.name and not host.near and host.kind != "known"
@@ -186,7 +186,7 @@ def _judge_head(marks: frozenset[Mark], host: Host) -> Iterator[Judgement]:
 
 
 def judge_lookup(name: str, marks: frozenset[Mark]) -> Iterator[Judgement]:
-    """A host name that is looked up: what is in it reaches whoever answers for its domain."""
+    """Judge a host name that is looked up: private data in it reaches the owner of the domain."""
     kinds: tuple[Kind, ...] = ("secret", "env", "key", "captured", "file")
     private = sorted(mark for mark in marks if mark.kind in kinds)
     carried = min(private, key=lambda mark: kinds.index(mark.kind), default=None)
@@ -201,7 +201,7 @@ _HEADERS = words("network", "headers")
 
 
 def request(reader: Judges, call: Call) -> Value:
-    """Something is sent, and something comes back."""
+    """Judge a request, and return its response."""
     first = call.part(call.row.at)
     options = {**(first.props or {}), **call.words}
     url = _url_of(call, first, options)
@@ -226,7 +226,7 @@ def _varies(value: Value) -> bool:
 
 
 def _url_of(call: Call, first: Value, options: dict[str, Value]) -> Value:
-    """The address of a request: as it is given, put together from its parts, or that of the client it goes through."""
+    """Return the address of a request: as given, assembled from its parts, or that of the client."""
     given = next((options[word] for word in ("url", "uri") if word in options), first)
     host = next((options[word] for word in ("hostname", "host") if word in options and options[word].text), None)
     if given.text is None and host is not None:
@@ -237,7 +237,7 @@ def _url_of(call: Call, first: Value, options: dict[str, Value]) -> Value:
 
 
 def deliver(reader: Judges, url: Value, body: Sequence[Value], head: Sequence[Value] = ()) -> Value:
-    """Judge what is carried to an address, and mark what comes from there."""
+    """Judge the data that is sent to an address, and return the marked response."""
     text = url.said
     host = host_at(text)
     sent = frozenset[Mark]().union(url.marks, *map(everything, body))
@@ -255,7 +255,7 @@ def deliver(reader: Judges, url: Value, body: Sequence[Value], head: Sequence[Va
 
 
 def carry(reader: Judges, url: str, sent: frozenset[Mark], head: Sequence[Value] = (), shape: str = "") -> None:
-    """Judge what a program carries to an address."""
+    """Judge the data that a program sends to an address."""
     if any(mark.what == "the clipboard" for mark in sent):
         reader.note("sends clipboard")
     if any(mark.what == "a screenshot" for mark in sent) and host_at(url).kind not in ("loopback", "private", "known"):
@@ -264,7 +264,7 @@ def carry(reader: Judges, url: str, sent: frozenset[Mark], head: Sequence[Value]
 
 
 def prepare(_reader: Judges, call: Call) -> Value:
-    """A request that is sent later."""
+    """Return a request that is sent later."""
     url = call.part(call.row.at)
     props = {"url": url, **{word: value for word, value in call.words.items() if word != "url"}}
     if call.row.given and (data := call.part(call.row.given)) is not NOTHING:
@@ -274,7 +274,7 @@ def prepare(_reader: Judges, call: Call) -> Value:
 
 
 def send(reader: Judges, call: Call) -> Value:
-    """Something is given to a connection, a messenger or a store elsewhere."""
+    """Judge data that is sent through a connection, a messenger or a remote store."""
     at = call.row.at
     if at == ("module",):
         url = Value(reader.addresses.get(call.name.partition(".")[0], UNKNOWN))
@@ -293,14 +293,14 @@ def send(reader: Judges, call: Call) -> Value:
 
 
 def _host_in(value: Value) -> Value:
-    """The host of an address that may be a pair of host and port."""
+    """Return the host of an address that may be a pair of host and port."""
     if isinstance(value.const, (list, tuple)):
         return Value(value.const[0] if value.const and isinstance(value.const[0], str) else UNKNOWN)
     return value
 
 
 def connect(reader: Judges, call: Call) -> Value:
-    """A client or a connection with an address of its own."""
+    """Return a client or connection with its own address."""
     named = next((call.words[word] for word in load_toml("network")["addresses"] if word in call.words), None)
     text = _host_in(named or call.part(call.row.at)).text
     marks = NO_MARKS
@@ -315,19 +315,19 @@ def connect(reader: Judges, call: Call) -> Value:
 
 
 def always_sent(call: Call) -> dict[str, Value] | None:
-    """What a client is told to send with every request."""
+    """Return the headers that a client sends with every request, if they are marked."""
     return {word: value for word, value in call.words.items() if word in _HEADERS and everything(value)} or None
 
 
 def aim(reader: Judges, call: Call) -> Value:
-    """A connection that was made before is told where it goes, or where it listens."""
+    """Set the address that an existing connection connects to or listens on."""
     named = next((call.words[word] for word in load_toml("network")["addresses"] if word in call.words), None)
     goal = _host_in(named or call.part(call.row.at))
     host = goal.text
     carry(reader, host or "", goal.marks)
     listens = call.verb == "bind"
     call.owner.path = "<served>" if listens else host or HOLE
-    if listens and host in ("", "0.0.0.0", "::"):  # noqa: S104  what the scanned program binds to
+    if listens and host in ("", "0.0.0.0", "::"):  # noqa: S104  an address in the scanned program
         reader.note("listens everywhere")
     if call.row.what:
         reader.note("listens" if listens else "connects")
@@ -335,19 +335,19 @@ def aim(reader: Judges, call: Call) -> Value:
 
 
 def receive(reader: Judges, call: Call) -> Value:
-    """Something comes over a connection."""
+    """Return data that is received over a connection."""
     kind: Kind = "served" if call.owner.path == "<served>" or "listens" in reader.did else "fetched"
     name = call.name if call.verb == "makefile" else ""
     return Value(name=name, marks=frozenset((Mark(kind, "a socket", call.owner.path, whole=True),)))
 
 
 def serve(_reader: Judges, call: Call) -> Value:
-    """A port that others connect to."""
+    """Return a server socket."""
     return Value(name=call.row.gives, marks=frozenset((Mark("socket", "a socket", "tcp://0.0.0.0.served"),)))
 
 
 def download(reader: Judges, call: Call) -> Value:
-    """A file is fetched and kept."""
+    """Judge a file that is downloaded and written."""
     answer = deliver(reader, call.part(call.row.at), ())
     path = call.part(call.row.given)
     reader.write(path, call.key(call.row.given), Value(marks=answer.marks))
@@ -355,7 +355,7 @@ def download(reader: Judges, call: Call) -> Value:
 
 
 def lookup(reader: Judges, call: Call) -> Value:
-    """A name is looked up: what is in it reaches whoever answers for the name."""
+    """Judge a name lookup: private data in the name reaches the owner of the domain."""
     name = call.part(call.row.at)
     for one in judge_lookup(name.said, name.marks):
         reader.fact("sink", "a name lookup", name.said, grave=True)
@@ -364,18 +364,18 @@ def lookup(reader: Judges, call: Call) -> Value:
 
 
 def header(reader: Judges, call: Call) -> Value:
-    """A header of a request that is under way."""
+    """Judge a header of a request that is being built."""
     carry(reader, call.owner.path, NO_MARKS, call.args)
     return NOTHING
 
 
 def stay(_reader: Judges, call: Call) -> Value:
-    """A method that gives back what it is called on."""
+    """Return the owner of the method."""
     return call.owner
 
 
 def follow_service(reader: Judges, call: Call, bases: frozenset[str]) -> Value | None:
-    """Clients of services that are told an address: when one is made, and when a module is given something for it."""
+    """Follow clients that are given an address: when one is created, and when a module is configured with one."""
     if not call.words and not reader.addresses and call.verb not in ("init", "configure"):
         return None
     root = call.name.partition(".")[0]
@@ -394,4 +394,4 @@ JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     "request": request, "prepare": prepare, "send": send, "connect": connect, "aim": aim, "receive": receive, "serve": serve,
     "download": download, "lookup": lookup, "header": header, "stay": stay,
 }  # fmt: skip
-"""What the tables call what functions do with the network."""
+"""The judges of the network by their names in the tables."""

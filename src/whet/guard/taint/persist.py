@@ -1,7 +1,7 @@
-"""The judge of what is written: start-up files, the agent's own files, system settings, registries, scripts.
+"""The judge of written content: start-up files, the agent's own files, system settings, registries, scripts.
 
-That something is written there is often honest, so it is the content that decides: fetched or hidden programs,
-approvals switched off, servers at raw addresses. Content that is a script is read like any other script.
+Writing there is often honest, so the content decides: fetched or hidden programs, disabled approvals, servers at raw
+addresses. Content that is a script is checked like any other script.
 """
 
 from __future__ import annotations
@@ -33,42 +33,42 @@ _TIMED = expression(
     r"|^\s{0,4}(?:@(?:reboot|hourly|daily|weekly|monthly)|(?:[\d*/,-]{1,20}\s{1,4}){5})(?:root\s{1,4})?(.{1,600})$",
     re.MULTILINE,
 )
-"""What timers and services run."""
+"""Commands that timers and services run."""
 _COMMANDS = expression(
     r"^\s{0,12}(?:ProxyCommand|LocalCommand|run-shell|(?:sshCommand|fsmonitor|pager|editor|helper)\s{0,4}=)\s{0,4}[\"']?([^\n]{4,600})"
     r"|!\s{0,4}([^\n]{4,600})",
     re.MULTILINE,
 )
-"""What SSH, git, tmux and editors run."""
+"""Commands that SSH, git, tmux and editors run."""
 _RULES = {
     "authorized SSH keys": "persist-key", "git hooks": "persist-hook",
     **dict.fromkeys(("cron", "launchd", "systemd", "init scripts", "autostart"), "persist-timer"),
 }  # fmt: skip
-"""The rule about each place that starts something; that of start-up files for the others."""
+"""The rule for each place that starts programs; other places use the rule for start-up files."""
 
 
 def relaxes(text: str) -> bool:
-    """Does it make an agent ask less?"""
+    """Return whether a text makes an agent ask less."""
     return shape("harm", "relaxes").search(text) is not None
 
 
 def conceals(text: str) -> bool:
-    """Does it make an agent hide something or do something first?"""
+    """Return whether a text makes an agent hide something or do something first."""
     return shape("harm", "conceals").search(text) is not None
 
 
 def fetches(text: str) -> bool:
-    """Does it fetch or decode a program, or open a shell to another machine?"""
+    """Return whether a text fetches or decodes a program, or opens a shell to another machine."""
     return shape("harm", "fetches").search(text) is not None
 
 
 def hides(text: str) -> bool:
-    """Does it start a program that lies where nobody looks, or one that takes the name of another?"""
+    """Return whether a text starts a program in an unusual place or under the name of another."""
     return any(shape("harm", name).search(text) for name in ("hides", "takes_names"))
 
 
 def written_places(path: str) -> list[Place]:
-    """Where programs start by themselves and what rules the agent, of the places that a path names."""
+    """Return the start-up places and agent files that a path names."""
     named = path.replace(HOLE, "x")
     if _SETTINGS.search(named):
         return [Place("agent", "the agent's settings", False, named)]
@@ -76,7 +76,7 @@ def written_places(path: str) -> list[Place]:
 
 
 class Writing(NamedTuple):
-    """Something that is written to a path."""
+    """A write to a path."""
 
     path: str
     text: str
@@ -84,23 +84,23 @@ class Writing(NamedTuple):
     marks: frozenset[Mark] = NO_MARKS
     appends: bool = False
     typed: bool = False
-    """A command writes it. People do that for themselves, so that the place alone is information."""
+    """Whether a command writes it. People do that themselves, so the place alone is only information."""
     moved: bool = False
-    """A command copies or links a file there."""
+    """Whether a command copies or links a file there."""
 
     @property
     def alone(self) -> Severity:
-        """How grave it is when nothing is known against the content."""
+        """The severity if nothing is known against the content."""
         return "info" if self.typed else "warn"
 
 
 def judge_written(
     one: Writing, is_bad: Callable[[str], bool], look: Callable[[str, bool], bool]
 ) -> Iterator[Judgement]:
-    """Judge what is written to a path.
+    """Judge a write to a path.
 
-    `is_bad` says whether nobody wants a script to run again and again, unseen; `look` reads one, of Python or of a shell, reports
-    what it does, and says whether that is bad.
+    `is_bad` returns whether a script should not run repeatedly and unseen; `look` checks a Python or shell script,
+    reports what it does, and returns whether that is bad.
     """
     path, text = one.path, one.text
     named = path.replace(HOLE, "x")
@@ -124,7 +124,7 @@ def _remote(text: str) -> bool:
 def _judge_start(
     place: Place, one: Writing, is_bad: Callable[[str], bool], look: Callable[[str, bool], bool]
 ) -> Judgement:
-    """A place that is run by itself: by a shell, a timer, git, Python, or whoever has the key."""
+    """Judge a write to a place that runs automatically: by a shell, a timer, git or Python; or to authorized keys."""
     rule, text = _RULES.get(place.what, "persist-start"), one.text
     fetched, decoded = comes_from(one.marks, "fetched"), comes_from(one.marks, "decoded")
     if rule == "persist-key":
@@ -152,7 +152,7 @@ def _judge_start(
 
 
 def _judge_agent(place: Place, one: Writing, is_bad: Callable[[str], bool]) -> Judgement:
-    """What rules the agent: its instructions, its settings, its skills."""
+    """Judge a write to the instructions, settings or skills of an agent."""
     path, text, rule = one.path, one.text, "agent-write"
     settings, instructions = place.what == "the agent's settings", place.what == "the agent's instructions"
     skills = place.what == "other skills"
@@ -176,13 +176,13 @@ def _judge_agent(place: Place, one: Writing, is_bad: Callable[[str], bool]) -> J
 
 
 def rules_everywhere(path: str) -> bool:
-    """Does an agent keep rules for every project of the person there? A skill's own folder is its own affair."""
+    """Return whether a path holds an agent's rules for all projects. A skill's own directory does not count."""
     at_home = path.startswith(("~", "$HOME", "${HOME}", "/home/", "/Users/", "/root")) or "../" in path
     return (at_home and _RULING.search(path) is not None) or "claude_desktop_config" in path
 
 
 def _judge_system(path: str, text: str) -> Iterator[Judgement]:
-    """Judge what is written to the settings of the machine."""
+    """Judge a write to the settings of the machine."""
     if path.startswith("/etc/sudoers") and "NOPASSWD" in text:
         every = re.search(r"NOPASSWD\s{0,3}:\s{0,3}ALL\b", text) is not None
         yield Judgement("sudo-without-password", None if every else "warn", path)

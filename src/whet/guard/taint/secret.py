@@ -1,4 +1,4 @@
-"""Which variables of the environment hold secrets, and to which hosts each of them belongs."""
+"""Environment variables that hold secrets, and the hosts to which each of them belongs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _parts(name: str) -> list[str]:
 
 @lru_cache(maxsize=2048)
 def secret_name(name: str) -> bool:
-    """Does the name of a variable say that it holds a secret?"""
+    """Return whether the name of a variable says that it holds a secret."""
     parts = _parts(name)
     if not parts or "_".join(parts) in words("keys", "plain"):
         return False
@@ -35,7 +35,7 @@ def secret_name(name: str) -> bool:
 
 
 def secret_key(name: str) -> Mark | None:
-    """The mark of a variable of the environment, when it holds a secret."""
+    """Return the mark of an environment variable; None if it does not hold a secret."""
     if not secret_name(name):
         return None
     return Mark("key", name, name, grave=belongs(name) == "nowhere")
@@ -43,8 +43,8 @@ def secret_key(name: str) -> Mark | None:
 
 @lru_cache(maxsize=2048)
 def belongs(name: str) -> Belongs:
-    """Whose a secret is: of a vendor that is known, of another one by its name, of nobody in particular, or nobody's but
-    the owner's, such as a private key or the password of a database."""
+    """Return whose secret a variable holds: that of a known vendor (`vendor`), of another service in its name (`other`), of
+    no particular service (`generic`), or only the user's (`nowhere`), such as a private key or a database password."""
     joined = "_".join(_parts(name))
     if joined in words("keys", "alone") or any(f"_{one}_" in f"_{joined}_" for one in words("keys", "nowhere")):
         return "nowhere"
@@ -56,13 +56,13 @@ def belongs(name: str) -> Belongs:
 
 @lru_cache(maxsize=2048)
 def owner(name: str) -> str:
-    """Whose secret it is, to tell those of several owners apart."""
+    """Return an identifier of the owner of a secret, to distinguish several owners."""
     stems = _stems(name)
     return _vendor(stems) or "".join(stems) or name.lower()
 
 
 def _stems(name: str) -> list[str]:
-    """The parts of a name that say whose it is."""
+    """Return the parts of a name that identify the owner."""
     kinds = words("keys", "words"), words("keys", "generic")
     return [part for part in _parts(name) if not any(part in kind for kind in kinds)]
 
@@ -73,7 +73,7 @@ def _vendor(stems: list[str]) -> str | None:
 
 
 def own_service(name: str, url: str) -> bool:
-    """Is this the host, over TLS, of the service that a secret belongs to?"""
+    """Return whether a URL is a host of the service that a secret belongs to, and not plain HTTP."""
     host, stems = host_of(url), _stems(name)
     if HOLE in host.name or url[:5].lower() == "http:":
         return False
@@ -86,7 +86,7 @@ def own_service(name: str, url: str) -> bool:
 
 
 def _named_after(stems: list[str], host: str) -> bool:
-    """Does the host bear the name of the service, as a label or with more around it?"""
+    """Return whether a label of the host contains the name of the service."""
     labels = host.split(".")
     names = [*(stem for stem in stems if len(stem) > 2), "".join(stems)]
     plain = [label.replace("-", "") for label in labels[: -1 if len(labels) > 1 else None]]

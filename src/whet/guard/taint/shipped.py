@@ -1,5 +1,5 @@
-"""The files of data that a package ships beside its programs, as a program finds them by their paths, and how much
-of a package is read once more to see what its files do together."""
+"""The data files that a package ships beside its programs, as programs find them by path, and the budget for reading
+files of a package again together."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _CHEAPER = 8
 
 
 class Budget:
-    """Characters that may be read once more. The first file for which there is no room is told."""
+    """The number of characters that may be read again, and the first file that did not fit."""
 
     def __init__(self, left: int) -> None:
         self.left = left
         self.missed = ""
 
     def take(self, path: str, length: int) -> bool:
-        """Is there room for a file? One that is too long leaves the room to the others."""
+        """Take the length of a file from the budget and return True; return False if the file does not fit."""
         if length > self.left:
             self.missed = self.missed or path
             return False
@@ -37,7 +37,7 @@ class Budget:
 
 
 class Shipped:
-    """The data beside the programs of a language."""
+    """The files of a package that are not programs of a language."""
 
     def __init__(self, documents: Sequence[Document], language: str, budget: Budget) -> None:
         self.texts = {
@@ -48,13 +48,13 @@ class Shipped:
         self._names = {path.rpartition("/")[2] for path in self.texts} - {"SKILL.md", "README.md"}
 
     def is_named(self, program: str) -> bool:
-        """Does a program name one of the files, list some, or make up a name?"""
+        """Return whether a program names one of the files, lists files, or builds a file name."""
         return any(name in program for name in self._names) or (
             bool(self._names) and _LISTING.search(program) is not None
         )
 
     def text(self, path: str) -> object:
-        """The text of a data file that a path leads to; `UNKNOWN` when it leads nowhere or to several."""
+        """Return the text of the data file at a path; `UNKNOWN` if there is none or several match."""
         tail = _tail(path)
         if not tail or path.startswith(("~", "/", "http")):
             return UNKNOWN
@@ -72,7 +72,7 @@ class Shipped:
         return text
 
     def listing(self, folder: str, suffix: str = "") -> list[str]:
-        """The data files in a folder, in order."""
+        """Return the data files in a directory, sorted."""
         tail = _tail(folder)
         if not tail or HOLE in tail:
             return []
@@ -86,7 +86,7 @@ class Shipped:
 
 
 def _tail(path: str) -> str:
-    """A path without its beginning, as far as that says only where the program lies."""
+    """Return a path without the leading parts that only lead to the program's directory."""
     parts: list[str] = []
     for part in path.replace("\\", "/").split("/"):
         if part == "..":

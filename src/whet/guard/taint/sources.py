@@ -1,6 +1,6 @@
-"""The judge of sources: where packages come from, what their names look like, and where an agent's requests go.
+"""The judge of sources: the origin of packages, look-alike names, and the target of an agent's requests.
 
-`data/package_names.toml` has the indexes and the names that are known.
+`data/package_names.toml` lists the known indexes and names.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SYSTEM = expression(r"^(?:git|hg|svn|sparse)\+")
 
 
 def is_index(host: str) -> bool:
-    """Is this the host of a package index that is official, a mirror of one, or made for a company's own packages?"""
+    """Return whether the host is an official package index, a mirror, or made for a company's own packages."""
     if host.endswith(".amazonaws.com"):
         return ".codeartifact." in f".{host}" or ".s3." in f".{host}"
     labels = host.split(".")
@@ -30,7 +30,7 @@ def is_index(host: str) -> bool:
 
 
 def judge_index(address: str, *, unchecked: bool = False) -> Iterator[Judgement]:
-    """Judge where packages are taken from; `unchecked` where nobody asks for the certificate of the host."""
+    """Judge the address of a package index; `unchecked` if its certificate is not verified."""
     url = _SYSTEM.sub("", address.strip("\"' "))
     host = host_of(url)
     if not host.name or host.near or is_index(host.name) or _PLACEHOLDER.search(url.lower()):
@@ -40,7 +40,7 @@ def judge_index(address: str, *, unchecked: bool = False) -> Iterator[Judgement]
 
 
 def judge_package(address: str, *, runs: bool = False) -> Iterator[Judgement]:
-    """Judge a package that may be named by an address; `runs` when it is run as soon as something is installed."""
+    """Judge a package that may be named by a URL; `runs` if it runs as soon as something is installed."""
     url = _SYSTEM.sub("", address.strip())
     if not re.match(r"(?:https?|ssh|git|ftp)://", url, re.IGNORECASE) or _PLACEHOLDER.search(url.lower()):
         return
@@ -51,9 +51,9 @@ def judge_package(address: str, *, runs: bool = False) -> Iterator[Judgement]:
 
 
 def judge_base(variable: str, url: str, *, shipped: bool = False) -> Iterator[Judgement]:
-    """Judge a variable that says where an agent sends its requests.
+    """Judge a variable that sets the address of an agent's requests.
 
-    A proxy is a matter of the network that a command runs in, except in settings that are `shipped` to everybody.
+    A proxy depends on the network that a command runs in, except in settings that are `shipped` to everybody.
     """
     host = host_of(url)
     if variable not in words("manifests", "bases") or not URL.match(url) or is_placeholder(host.name):
@@ -65,7 +65,7 @@ def judge_base(variable: str, url: str, *, shipped: bool = False) -> Iterator[Ju
 
 
 def lookalike(name: str, kind: str) -> str:
-    """The well-known package, of `pypi` or `npm`, whose name is a slip of the finger away; empty when there is none."""
+    """Return the well-known package of `pypi` or `npm` whose name is one typing error away; empty if there is none."""
     famous = words("package_names", kind)
     if name in famous or name in words("package_names", "real") or not 4 <= len(name) <= 40:
         return ""

@@ -1,8 +1,8 @@
-"""What a reader of a program knows of a value without running anything: its constant, its real name, and its marks.
+"""The static knowledge of a value in a program: its constant, its full name, and its marks.
 
-A constant may be known in part: `HOLE` stands in a text for what is not known, so that `"https://" + host + "/x"` is
-still an address; `UNKNOWN` stands for a whole value. The name is the way to it from a module or a global
-(`subprocess.run`, `child_process.exec`), whatever it is called in the file. Marks say where a value comes from (a
+A constant may be known in part: `HOLE` replaces an unknown part of a text, so that `"https://" + host + "/x"` is
+still an address; `UNKNOWN` replaces a whole value. The name is the path from a module or a global
+(`subprocess.run`, `child_process.exec`), regardless of its name in the file. Marks say where a value comes from (a
 private key, the whole environment, the network, a decoder), and follow it through the program.
 """
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from whet.guard.taint.mark import Kind
 
 LONGEST = 256 * 1024
-"""The longest constant that is kept."""
+"""Maximum length of a constant."""
 PARTS = 20_000
-"""How many parts of a nested constant are looked at."""
+"""Maximum number of parts of a nested constant that are read."""
 _MOST_CHOICES = 12
 _MOST_PARTS = 300
 
@@ -28,7 +28,7 @@ Hidden = Literal["", "split", "decoded"]
 
 
 class _Unknown:
-    """The constant that is not known."""
+    """The type of `UNKNOWN`."""
 
     __slots__ = ()
 
@@ -40,7 +40,7 @@ UNKNOWN = _Unknown()
 
 
 class Value:
-    """What is known of one value."""
+    """Everything that is known about a value."""
 
     __slots__ = ("choices", "const", "fn", "hidden", "items", "marks", "name", "path", "props")
 
@@ -58,24 +58,24 @@ class Value:
     ) -> None:
         self.const = const
         self.name = name
-        """The dotted name of a module, function or class; with `()` for what calling it gives."""
+        """The dotted name of a module, function or class; with `()` for the result of a call."""
         self.marks = marks
         self.hidden = hidden
-        """How a constant was kept from being read: put together from pieces, or decoded."""
+        """How a constant was hidden: assembled from pieces, or decoded."""
         self.path = path
-        """Of an open file or a path: where it lies."""
+        """The path of an open file, or the address of a connection."""
         self.fn = fn
-        """The function or class of the program that it is."""
+        """The function or class of the program that the value stands for."""
         self.items = items
-        """What a list holds, where each part has marks of its own."""
+        """The items of a list, each with its own marks."""
         self.props = props
-        """What an object holds, by name."""
+        """The members of an object, by name."""
         self.choices = choices
-        """Other texts that it may have: the rest of a list in a loop, what else a function returns."""
+        """Other possible texts: the rest of a list in a loop, other results of a function."""
 
     @property
     def text(self) -> str | None:
-        """The constant as text, with holes; nothing when there is none."""
+        """The constant as text, with holes; None if it is not text."""
         const = self.const
         if isinstance(const, str):
             return const
@@ -83,31 +83,31 @@ class Value:
 
     @property
     def said(self) -> str:
-        """The constant as text; empty when there is none."""
+        """The constant as text; empty if it is not text."""
         return self.text or ""
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Every text that it may have."""
+        """All possible texts."""
         text = self.text
         return self.choices if text is None else (text, *self.choices)
 
     @property
     def exact(self) -> str | None:
-        """The text when there is no hole in it."""
+        """The text if it has no hole, else None."""
         text = self.text
         return text if text is not None and HOLE not in text else None
 
     def has(self, *kinds: Kind) -> list[Mark]:
-        """The marks of some kinds, in a stable order."""
+        """Return the marks of some kinds, sorted."""
         return sorted(mark for mark in self.marks if mark.kind in kinds)
 
     def marked(self, *marks: Mark) -> Value:
-        """The same value with more marks."""
+        """Return a copy with more marks."""
         return self.but(marks=self.marks.union(marks))
 
     def but(self, **changes: Any) -> Value:
-        """The same value with some fields changed."""
+        """Return a copy with some fields changed."""
         new = Value(
             self.const, self.name, self.marks, self.hidden, self.path, self.fn, self.items, self.props, self.choices
         )
@@ -128,13 +128,13 @@ class Scope:
         self.names: dict[str, Value] = {}
         self.outer = outer
         self.klass = klass
-        """The class whose method it is."""
+        """The class of the method."""
         self.returned: Value = NOTHING
         self.shared: dict[str, Scope] = {}
-        """Names that a statement such as `global` gives to a scope further out."""
+        """Names that a statement such as `global` binds to an outer scope."""
 
     def home(self, name: str) -> Scope:
-        """The scope that holds a name; this one when none does."""
+        """Return the scope that holds a name; this scope if none does."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.names:
@@ -143,7 +143,7 @@ class Scope:
         return self
 
     def find(self, name: str) -> Value | None:
-        """What a name stands for, here or further out."""
+        """Return the value of a name in this scope or an outer one."""
         scope: Scope | None = self
         while scope is not None:
             if (value := scope.names.get(name)) is not None:
@@ -153,7 +153,7 @@ class Scope:
 
 
 def union(values: Iterable[Value]) -> frozenset[Mark]:
-    """The marks of all of them."""
+    """Return the marks of all values."""
     marks = NO_MARKS
     for value in values:
         if value.marks:
@@ -162,12 +162,12 @@ def union(values: Iterable[Value]) -> frozenset[Mark]:
 
 
 def hidden_in(values: Iterable[Value]) -> Hidden:
-    """How the first of them that was kept from being read was so."""
+    """Return how the first hidden value is hidden; empty if none is."""
     return next((value.hidden for value in values if value.hidden), "")
 
 
 def everything(value: Value) -> frozenset[Mark]:
-    """The marks of a value and of what is in it, as far as a few hundred parts go."""
+    """Return the marks of a value and of its parts, up to a few hundred parts."""
     if not value.props and not value.items:
         return value.marks
     marks, parts, at = set(value.marks), [value], 0
@@ -182,7 +182,7 @@ def everything(value: Value) -> frozenset[Mark]:
 
 
 def spell(value: Value, room: int = 8000) -> str:
-    """A value about as JSON writes it, as far as it is known and there is room."""
+    """Return a value in a form close to JSON, as far as it is known and fits in `room`."""
     const = value.const
     if value.props is not None or value.items is not None:
         pieces: list[str] = []
@@ -199,7 +199,7 @@ def spell(value: Value, room: int = 8000) -> str:
         import json
 
         try:
-            endless = sum(1 for _ in walk(const)) >= PARTS  # it may hold itself, or much of the same
+            endless = sum(1 for _ in walk(const)) >= PARTS  # it may contain itself
             return "" if endless else json.dumps(const, default=lambda _: HOLE, ensure_ascii=False)[:20_000]
         except (TypeError, ValueError, RecursionError):
             return ""
@@ -207,7 +207,7 @@ def spell(value: Value, room: int = 8000) -> str:
 
 
 def known(const: Any) -> bool:
-    """Is all of a constant known? One that is too large to be looked through is not."""
+    """Return whether all of a constant is known. A constant that is too large to search is not."""
     if isinstance(const, str):
         return HOLE not in const
     if const is UNKNOWN:
@@ -223,7 +223,7 @@ def known(const: Any) -> bool:
 
 
 def walk(const: Any) -> Iterable[Any]:
-    """The parts of a constant in their order, however it is nested; the values of a mapping, not its keys."""
+    """Yield all nested parts of a constant; of a mapping the values, not the keys."""
     waiting: list[Any] = [const]
     for _ in range(PARTS):
         if not waiting:
@@ -237,7 +237,7 @@ def walk(const: Any) -> Iterable[Any]:
 
 
 def strings(const: Any, most: int = 400) -> list[str]:
-    """Every string in a constant, however it is nested."""
+    """Return all strings in a nested constant."""
     found: list[str] = []
     for item in walk(const):
         if isinstance(item, str):
@@ -252,7 +252,7 @@ def strings(const: Any, most: int = 400) -> list[str]:
 
 
 def joined(first: Value, second: Value) -> Value:
-    """Either of two values: the marks of both, the later constant where there is one."""
+    """Return either of two values: the marks of both, and the second constant if it is known."""
     if first is NOTHING or first is second:
         return second
     if second is NOTHING:
@@ -277,9 +277,9 @@ def joined(first: Value, second: Value) -> Value:
 
 
 def either(first: Value, second: Value) -> Value:
-    """One of two values, of which only one is used: keys of the other do not come along.
+    """Return one of two alternative values; of their keys only one is kept.
 
-    What is marked and not known stays so, whatever constant is taken where it is missing.
+    An unknown marked alternative keeps the result unknown, even if the other alternative is a constant.
     """
     both = joined(first, second)
     if isinstance(both.const, str) and any(one.const is UNKNOWN and one.marks for one in (first, second)):
