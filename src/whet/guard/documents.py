@@ -1,4 +1,4 @@
-"""The texts of a package as the checkers see them."""
+"""The texts of a package that the checkers read."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
 Kind = Literal[
     "markdown", "python", "shell", "powershell", "javascript", "json", "yaml", "toml", "html", "text", "code"
 ]
-"""What a text is, told by its content first and its name second; `code` is any other programming language."""
+"""The kind of a text, determined by its content first and its name second; `code` is any other programming language."""
 
 
 class Document(NamedTuple):
-    """One text of a package: a file, or what was hidden in one."""
+    """One text of a package: a file, or text hidden in one."""
 
     path: str
-    """In the package; inside an archive `assets/a.zip!/run.sh`."""
+    """The path in the package; inside an archive, `assets/a.zip!/run.sh`."""
     kind: Kind
     text: str
-    """Canonical: lines end in a line feed, invisible characters are gone, look-alikes are folded. Lines keep their
+    """Canonical text: line feeds end lines, invisible characters are removed, look-alikes are folded. Lines keep their
     numbers."""
     line: int = 1
     """The line of the file where the text begins."""
     via: tuple[str, ...] = ()
-    """What had to be undone to read it, outermost first, such as `("base64", "gzip")`; empty for the file itself."""
+    """The encodings that were removed, outermost first, such as `("base64", "gzip")`; empty for the file itself."""
 
     @property
     def hidden(self) -> bool:
-        """Is it invisible to someone who opens the file? A notebook cell is visible."""
+        """Whether the text is invisible to someone who opens the file. A notebook cell is visible."""
         return any(how != "notebook" for how in self.via)
 
 
 class Reading(NamedTuple):
-    """Everything readable of a package, and what was noticed on the way: each hit with its path."""
+    """All readable texts of a package, and the hits found while reading, each with its path."""
 
     documents: tuple[Document, ...]
     hits: tuple[tuple[str, Hit], ...]

@@ -1,7 +1,7 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
-Most texts need few of them, and compiling an expression takes longer than matching it to a page. Without regard to case an
-expression takes twice as long, so it is tried on the text in lower case first.
+Most texts need few of them, and compiling an expression takes longer than matching it to a page. An expression that
+ignores case takes twice as long, so it is tried on the lower-case text first.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, cast
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
 _CAPITAL = re.compile(r"\\.|\(\?P|[A-Z]", re.DOTALL)
 _ALIKE = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"))
-"""Letters that count as `i` and `s` without regard to case, and whose lower case is another letter."""
+"""Letters that match `i` and `s` when case is ignored, but whose lower case is another letter."""
 
 
 class Expression:
-    """Stands for a compiled expression, and has its methods from the first use on."""
+    """A regular expression that is compiled on first use."""
 
     def __init__(self, regex: str, flags: int) -> None:
         self.pattern = regex
@@ -30,7 +30,7 @@ class Expression:
 
 
 class Folded(Expression):
-    """An expression without regard to case."""
+    """An expression that ignores case."""
 
     def __init__(self, regex: str, flags: int) -> None:
         super().__init__(regex, flags)
@@ -42,7 +42,7 @@ class Folded(Expression):
         return found
 
     def search(self, text: str, *between: int) -> re.Match[str] | None:
-        """The first match, or None."""
+        """Return the first match, or None."""
         if not between:
             first = self._lower.search(fold(text))
             if first is None:
@@ -54,7 +54,7 @@ class Folded(Expression):
 
 @lru_cache(maxsize=16)
 def fold(text: str) -> str:
-    """A text in lower case, letter for letter; several expressions after one another look at the same text."""
+    """Return a text in lower case with the same length; cached because several expressions search the same text."""
     if not text.isascii():
         for letter, plain in _ALIKE:
             text = text.replace(letter, plain)
@@ -63,10 +63,10 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def lower(regex: str) -> str:
-    """An expression that finds in folded text what this one finds without regard to case."""
+    """Return an expression that finds in folded text what this one finds when case is ignored."""
     return _CAPITAL.sub(lambda found: found[0] if len(found[0]) > 1 else found[0].lower(), regex)
 
 
 def expression(regex: str, flags: int = 0) -> re.Pattern[str]:
-    """An expression that is compiled when one of its methods is first used."""
+    """Return an expression that is compiled when one of its methods is first used."""
     return cast("re.Pattern[str]", (Folded if flags & re.IGNORECASE else Expression)(regex, flags))

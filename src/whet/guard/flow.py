@@ -1,10 +1,10 @@
-"""What the files of a package do together: a source in one, a sink in another.
+"""Findings across the files of a package: a source in one file, a sink in another.
 
-Facts of one text are joined by its own checker; here those of different files meet. A secret and a connection in the
-same package are common (a script that finds a key, another that calls an API), so the two files must belong
-together: one names the other, or both name the same third file. Programs are also read once more with what the
-other files hold put in its place: Python with its modules and data, shell scripts with the variables that another
-script sets, JavaScript with the data that it loads.
+The checker of a text joins the facts of that text; this module joins the facts of different files. A secret and a
+connection in one package are common (a script that finds a key, another that calls an API), so the two files must
+belong together: one names the other, or both name the same third file. Programs are also read again with the content
+of the other files: Python with its modules and data, shell scripts with the variables that another script sets,
+JavaScript with the data that it loads.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _OBEY = expression(
     re.IGNORECASE,
 )
 MOST_FILES = 300
-"""Files that read secrets, and files that send, which are compared with each other."""
+"""Maximum number of files that read secrets, and of files that send, which are compared."""
 _SPLIT = {"exfiltration": "split-exfiltration", "remote-execution": "split-execution"}
 
 
 def hits(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) -> Iterator[tuple[str, Hit]]:
-    """What comes of facts in different files, each with the path of the later half."""
+    """Yield the hits that follow from facts in different files, each with the path of the later file."""
     texts: dict[str, str] = {}
     for document in documents:
         if document.path in facts and not document.via:
@@ -79,7 +79,7 @@ _STARTS = (
 
 
 def _run(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Iterator[tuple[str, Hit]]:
-    """One file keeps what it fetches from an unsafe address, and another runs it."""
+    """Report a file that saves a download from an unsafe address which another file runs."""
     for one, found in facts.items():
         fetched = next((fact for fact in found if fact.kind == "fetch" and is_unsafe(fact.subject)), None)
         kept = {fact.subject for fact in found if fact.kind == "write"} if fetched else ()
@@ -96,7 +96,7 @@ def _run(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Itera
 
 
 def _first(facts: Mapping[str, Sequence[Fact]], test: Callable[[Fact], bool]) -> dict[str, Fact]:
-    """The first fact of each file that passes, of as many files as are compared, and one more."""
+    """Return the first fact of each file that passes `test`, for at most one file more than is compared."""
     found = ((path, next(filter(test, seen), None)) for path, seen in facts.items())
     return dict(islice(((path, fact) for path, fact in found if fact is not None), MOST_FILES + 1))
 
@@ -106,12 +106,12 @@ def _is_outside(host: str) -> bool:
 
 
 def _names(one: str, two: str, texts: Mapping[str, str]) -> bool:
-    """Does one of two files name the other?"""
+    """Return whether one of two files names the other."""
     return _stem(two) in texts.get(one, "") or _stem(one) in texts.get(two, "")
 
 
 def _obeyed(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) -> Iterator[tuple[str, Hit]]:
-    """A script shows text from a raw address, and the skill has the agent do what it shows."""
+    """Report a script that shows text from a disreputable address if the skill tells the agent to follow it."""
     shown = [
         (path, fact)
         for path, found in facts.items()
@@ -134,7 +134,7 @@ def _obeyed(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) 
 
 
 def _read_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
-    """What programs do with what the other files hold. Hits are told by a rule whose severity is their own."""
+    """Yield the hits of programs read together with the other files, under rules that are critical by default."""
     if len(documents) < 2:
         return
     budget, shell = Budget(MOST_TEXT), Budget(MOST_TEXT // 4)
@@ -169,10 +169,10 @@ def _stem(path: str) -> str:
     return stem if len(stem) > 3 and stem.lower() != "skill" else name
 
 
-# --- shell and JavaScript with what other files of the package hold put in its place, checked once more ---------------
+# --- programs checked again together with the content of other files of the package -----------------------------------
 
 MOST_TEXT = 1 << 20
-"""Characters that are read once more, a quarter of them of shell scripts; a package with more is told."""
+"""Maximum number of characters that are read again, a quarter of it for shell scripts; larger packages are reported."""
 _SET = expression(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,60})=([^\n]{0,400})$", re.MULTILINE)
 _USED = expression(r"\$\{?([A-Za-z_]\w{0,60})")
 _READS = shape("flow", "reads")
@@ -191,27 +191,27 @@ _CALLED = {
         expression(r"\w\[[^\]\n]{1,80}\]?[^\]\n]{0,20}\+[^\n]{1,80}\]\s{0,4}\("),
     ),
 }
-"""A module that is loaded, and a function that is called, by a name that is put together."""
+"""A module that is loaded, and a function that is called, by an assembled name."""
 _DATA = ("text", "json", "yaml", "toml", "markdown")
 
 
 class _Reading(NamedTuple):
-    """A program that is read once more with what it is given, behind the scripts that it uses."""
+    """A program that is read again with the data it is given, after the scripts that it uses."""
 
     document: Document
     given: Given
     before: Sequence[tuple[str, str]] = ()
-    """The path and the text of each of them."""
+    """The path and text of each of these scripts."""
 
     @property
     def length(self) -> int:
-        """The characters that are read."""
+        """Number of characters to read."""
         return len(self.document.text) + sum(len(text) for _, text in self.before)
 
 
 def _filled_in(documents: Sequence[Document], budget: Budget, shell: Budget) -> Iterator[tuple[str, Hit]]:
-    """What is critical only with the other files, each with its path. The shortest are read first, so that no file
-    uses up what the others need."""
+    """Yield the hits that are critical only with the other files, each with its path. The shortest programs are read
+    first, so that no file uses up the budget of the others."""
     before = Budget(2 * MOST_TEXT)
     for reading in sorted(_readings(documents, budget, _Used(documents, before)), key=lambda one: one.length):
         if shell.take(reading.document.path, reading.length):
@@ -246,7 +246,7 @@ _PASSES = expression(r"[|>$<]")
 
 
 def _left_behind(programs: Sequence[Document]) -> Given:
-    """What is in the files that the shell scripts of a package leave for its other programs."""
+    """Return the files that the shell scripts of a package leave for its other programs."""
     left = Given(files={}, texts={})
     for script in programs:
         names = {_last(path) for path in _paths(script.text)} if script.kind == "shell" and len(programs) > 1 else ()
@@ -261,7 +261,7 @@ _JOINS = shape("flow", "joins")
 
 
 def _put_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
-    """What an order in prose makes of several files of the package, one behind the other in the order it names them."""
+    """Report text that tells the agent to join files of the package into a command, in the order it names them."""
     parts = {one.path.rpartition("/")[2]: one.text for one in documents if not one.via and len(one.text) < 2000}
     parts.pop("SKILL.md", None)
     for document in documents:
@@ -289,7 +289,7 @@ def _put_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
 
 
 def _assembled(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[str, Hit]]:
-    """Programs of other languages that run what they make of the characters of a data file."""
+    """Report programs that run text assembled from data files, or call what their data names."""
     data = {
         document.path.rpartition("/")[2].partition(".")[0]: document for document in documents if document.kind in _DATA
     }
@@ -326,7 +326,7 @@ _ENTRY = expression(r"[:=,\[]\s{0,9}[\"']?([^\"'\n]{8,400})")
 
 
 def _holds_command(data: str) -> bool:
-    """Is a value in a file of data a command that nobody should run?"""
+    """Return whether a value in a data file is a dangerous command."""
     from whet.guard.shell.checker import check
 
     entries = _ENTRY.findall(data)
@@ -335,7 +335,7 @@ def _holds_command(data: str) -> bool:
 
 
 def _new(reading: _Reading) -> Iterator[tuple[str, Hit]]:
-    """The critical findings that a program has only together with the files and scripts that it uses."""
+    """Yield the critical hits that a program has only together with the files and scripts that it uses."""
     document = reading.document
     check = import_module(f"whet.guard.{document.kind}.checker").check
     parts = [*reading.before, (document.path, document.text)]
@@ -355,7 +355,7 @@ def _is_grave(hit: Hit) -> bool:
 
 
 def _settings(script: Document, documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
-    """Lines that set what a script uses and another file gives it."""
+    """Yield the lines of other files that set variables which a script uses, joined under an empty path."""
     wanted = set(_USED.findall(script.text)) - {name for name, _ in _SET.findall(script.text)}
     lines: dict[str, str] = {}
     pages = [document.text for document in documents if document.kind == "markdown"]
@@ -375,7 +375,7 @@ _PATH = expression(
     r"(?<![\w:/.])(?:(?:/(?:var/)?tmp|/dev/shm|~|\$\{?(?:HOME|TMPDIR|XDG_\w{1,20})\}?|\.{1,2})/[\w./-]{1,80}"
     r"|[\w-]{2,60}\.(?:txt|json|log|dat|tmp|cache|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|sh|py|env|conf|cfg)\b)"
 )
-"""A file that one script may leave for another."""
+"""The path of a file that one script may leave for another."""
 
 
 def _paths(text: str) -> frozenset[str]:
@@ -383,7 +383,7 @@ def _paths(text: str) -> frozenset[str]:
 
 
 def _last(path: str) -> str:
-    """The name of a file, with its folder where it is short."""
+    """Return the name of a file; the whole path if the name is short."""
     name = path.rstrip("/").rpartition("/")[2]
     return name if len(name) > 3 else path
 
@@ -394,7 +394,7 @@ _CALL = (
     r"(?:(source|\.)[ \t]{{1,9}}|{shells})?(?:(?:\$\([^()\n]{{0,80}}\)|[^\s|;&()<>`]){{0,80}}/|[\"'])?({names})[\"']?"
     r"(?=([ \t][^\n;&]{{0,400}}|[|;&)<>`])?)(?![\w.-])"
 )
-"""A script that another one sources or runs: what stands before it, and the rest of the line."""
+"""A script that another script sources or runs: the text before it, and the rest of the line."""
 _SOURCED_ALL = expression(
     r"(?:^|[\s;&|({])(?:source|\.)[ \t]{1,9}[\"']?\$\{?\w{1,40}\}?[\"']?[ \t]{0,9}(?:$|[;&|)])", re.MULTILINE
 )
@@ -402,13 +402,13 @@ _GLOB = expression(r"[\w./-]{0,80}\*[\w.-]{0,40}")
 
 
 class _Used:
-    """How the scripts of a package use each other: a sourced script is put in front, one that is run is a function."""
+    """The use of scripts by other scripts: a sourced script is put in front, one that is run becomes a function."""
 
     def __init__(self, documents: Sequence[Document], budget: Budget) -> None:
         self._budget = budget
-        """For what stands before scripts, all taken together."""
+        """The budget for all scripts that are put in front."""
         self._scripts: dict[str, list[Document]] = {}
-        """Each with all that have its name: which one a path leads to depends on where a script runs."""
+        """All scripts by name: which one a path leads to depends on the working directory."""
         for document in documents:
             if document.kind in ("shell", "text", "code") and document.text:
                 self._scripts.setdefault(document.path.rpartition("/")[2], []).append(document)
@@ -418,7 +418,7 @@ class _Used:
         self._known: dict[tuple[str, str], dict[str, bool]] = {}
 
     def before(self, script: Document) -> list[tuple[str, str]]:
-        """What is read before a script, and before those that it uses: the path and the text of each."""
+        """Return the path and text of each script that must be read before `script`, including indirect ones."""
         found: dict[str, str] = {}
         waiting = [script]
         while waiting and not self._budget.missed:
@@ -433,15 +433,15 @@ class _Used:
         return [*reversed(found.items())]
 
     def called(self, script: Document) -> Document:
-        """A script with its calls of others as calls of functions."""
+        """Return a script in which runs of other scripts are calls of functions."""
         if self._call is None or script.kind != "shell":
             return script
         text = self._call.sub(lambda found: found[0] if found[2] else f"{found[1]}{found[3]}", script.text)
         return script._replace(text=text)
 
     def _uses(self, script: Document) -> dict[str, bool]:
-        """The scripts that one uses, each with whether it is sourced. One that is run alone, with nothing given to it
-        and nothing taken from it, does what it does for itself."""
+        """Return the scripts that `script` uses, each with whether it is sourced. A script that is run without input, output
+        or shared variables is left out, because it can be checked alone."""
         found = self._known.get((script.path, script.kind))
         if found is not None or self._call is None:
             return found or {}
@@ -461,6 +461,6 @@ class _Used:
 
 
 def _belongs(script: Document, other: Document, pages: Sequence[str]) -> bool:
-    """Is a file read before a script runs: by the script itself, or as something that a text tells to do?"""
+    """Return whether a file is read before a script runs: the script names it, or a page names both."""
     name = other.path.rpartition("/")[2]
     return name in script.text or any(name in page and script.path.rpartition("/")[2] in page for page in pages)

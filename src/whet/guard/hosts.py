@@ -1,6 +1,6 @@
-"""What is known of the hosts that skills talk to: whose installers people pipe into a shell, and where loot goes.
+"""Knowledge about the hosts that skills talk to: trusted installers, and services that attackers use.
 
-The lists are small on purpose. Being on none of them says nothing about a host.
+The lists are small on purpose. A host on none of them is neither good nor bad.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Kind = Literal[
 URL = expression(
     r"[HhFfWw](?:(?<=[Hh])[Tt]{2}[Pp][Ss]?|(?<=[Ff])[Tt][Pp]|(?<=[Ww])[Ss]{1,2})://[^\s\"'`<>()\[\]{}|\\^]{1,2000}"
 )
-"""Written out, because what begins with one of few letters is found quickly."""
+"""Case is written out because an expression that begins with one of few letters is faster."""
 _AUTHORITY = expression(r"^[a-z][a-z0-9+.-]*://(?:[^/@\s]*@)?(\[[0-9a-f:.]+\]|[^/:?#\s]+)", re.IGNORECASE)
 
 _TELLING = shape("network", "telling", 0, frame=r"(?:^|[.-])(?:{})(?:[.-]|\d|$)")
@@ -31,38 +31,38 @@ _PLACEHOLDER = shape("network", "placeholder", 0)
 
 
 class Host(NamedTuple):
-    """A host as it stands in a URL, and what is known of it."""
+    """A host of a URL, and its kind."""
 
     name: str
     kind: Kind
 
     @property
     def near(self) -> bool:
-        """It is this machine, or in its own network."""
+        """Whether the host is this machine or in its own network."""
         return self.kind in ("loopback", "private")
 
     @property
     def shady(self) -> bool:
-        """Nobody serves an installer or an API of good name from here."""
+        """Whether the host is disreputable: no trustworthy installer or API is served from here."""
         return self.kind in ("address", "paste", "drop", "tunnel", "shortener")
 
 
 @lru_cache(maxsize=4096)
 def host_of(url: str) -> Host:
-    """The host of a URL (or a bare `host/path`)."""
+    """Return the host of a URL (or a bare `host/path`)."""
     found = _AUTHORITY.match(url)
     name = (found[1] if found else url.partition("/")[0].partition(":")[0]).lower().rstrip(".")
     return Host(name, _kind(name, url.lower()))
 
 
 def is_unsafe(url: str) -> bool:
-    """Does it lead to a place of no good name, or over plain HTTP to another machine?"""
+    """Return whether a URL leads to a disreputable host, or over plain HTTP to another machine."""
     host = host_of(url)
     return host.shady or (url[:5].lower() == "http:" and not host.near)
 
 
 def is_installer(url: str) -> bool:
-    """Is this where a well-known tool keeps its installer, over TLS?"""
+    """Return whether a URL is the installer of a well-known tool, over TLS."""
     lowered = url.lower()
     bare = lowered.removeprefix("https://").removeprefix("www.").partition("?")[0]
     return not lowered.startswith("http://") and f"{bare}/".startswith(_installer_paths())
@@ -70,33 +70,33 @@ def is_installer(url: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def serves_installers(name: str) -> bool:
-    """Does a well-known tool keep its installer on this host?"""
+    """Return whether the host serves the installer of a well-known tool."""
     return any(entry.partition("/")[0] == name for entry in _installers())
 
 
 @lru_cache(maxsize=1024)
 def serves_modules(url: str) -> bool:
-    """Does the host serve the packages of public registries, for programs to import?"""
+    """Return whether the host serves packages of public registries for programs to import."""
     name = host_of(url).name
     return any(name == one or name.endswith(f".{one}") for one in load_table("hosts")["modules"])
 
 
 def is_placeholder(name: str) -> bool:
-    """Does a name stand for whatever the reader has?"""
+    """Return whether a host name is a placeholder that the reader must replace."""
     return _PLACEHOLDER.match(name) is not None
 
 
 def is_stand_in(text: str) -> bool:
-    """Does an address, or a command, name a host that is nobody's: an example, a blank to fill in, `ATTACKER_IP`?
+    """Return whether a URL or command names a host of nobody: an example, a blank to fill in, `ATTACKER_IP`.
 
-    What is sent to one reaches nobody, so nobody who means harm writes it.
+    Data sent there reaches nobody, so an attacker would not write it.
     """
     name = host_of(text).name
     if is_placeholder(name) or ".".join(name.split(".")[-2:]) in load_table("hosts")["stand_in"] or _BLANK.search(name):
         return True
     address = _address(name)
     if address is not None:
-        return address.is_private  # those of documentation are among them
+        return address.is_private  # addresses for documentation are private, too
     return " " in text and _BLANK.search(text) is not None and not _NUMBERS.search(text) and "://" not in text
 
 
@@ -106,7 +106,7 @@ _NUMBERS = expression(r"\d{1,3}(?:\.\d{1,3}){3}")
 
 @lru_cache(maxsize=1024)
 def is_shared(url: str) -> bool:
-    """Is this a place on a well-known host where anyone can have an account: a bucket, a form, a gist, a webhook?"""
+    """Return whether a URL is a place on a well-known host that anyone can have: a bucket, a form, a gist."""
     bare = (url.partition("://")[2] or url).lower()
     return _shared().match(bare) is not None
 
@@ -117,7 +117,7 @@ def _shared() -> re.Pattern[str]:
 
 
 def odd_top(name: str) -> bool:
-    """Is the host's last label one that campaigns like and companies seldom have?"""
+    """Return whether the host has a top-level domain that attackers often use and companies seldom do."""
     return _TOP.search(name) is not None
 
 
@@ -145,7 +145,7 @@ def _kind(name: str, url: str) -> Kind:
 
 @cache
 def _installers() -> tuple[str, ...]:
-    """Where well-known tools tell people to pipe an installer from."""
+    """Return the addresses of the installers of well-known tools, which people pipe into a shell."""
     return tuple(load_table("hosts")["installers"])
 
 
@@ -164,14 +164,14 @@ _LISTED = ("known", "reserved", "free", "shortener", "tunnel", "paste", "drop")
 
 @cache
 def _kinds() -> dict[str, Kind]:
-    """Hosts by their names; a later list of the table counts more."""
+    """Return the kind of each listed host; a later list of the table wins."""
     return {name: kind for kind, names in load_table("hosts").items() if kind in _LISTED for name in names}
 
 
 _DOCUMENTATION = tuple(
     map(ipaddress.ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"))
 )
-"""Addresses that belong to nobody count as public ones: examples of attacks are written with them."""
+"""Documentation networks, which count as public: examples of attacks use them."""
 
 
 def _is_private(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
@@ -181,7 +181,7 @@ def _is_private(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address, also one written as a single number, in hex or in octal as browsers and curl take it."""
+    """Return the IP address of a host name, even if it is a single number, hex or octal, as curl accepts it."""
     bare = name.strip("[]")
     if not bare or not (bare[0].isdigit() or ":" in bare):
         return None

@@ -1,11 +1,12 @@
-"""What must stand in a text for an expression to match it, derived from the expression itself.
+"""The words that a text must contain for an expression to match, derived from the expression.
 
-A need is a set of beginnings of words, one of which must be there: `\\b(?:send|post)\\b.{0,40}\\bkeys?\\b` needs `send` or `post`,
-and `key` or `keys`. An expression that is a choice has several ways, each with needs of its own. A text is parted into words once, and only the expressions whose needs its words meet are compiled and tried. Words
-are known by their first eight letters; a shorter beginning after which the word may go on ends in `*`.
+A need is a set of word beginnings, one of which must be in the text: `\\b(?:send|post)\\b.{0,40}\\bkeys?\\b` needs
+`send` or `post`, and `key` or `keys`. An expression with alternatives has several ways to match, each with its own
+needs. A text is split into words once, and only expressions whose needs its words meet are compiled and tried. Words
+are identified by their first eight letters; a shorter beginning of a longer word ends in `*`.
 
-Deriving takes longer than matching: what every shipped expression needs is prepared in `data/literals.json`, which
-`benchmarks/literals.py` derives and a test compares. An expression that is not in there is tried on every text.
+Deriving needs takes longer than matching, so the needs of all shipped expressions are prepared in
+`data/literals.json`, which `benchmarks/literals.py` writes and a test compares. Any other expression is always tried.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
 Needs = tuple[tuple[frozenset[str], ...], ...]
-"""The ways to match an expression, each with what it needs."""
+"""The ways to match an expression, each with its needs."""
 FLAGS = re.IGNORECASE | re.MULTILINE
 LENGTH = 8
-"""Letters of a word that are looked at."""
+"""Number of letters that identify a word."""
 _KNOWN = 100_000
 _WORD = expression(r"[^\W_]+")
 _LETTERS = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for code in range(256)).lower()
@@ -35,7 +36,7 @@ _ROWS = _LETTERS[:10] + b"\n" + _LETTERS[11:]
 
 
 def vocabulary(text: str) -> set[str]:
-    """The words of a text in lower case; `_` and every sign part them."""
+    """Return the words of a text in lower case; `_` and all punctuation separate words."""
     if has_foreign_letters(text):
         return set(_WORD.findall(text.lower()))
     return set(text.encode("ascii", "replace").translate(_LETTERS).decode().split())
@@ -43,7 +44,7 @@ def vocabulary(text: str) -> set[str]:
 
 @lru_cache(maxsize=4)
 def has_foreign_letters(text: str) -> bool:
-    """Are there letters beyond ASCII? Dashes, arrows and pictures, which most texts have, are none."""
+    """Return whether there are letters beyond ASCII. Dashes, arrows and emoji, which most texts have, do not count."""
     if text.isascii():
         return False
     rest = text.encode("utf-8", "replace").translate(None, _ASCII).decode()
@@ -51,7 +52,7 @@ def has_foreign_letters(text: str) -> bool:
 
 
 def _row_words(rows: Sequence[str]) -> list[Collection[str]]:
-    """The words of each row."""
+    """Return the words of each row."""
     whole = "\n".join(rows)
     if whole.count("\n") == len(rows) - 1 and not has_foreign_letters(whole):
         return [row.split() for row in whole.encode("ascii", "replace").translate(_ROWS).decode().split("\n")]
@@ -59,7 +60,7 @@ def _row_words(rows: Sequence[str]) -> list[Collection[str]]:
 
 
 class Way(NamedTuple):
-    """One way to match an expression: the need that the fewest texts meet, as a number, and all needs as bits."""
+    """One way to match an expression: its rarest need, as a number, and all its needs, as bits."""
 
     regex: str
     rarest: int
@@ -67,7 +68,7 @@ class Way(NamedTuple):
 
 
 class Literals:
-    """The needs of several expressions, each a bit, so that what a text meets is one number."""
+    """The needs of several expressions, each a bit, so that the needs which a text meets are one number."""
 
     __slots__ = ("_always", "_dull", "_known", "_telling", "_ways", "_whole", "_within")
 
@@ -93,11 +94,11 @@ class Literals:
         self._dull: set[str] = set()
 
     def met(self, text: str) -> set[str]:
-        """The expressions that the words of a text may match."""
+        """Return the expressions that may match a text, by its words."""
         return {*self._always, *(way.regex for way in self._live(self._tell(vocabulary(text))))}
 
     def rows(self, rows: Sequence[str]) -> dict[str, Collection[int]]:
-        """The expressions that rows of a text may match, each with the numbers of these rows."""
+        """Return the expressions that may match, each with the numbers of the rows."""
         found: dict[str, Collection[int]] = {regex: range(len(rows)) for regex in self._always}
         words = _row_words(rows)
         told = self._tell(set().union(*words))
@@ -134,7 +135,7 @@ class Literals:
         return found
 
     def _tell(self, words: set[str]) -> set[str]:
-        """Those of some words that an expression needs."""
+        """Return the words that an expression needs."""
         if len(self._dull) > _KNOWN:
             self._dull.clear()
             self._telling.clear()
@@ -144,7 +145,7 @@ class Literals:
         return words.intersection(self._telling)
 
     def _live(self, words: set[str]) -> list[Way]:
-        """The ways whose needs words meet."""
+        """Return the ways whose needs the words meet."""
         mask = 0
         rarest: set[int] = set()
         for word in words:
@@ -168,13 +169,13 @@ class Literals:
 
 @lru_cache(maxsize=4096)
 def needs(regex: str) -> Needs:
-    """What an expression needs: of one way at least everything."""
+    """Return the needs of an expression: all needs of at least one way must be met."""
     prepared = _prepared().get(key_of(regex))
     return ((),) if prepared is None else tuple(tuple(map(frozenset, way)) for way in prepared)
 
 
 def key_of(regex: str) -> str:
-    """The name of an expression in the prepared table."""
+    """Return the key of an expression in the prepared table."""
     return f"{crc32(regex.encode()):08x}"
 
 
@@ -186,6 +187,6 @@ def _prepared() -> dict[str, list[list[list[str]]]]:
 
 @cache
 def all_beginnings() -> frozenset[str]:
-    """The first four letters of the words that any shipped expression looks for; words of fewer letters are whole."""
+    """Return the first four letters of the words that any shipped expression needs; shorter words are whole."""
     keys = (key for ways in _prepared().values() for way in ways for need in way for key in need)
     return frozenset(key[:4] for key in keys if "*" not in key[:4])

@@ -1,8 +1,8 @@
-"""Rules that are patterns: a regular expression that must match, tried only where the words stand that it needs.
+"""Rules that are regular expressions, each tried only on text that contains the words it needs.
 
-What an expression needs is derived from it (`literals`), so that a text pays only for the few patterns whose words it
-contains, and most patterns are never even compiled. Expressions are matched without regard to case, on canonical text, with
-bounded repetitions only (a test of the house looks at every one of them), so that no text can make a scan hang.
+The needed words are derived from the expression (`literals`), so that a text is searched only with the few patterns
+whose words it contains, and most patterns are never compiled. Expressions ignore case and match canonical text, and
+their repetitions are bounded (a test checks all of them), so that no text can make a scan hang.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
 
 EVIDENCE = 200
-"""Characters of evidence that a finding shows."""
+"""Maximum length of the evidence of a finding."""
 _MOST = 5
 
 
 class Pattern(NamedTuple):
-    """One way in which a rule shows."""
+    """A regular expression for a rule."""
 
     rule: str
     regex: str
     unless: str = ""
-    """An expression that, found on the same line, says it is something else."""
+    """An expression that, found on the same line, excludes the match."""
     severity: Severity | None = None
 
 
 def load_patterns(name: str) -> tuple[Pattern, ...]:
-    """The patterns of one list in `data/patterns.toml`."""
+    """Return the patterns of one list in `data/patterns.toml`."""
     return tuple(Pattern(**row) for row in load_toml("patterns")[name])
 
 
 def search(patterns: tuple[Pattern, ...], text: str) -> Iterator[tuple[Pattern, re.Match[str]]]:
-    """Every match of every pattern; at most a few for each pattern."""
+    """Yield the first few matches of each pattern."""
     met = _literals(patterns).met(text)
     for pattern in patterns:
         if pattern.regex in met:
@@ -53,7 +53,7 @@ def search(patterns: tuple[Pattern, ...], text: str) -> Iterator[tuple[Pattern, 
 
 
 def hits(patterns: tuple[Pattern, ...], text: str) -> Iterator[Hit]:
-    """The matches as hits, with the line they begin in."""
+    """Yield the matches as hits, with the line where each begins."""
     for pattern, match in search(patterns, text):
         yield Hit(pattern.rule, line_of(text, match.start()), shorten(match[0]), pattern.severity)
 
@@ -64,7 +64,7 @@ def _literals(patterns: tuple[Pattern, ...]) -> Literals:
 
 
 class Rows:
-    """A text by its rows, and the rows that each of some expressions may match: most of them look at few rows only."""
+    """The rows of a text, and for each expression the rows that it may match, which are usually few."""
 
     __slots__ = ("_having", "_matched", "_starts", "rows", "whole")
 
@@ -76,11 +76,11 @@ class Rows:
         self._starts: list[int] = []
 
     def having(self, regex: str) -> Collection[int]:
-        """The rows that have what one of the expressions needs, in order."""
+        """Return the numbers of the rows that contain the words an expression needs, sorted."""
         return self._having.get(regex, ())
 
     def search(self, patterns: Sequence[Pattern]) -> Iterator[tuple[Pattern, int, re.Match[str]]]:
-        """Every match of every pattern, with the number of its row; one for a pattern and row, and a few in all."""
+        """Yield the matches with their row numbers: one for each pattern and row, and a few for each pattern."""
         for pattern in patterns:
             found = (
                 (number, compiled(pattern.regex).search(self.rows[number])) for number in self.having(pattern.regex)
@@ -93,7 +93,7 @@ class Rows:
             yield from islice(matches, _MOST)
 
     def matched(self, regex: re.Pattern[str]) -> list[int]:
-        """The rows that an expression matches, which must not match the end of a row."""
+        """Return the rows that an expression matches; the expression must not match a line break."""
         if (found := self._matched.get(regex.pattern)) is None:
             if not self._starts:
                 self._starts = [0, *accumulate(len(row) + 1 for row in self.rows)]
@@ -103,12 +103,12 @@ class Rows:
 
 
 def line_of(text: str, offset: int) -> int:
-    """The number of the line at an offset, from 1."""
+    """Return the line number of an offset, from 1."""
     return text.count("\n", 0, offset) + 1
 
 
 def shorten(text: str) -> str:
-    """Evidence on one line, cut where it is long; an address at the cut stays whole, up to as much again."""
+    """Return evidence on one line, shortened; a URL at the cut stays whole, up to twice the limit."""
     line = " ".join(text.split())
     if len(line) <= EVIDENCE:
         return line
@@ -121,5 +121,5 @@ def shorten(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def compiled(regex: str) -> re.Pattern[str]:
-    """An expression, compiled once."""
+    """Return an expression that ignores case and is compiled once."""
     return expression(regex, re.IGNORECASE | re.MULTILINE)

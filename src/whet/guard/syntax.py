@@ -1,6 +1,6 @@
-"""The languages of code: by the name of a file, in the blocks of Markdown, and whether a piece of code parses.
+"""Programming languages: by file name, in the code blocks of Markdown, and whether code parses.
 
-Nothing is run.
+Nothing is executed.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ _OTHER_NAMES = {
     "yml": "yaml", "ts": "typescript", "tsx": "typescript", "rb": "ruby", "rs": "rust", "golang": "go", "kt": "kotlin",
     "c++": "cpp", "c#": "csharp", "cs": "csharp", "ex": "elixir", "hs": "haskell", "jl": "julia",
 }  # fmt: skip
-"""How fences call a language besides its own name."""
+"""Other names of languages in code fences."""
 _NO_PROGRAMS = frozenset(("json", "yaml", "toml", "sql", "html", "css", "markdown", "bash"))
 _LONGEST = {"bash": 8_000}
-"""Characters that are parsed, else 200,000: what the grammar of bash takes grows with the square of odd texts."""
+"""Maximum number of characters to parse, by default 200,000: the time of the bash grammar can grow quadratically."""
 _DEEPEST = 500
-"""Levels of YAML that are read: what its parser takes grows with the square of them."""
+"""Maximum nesting depth of YAML: the time of its parser grows quadratically with the depth."""
 _FENCED = re.compile(r"^[ \t]{0,80}(?P<fence>`{3,}|~{3,})(?P<info>[^\n`~]{0,500})\n", re.MULTILINE)
 _LANGUAGE = re.compile(r"[\w+#-]{0,40}")
 
 
 class Block(NamedTuple):
-    """A block of code in Markdown."""
+    """A code block in Markdown."""
 
     language: str
     text: str
     line: int
-    """The line of its fence, from 1."""
+    """The line of the fence, from 1."""
     start: int = 0
-    """Where its text begins in the Markdown, and where it ends."""
+    """The offset in the Markdown where the text begins; `end` is where it ends."""
     end: int = 0
 
 
 def blocks_of(markdown: str) -> Iterator[Block]:
-    """The fenced blocks of a text, without the indentation of the list that they stand in."""
+    """Yield the fenced blocks of a text, without the indentation of the list around them."""
     at = 0
     while found := _FENCED.search(markdown, at):
         end = re.compile(rf"^[ \t]*{found['fence'][0]}{{{len(found['fence'])},}}[ \t]*$", re.MULTILINE)
@@ -66,28 +66,28 @@ def blocks_of(markdown: str) -> Iterator[Block]:
 
 
 def is_shell(language: str) -> bool:
-    """Is it the language of a shell?"""
+    """Return whether the language is a shell language."""
     return language in _SHELL
 
 
 def language_of(path: str) -> str:
-    """What a file is written in, as fences of code are labelled; empty for plain text."""
+    """Return the language of a file as code fences label it; empty for plain text."""
     name = path.replace("\\", "/").rpartition("/")[2]
     return _EXTENSIONS.get(name.rpartition(".")[2].lower(), "") if "." in name else ""
 
 
 def is_program(language: str) -> bool:
-    """Is a bare word in this language a name, and a literal always marked as one?"""
+    """Return whether a bare word in this language is a name, and a literal is always marked as one."""
     return language_name(language) in set(_EXTENSIONS.values()) - _NO_PROGRAMS
 
 
 def language_name(language: str) -> str:
-    """The language that a fence or a caller names, by one name."""
+    """Return the canonical name of a language."""
     return "bash" if language in _SHELL else _OTHER_NAMES.get(language, language)
 
 
 def parses(language: str, text: str) -> bool:
-    """Whether the code parses; True where that cannot be told."""
+    """Return whether the code parses; True if that cannot be determined."""
     language = language_name(language)
     if len(text) > _LONGEST.get(language, 200_000):
         return True
@@ -103,17 +103,17 @@ def parses(language: str, text: str) -> bool:
 
 
 def can_parse(language: str) -> bool:
-    """Is there a parser of the language here?"""
+    """Return whether there is a parser for the language."""
     return (name := language_name(language)) in ("bash", "javascript") or name in _CHECKS
 
 
 MASK = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
-"""For the grammar of bash, letters beyond ASCII are letters: its scanner looks characters up in a table that ends before
-them, and a character of the higher planes may end the process."""
+"""Replaces bytes beyond ASCII by letters for the bash grammar: its scanner looks up characters in a table that ends
+before them, and a character of the higher planes may crash the process."""
 
 
 def parse_code(language: str, code: bytes) -> Node:
-    """The tree that the grammar of bash or JavaScript makes of a program. Read texts from `code`, not from its nodes."""
+    """Return the syntax tree of a bash or JavaScript program. Read texts from `code`, not from its nodes."""
     return _parser(language).parse(code.translate(MASK) if language == "bash" else code).root_node
 
 
