@@ -1,1 +1,1 @@
-"""Which skill fits a message: the index, ranking, implicit invocation, near-duplicates, trigger evals."""
+"""Finding the skills that fit a message: the index, ranking, automatic triggering, near-duplicates, trigger evals."""

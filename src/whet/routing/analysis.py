@@ -1,9 +1,9 @@
-"""What the index keeps of one skill, worked out from its words alone, so that an edit never touches another skill.
+"""The index data of one skill, computed from its own words alone, so that an edit never touches another skill.
 
-Each term gets a weight from 1 to 255, that of BM25F: the counts in the name, in the description (with when to use it,
-trigger phrases, tags and known messages) and in the body are divided by how long each is, added up with the weight of
-the field, and flattened. Lengths are compared with those of an ordinary skill instead of with the library's mean, and
-how rare a term is comes in when a message is asked about; so neither has to be redone when skills come and go.
+Each term gets a BM25F weight from 1 to 255: the counts in the name, in the description (with when to use it, trigger
+phrases, tags and known messages) and in the body are divided by the length of each, added up with the weight of the
+field, and flattened. Lengths are compared with those of a typical skill instead of the library's mean, and the rarity
+of a term is applied at query time; so neither has to be recomputed when skills come and go.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from whet.routing.texts import Texts
 
 BODY = 12_000
-"""Characters of a body that are read."""
+"""Maximum length of a body."""
 
 _ORDINARY = (3.3, 40.0, 520.0)
-"""Terms in each field of an ordinary skill."""
+"""Number of terms in each field of a typical skill."""
 _WEIGHT = (8.0, 6.0, 1.0)
 _LENGTH = (0.5, 0.5, 0.75)
-"""How much the length of each field counts."""
+"""The weight of the length of each field."""
 _FLAT = 3.0
 _OWN = 3
-"""A term of what a skill is not for that its body has so often is its own subject all the same."""
+"""Number of uses in the body from which an excluded term is a subject of the skill anyway."""
 _MOST_TERMS = 600
 _MOST_MESSAGES = 50
 _MOST_PHRASES = 24
 _QUOTED = compile_late(r"""(?<!\w)["“「]([^"“”「」\n]{2,80})["”」](?!\w)""")
-"""What stands between quotation marks."""
+"""Text between quotation marks."""
 
 
 def analyse(texts: Texts) -> Analysis:
-    """Everything the index keeps of a skill."""
+    """Return the index data of a skill."""
     description, clauses = without_negations(texts.description)
     when_to_use, more_clauses = without_negations(texts.when_to_use)
     body, sections = without_exclusions(texts.body[:BODY])
@@ -84,7 +84,7 @@ def analyse(texts: Texts) -> Analysis:
 def _phrases(
     told: tuple[str, ...], triggers: tuple[str, ...], start: int
 ) -> tuple[list[str], tuple[tuple[int, int, str], ...]]:
-    """The terms of a description and its triggers, and which of them make a phrase, counted from `start`."""
+    """Return the terms of a description and its triggers, and the phrases among them, with positions from `start`."""
     pieces = [(piece, odd) for text in told for odd, piece in enumerate(_QUOTED.split(text))]
     found: list[str] = []
     phrases: list[tuple[int, int, str]] = []
@@ -97,14 +97,14 @@ def _phrases(
 
 
 def _weigh(counts: list[Counter[int]], leading: list[int], rest: list[int], worth: list[float]) -> bytes:
-    """The weight of each term, from how often each field says it and what that is worth there."""
+    """Return the weight of each term, from its count in each field and the weight of the field."""
     (names, descriptions, bodies), (name, description, body) = counts, worth
     said = [
         name * names.get(term, 0) + description * descriptions.get(term, 0) + body * bodies.get(term, 0)
         for term in leading
     ]
     often = [*map(bodies.__getitem__, rest)]
-    alone = {count: _flatten(body * count) for count in {*often}}  # most are said once or twice
+    alone = {count: _flatten(body * count) for count in {*often}}  # most occur once or twice
     return bytes((*map(_flatten, said), *map(alone.__getitem__, often)))
 
 
@@ -113,7 +113,7 @@ def _flatten(together: float) -> int:
 
 
 def _kept(counts: list[Counter[int]]) -> tuple[list[int], list[int]]:
-    """The terms that are kept: all of the name and the description, and the commonest that only the body has."""
+    """Return the terms to keep: those of the name and description, and the most common of the body."""
     leading = {**counts[0], **counts[1]}
     rest = [term for term in counts[2] if term not in leading]
     if len(leading) + len(rest) > _MOST_TERMS:
@@ -126,11 +126,11 @@ def _messages(messages: tuple[str, ...]) -> tuple[frozenset[int], ...]:
 
 
 class _Openings(NamedTuple):
-    """How clauses begin that say what a skill is not for."""
+    """The openings of clauses that say what a skill is not for."""
 
     clause: re.Pattern[str]
     words: tuple[str, ...]
-    """Words of which each of them has one: so it is soon seen that a text has no clause."""
+    """Words of which every opening has one, to skip texts without such a clause quickly."""
 
 
 _WORDS = ("not", "n't", "n’t", "dont", "dnt", "snt", "never", "skip", "avoid", "scope")
@@ -139,9 +139,9 @@ _SIGN = compile_late(
     r"|load|fire|select|pick|choose|chosen|call|run|be\s|to\s+be|for|intended|meant|suitable|appropriate|designed|this|when"
     r"|if|the\s+user)|skill[\s*_]+(?:is|should|must|does)|scope|请勿|不要|不适用于|使用しない"
 )
-"""Such a word with what follows it in a clause."""
+"""One of these words with its continuation in a clause."""
 _BEFORE, _AFTER = 16, 24
-"""Characters before and after such a word within which a clause begins."""
+"""Number of characters before and after such a word within which a clause begins."""
 _OPENING = _Openings(
     compile_late(
         r"""
@@ -161,14 +161,14 @@ _OPENING = _Openings(
 _END = re.compile(r"(?<=[.!?;])(?:\s|$)|(?<=[。；！？])|\n\s*\n|\n\s*[-*•]|\s[—–]\s(?=use\b)", re.IGNORECASE)
 _LIST_END = re.compile(r"\n\s*\n(?!\s*[-*•]\s)")
 _BRACKETS = 500
-"""Characters within which a bracket is closed."""
+"""Maximum length of bracketed text."""
 _POINTER = compile_late(
     r"[(（\[](?:use|see|try|prefer|that\ is|those\ are|→)[^)）\]]{0,120}[)）\]]"
     r"|[(（]`?[a-z0-9]+(?:-[a-z0-9]+)+`?[)）]"
     r"|(?<=[;,])\ use\ .{0,80}",
     re.IGNORECASE,
 )
-"""Where to go instead: the name of another skill, which is not what this one is not for."""
+"""A reference to another skill, whose name is not part of the exclusion."""
 _BACK = re.compile(r"[.!?;。；！？\n]\s*|\(|,\s+(?:but\s+)?$")
 _EMPHASIS = re.compile(r"(?<=\S)(?:\*+|__)|(?:\*+|__)(?=\S)")
 _BODY_OPENING = _Openings(
@@ -185,19 +185,19 @@ _BODY_OPENING = _Openings(
     ),
     (*_WORDS, "skill"),
 )
-"""How a sentence of a body begins that says what the skill is not for; other "do not use" are its advice."""
+"""The openings of exclusions in a body; any other "do not use" is advice."""
 _EXCLUDING_SECTION = compile_late(
     r"^\#{1,6}[ \t]+[^\n]{0,20}?\b(?:not\s+(?:to\s+use|for)|(?:do\s+not|don['’]?t)\s+use|out\s+of\s+scope"
     r"|exclusions?|non-goals?)\b[^\n]{0,40}\n(.*?)(?=^\#{1,6}[ \t]|\Z)",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-"""A section of a body whose heading says that it lists what the skill is not for."""
+"""A section of a body whose heading says that it lists exclusions."""
 _EXCLUDING = ("not", "n't", "n’t", "dont", "scope", "exclusion", "goal")
-"""What such a heading has one of."""
+"""Words of which such a heading has one."""
 
 
 def without_exclusions(body: str) -> tuple[str, str]:
-    """A body without its sections and sentences that say what the skill is not for, and these."""
+    """Split a body into its text without exclusions, and the sections and sentences with exclusions."""
     sections: list[str] = []
 
     def take(found: re.Match[str]) -> str:
@@ -211,13 +211,13 @@ def without_exclusions(body: str) -> tuple[str, str]:
 
 
 def _headings(body: str) -> str:
-    """The lines of a body that are headings."""
+    """Return the headings of a body."""
     lines = (piece.partition("\n")[0].lstrip("#") for piece in f"\n{body}".split("\n#")[1:])
     return "\n".join(line for line in lines if line[:1].isspace())
 
 
 def without_negations(text: str, openings: _Openings = _OPENING) -> tuple[str, str]:
-    """A text without the clauses that say what it is not for, and these clauses."""
+    """Split a text into its text without exclusions, and the clauses that say what it is not for."""
     negative = _negative(text, openings)
     if not negative:
         return text, ""
@@ -235,7 +235,7 @@ def without_negations(text: str, openings: _Openings = _OPENING) -> tuple[str, s
         last = _closing(text, before, opening.end())
         end = _END.search(text, opening.end(), last)
         if end and text[opening.end() : end.start()].rstrip().endswith((":", "：")):
-            end = _LIST_END.search(text, end.end(), last)  # "Not for:" and then a list
+            end = _LIST_END.search(text, end.end(), last)  # a list follows "Not for:"
         stop = end.start() if end else last
         if opening.group().lower().startswith(("out", "使用")):
             start = at + max((found.end() for found in _BACK.finditer(before)), default=0)
@@ -247,7 +247,7 @@ def without_negations(text: str, openings: _Openings = _OPENING) -> tuple[str, s
 
 
 def _negative(text: str, openings: _Openings) -> list[int]:
-    """The places of the rows that say what is not meant. Most texts have none, and that is soon seen."""
+    """Return the numbers of the rows with an exclusion. Texts without one, which are most, return quickly."""
     plain = text.lower()
     found = (_SIGN.match(plain, at) for word in openings.words for at in _places(word, plain))
     return sorted(
@@ -261,7 +261,7 @@ def _negative(text: str, openings: _Openings) -> list[int]:
 
 
 def _places(word: str, text: str) -> Iterator[int]:
-    """Where a word stands in a text: several times as fast as an expression."""
+    """Yield the positions of a word in a text, several times faster than a regular expression."""
     at = text.find(word)
     while at >= 0:
         yield at
@@ -269,7 +269,7 @@ def _places(word: str, text: str) -> Iterator[int]:
 
 
 def _closing(text: str, before: str, start: int) -> int:
-    """Where what is said in brackets ends; the end of the text for what is not."""
+    """Return the end of the brackets around `start`; the end of the text if there are none."""
     if max(map(before.rfind, "(（")) > max(map(before.rfind, ")）")):
         found = [text.find(mark, start, start + _BRACKETS) for mark in ")）"]
         return min((at for at in found if at >= 0), default=len(text))

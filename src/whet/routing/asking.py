@@ -1,8 +1,8 @@
-"""Does a message ask for work that some skill could be for?
+"""Estimate whether a message asks for work that a skill could do.
 
-Confirmations, small talk, general knowledge and small edits of the code at hand share words with many skills and need
-none of them. Only the words of the message are judged: each word, the start of a long word, each pair of
-neighbours, the first word and the length have a weight in `asking.txt`, and the sum goes through a logistic curve.
+Confirmations, small talk, general knowledge and small edits of the current code share words with many skills and need
+none of them. Only the words of the message are judged: each word, the start of a long word, each pair of neighbours,
+the first word and the length have a weight in `asking.txt`, and the sum goes through a logistic curve.
 benchmarks/routing_asking.py fits the table on messages of several writers and measures it on writers left out.
 """
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _READ = 400
-"""Characters of a message that are read."""
+"""Maximum number of characters of a message that are read."""
 _SIGNS = '?!/{}():;="'
 _WORD = compile_late(rf"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[{_SIGNS}]")
 _APART = {ord(sign): f" {sign} " for sign in _SIGNS} | dict.fromkeys(map(ord, "#$%&*+,-.<>@[\\]^_`|~"), " ")
 _LONG, _START = 5, 5
-"""Of words longer than this, the first letters count as well."""
+"""For words longer than this, the first letters count as well."""
 _LENGTHS = ((1, "1"), (2, "2"), (4, "3-4"), (7, "5-7"), (14, "8-14"))
 
 _SLOPE, _OFFSET, _SIZE = 1.6, 3.2, 0.9
-"""The curve: its slope, its value in the smallest library, and what ten times as many skills take from it, because the
-more skills there are, the more of them match by chance."""
+"""The curve: its slope, its value in the smallest library, and its decrease for ten times as many skills, because more
+skills match by chance in a larger library."""
 
 
 def likelihood(message: str, total: int) -> float:
-    """From 0 to 1: how likely a message is meant for a skill of a library with so many of them."""
+    """Return the probability that a message is meant for a skill of a library with `total` skills."""
     return 1 / (1 + exp(-(_SLOPE * score(message) + _OFFSET - _SIZE * log10(1 + total))))
 
 
 def score(message: str) -> float:
-    """The weights of everything a message consists of, added up."""
+    """Return the sum of the weights of all signs in a message."""
     weights = table()
     return sum(float(weights.get(one, 0)) for one in signs(message))
 
 
 def signs(message: str) -> set[str]:
-    """What a message consists of, as the table names it: `word`, `start*`, `^first`, `two words`, `#length`."""
+    """Return the signs of a message as the table names them: `word`, `start*`, `^first`, `two words`, `#length`."""
     text = message[:_READ].lower()
     words = [*_split(text)]
     found = {"*", *(f"^{word}" for word in words[:1])}
@@ -69,7 +69,7 @@ def signs(message: str) -> set[str]:
 
 
 def _split(text: str) -> Iterator[str]:
-    """The words, numbers and signs of a text. An expression takes long to load, and most texts need none."""
+    """Yield the words, numbers and signs of a text; most texts need no regular expression, which is slow to load."""
     for part in text.translate(_APART).split() if text.isascii() else split_scripts(text):
         one, quote, other = part.partition("'")
         is_word = one.isalpha() and (not quote or other.isalpha())
@@ -81,7 +81,7 @@ def _split(text: str) -> Iterator[str]:
 
 @cache
 def table() -> dict[str, str]:
-    """The weights, read once; few of them are asked for, and only those become numbers."""
+    """Return the weights as text, read once; only the few that are used become numbers."""
     with open(os.path.join(os.path.dirname(__file__), "asking.txt"), encoding="utf-8") as file:
         next(file)
         cells = file.read().replace("\n", "\t").split("\t")

@@ -1,18 +1,18 @@
-"""The search index: which skills have which terms, in tables of `cache.db` that can always be made anew.
+"""The search index: the skills that have each term, in tables of `cache.db` that can always be rebuilt.
 
-Every skill, as it was at one time, has a *slot*, a number that is never given twice. What an update adds is a
-*segment*: for each term, the slots and their weights, as one row. An edit writes a small segment and strikes the old
-slot out; eight small segments of a size are put together into one of the next, so the work of an edit does not grow
-with the library, and a message is answered by reading one or a few rows for each of its terms.
+Every state of a skill has a *slot*, a number that is never reused. An update adds a *segment*: for each term, the
+slots and their weights, as one row. An edit writes a small segment and removes the old slot; eight small segments of
+a size are merged into one of the next size, so the work of an edit does not grow with the library, and a query reads
+one or a few rows for each of its terms.
 
-A row of postings has a number made of its segment and its term, so that a segment is written in the order of the file.
-It holds, column by column, those who have the term in name or description and then those who have it in the body alone.
+The number of a row of postings consists of its segment and its term, so that a segment is written in file order. It
+holds, column by column, the skills with the term in the name or description, then those with it only in the body.
 
-Workspaces that see different skills share the tables: each has a *collection*, the slots that are its own. A skill that
-several of them see is indexed once, and one that no collection has any more is removed.
+Workspaces that see different skills share the tables: each has a *collection* of slots. A skill in several
+collections is indexed once, and a skill in no collection is removed.
 
-Everything happens in transactions: a reader sees the index before an update or after it, and a process that is killed
-in between leaves the one before.
+Everything happens in transactions: a reader sees the index before or after an update, and a process that is killed
+during an update leaves the index as it was.
 """
 
 from __future__ import annotations
@@ -39,45 +39,45 @@ if TYPE_CHECKING:
     from typing import Any
 
     _Entries = defaultdict[int, array[int]]
-    """For each term the skills that have it: of each one number, its slot counted from the first of the segment and,
-    in the byte below, its weight."""
+    """The skills of each term, each as one number: its slot counted from the first of the segment and, in the lowest
+    byte, its weight."""
 
 VERSION = 9
-"""Raised when what is kept of a skill changes; everything is read again then."""
+"""The format version; everything is read again when it changes."""
 _TOGETHER = 8
-"""So many segments of a size become one."""
+"""Number of segments of a size that are merged."""
 _LARGE = 512
-"""Skills of a segment that is left as it is: reading one more row costs less than writing everything again."""
+"""Number of skills from which a segment is not merged: reading one more row costs less than rewriting everything."""
 _NARROW = 1 << 16
-"""Slots that a segment may range over for each to take two bytes, counted from its first; else they take four."""
+"""Range of slots that a segment stores in two bytes each, counted from its first; a wider one takes four."""
 _COLLECTIONS = 8
-"""Collections that are kept; beyond that, those not used for longest are removed."""
+"""Maximum number of collections; the least recently used are removed."""
 _DAY = 24 * 3600 * 10**9
 SHORTEST_TYPO = 5
-"""Letters of a word that may be a mistyped one; shorter ones are too much alike."""
+"""Minimum length of a word that may be corrected; shorter words are too similar to each other."""
 _LONGEST_TYPO = 24
 _ASKED = 500
-"""Values in one query."""
+"""Maximum number of values in one query."""
 _TERM = 0xFFFFFFFF
-"""The part of a row's number that is its term."""
+"""The bits of a row number that are its term."""
 _BACKWARDS = "<"
-"""Before a word that is spelled from its end."""
+"""Prefix of a word that is stored in reverse."""
 _LOWEST, _SLOT = (0, 1) if sys.byteorder == "little" else (7, 0)
-"""Where in a number of eight bytes the lowest lies, and which half is the upper one."""
+"""The position of the lowest byte in eight bytes, and of the upper half."""
 _TABLES = ("facts", "collections", "skills", "rows", "segments", "postings", "words")
 
 
 class Postings(NamedTuple):
-    """Skills of a segment that have one term: their slots, ascending, and the weight it has for each."""
+    """The skills of a segment that have a term: their slots, ascending, and the weight of the term for each."""
 
     slots: array[int]
     weights: bytes
     described: bool
-    """Whether they have it in name or description, or in the body alone."""
+    """Whether the term is in the name or description, not only in the body."""
 
 
 class _Segment(NamedTuple):
-    """Where the postings of an update are, and what their slots are counted from."""
+    """The postings of an update, and the range of their slots."""
 
     id: int
     first: int
@@ -85,76 +85,76 @@ class _Segment(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The type of slots in arrays."""
+        """The array type code of slots."""
         return "H" if self.last - self.first < _NARROW else "I"
 
 
 class State(NamedTuple):
-    """What tells whether something read earlier still holds."""
+    """The state of a collection, to detect changes."""
 
     origin: int
-    """Another number whenever slots are given from the beginning again."""
+    """A random number that changes whenever the index is started anew."""
     generation: int
-    """How often the collection was changed since."""
+    """Number of changes of the collection since then."""
 
 
 class Known(NamedTuple):
-    """The skills that are in the index."""
+    """The skills in the index."""
 
     generation: int
-    """Of the collection."""
+    """The generation of the collection."""
     stamps: dict[str, str]
-    """Of every skill of the collection, by its key."""
+    """The stamp of every skill of the collection, by key."""
     elsewhere: set[tuple[str, str]]
-    """Key and stamp of those that only other collections have."""
+    """Key and stamp of skills that only other collections have."""
 
 
 class Put(NamedTuple):
-    """What became of a change."""
+    """The result of a change."""
 
     missing: list[str]
-    """Keys of skills that others had and have no more."""
+    """Keys of shared skills that other collections no longer have."""
     before: int
     after: int
-    """The generations of the collection."""
+    """`before` and `after` are generations of the collection."""
 
 
 class Row(NamedTuple):
-    """What is kept of one skill beside the postings of its terms."""
+    """The stored data of a skill besides the postings of its terms."""
 
     name: str
     sequence: bytes
-    """The codes of the terms of name, description and body in order."""
+    """The codes of the terms of name, description and body, in order."""
     lead: int
-    """How many of the sequence are name and description."""
+    """Number of terms in the sequence that are name and description."""
     description: int
-    """Terms of the description."""
+    """Number of terms in the description."""
     phrases: tuple[tuple[int, int, str], ...]
-    """What a user may say word for word, quoted or as triggers: where in the sequence, how many terms, the words."""
+    """Quoted phrases and triggers: position in the sequence, number of terms, and text."""
     against: frozenset[int]
-    """Terms of what it says it is not for, and is not also for."""
+    """Terms of the exclusions of the skill that are not also its subject."""
     examples: tuple[frozenset[int], ...]
-    """The terms of each message that was for it."""
+    """The terms of each message that the skill was right for."""
     counterexamples: tuple[frozenset[int], ...]
-    """The terms of each message that was not for it."""
+    """The terms of each message that the skill was wrong for."""
 
 
 class Analysis(NamedTuple):
-    """One skill, ready to be put into an index."""
+    """The index data of one skill."""
 
     terms: list[int]
     """The numbers of its terms, those of name and description first."""
     leading: int
-    """How many of them are in name or description."""
+    """Number of terms in the name or description."""
     weights: bytes
-    """For each term a byte: BM25F."""
+    """The BM25F weight of each term, one byte each."""
     spellings: frozenset[str]
-    """The words of name and description that are kept, for correcting typing errors."""
+    """The words of name and description, for correcting typing errors."""
     row: Row
 
 
 class New(NamedTuple):
-    """A skill to be put in, in place of the one with that key."""
+    """A skill to add, replacing the one with the same key."""
 
     key: str
     stamp: str
@@ -162,31 +162,31 @@ class New(NamedTuple):
 
 
 class Index:
-    """One collection, read and written."""
+    """A collection of the index."""
 
     def __init__(self, path: str, collection: str = "") -> None:
         self._tables = Database.open(path, CACHE, durable=False)
         self._name = collection
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._tables.close()
 
     # reading
 
     @contextmanager
     def steady(self) -> Iterator[None]:
-        """What is read in the block is all of one moment, whatever others write meanwhile."""
+        """Return a context in which all reads see one state, even if other processes write."""
         with self._tables.snapshot():
             yield
 
     def facts(self) -> tuple[State, bytearray]:
-        """What the collection is at, and which of all slots are its own."""
-        with self._tables.snapshot() as connection:  # between two moments, a collection has slots that do not exist
+        """Return the state of the collection, and for each slot whether the collection has it."""
+        with self._tables.snapshot() as connection:  # without a snapshot, a collection may have slots that do not exist
             return _facts(connection, self._name)
 
     def known(self) -> Known:
-        """What there is, of the collection and of others."""
+        """Return the skills of this collection and of others."""
         with self._tables.snapshot() as connection:
             state, alive = _facts(connection, self._name)
             found = Known(state.generation, {}, set())
@@ -198,18 +198,18 @@ class Index:
             return found
 
     def made_from(self) -> str:
-        """What the collection was last found to be in step with; "" when it was changed since."""
+        """Return the stored `made_from` value; empty if the collection was changed since."""
         found = self._tables.read("SELECT made_from FROM index_collections WHERE name = ?", [self._name])
         return str(found[0][0]) if found else ""
 
     def mark(self, made_from: str, generation: int) -> None:
-        """Remember what the collection is in step with, unless somebody changed it since this generation."""
+        """Store the `made_from` value, unless the collection was changed since this generation."""
         query = "UPDATE index_collections SET made_from = ? WHERE name = ? AND generation = ?"
         with suppress(FailedError), self._tables.write() as connection:
             connection.execute(query, (made_from, self._name, generation))
 
     def postings(self, terms: Iterable[int]) -> dict[int, list[Postings]]:
-        """Who has these terms, in each segment; a term that nobody has is left out."""
+        """Return the postings of each term, by segment; a term that no skill has is left out."""
         parts: dict[int, list[Postings]] = {}
         wanted = [*terms]
         if not wanted:
@@ -224,18 +224,18 @@ class Index:
         return parts
 
     def rows(self, slots: Sequence[int]) -> dict[int, tuple[str, Row]]:
-        """The keys of these skills, and what is kept of them."""
+        """Return the keys and rows of the skills at these slots."""
         query = "SELECT slot, key, data FROM index_skills JOIN index_rows USING (slot) WHERE slot IN"
         return {slot: (key, Row._make(unpack(data))) for slot, key, data in self._by_slot(query, slots)}
 
     def keys(self, slots: Sequence[int]) -> dict[int, str]:
-        """The keys of the skills at these slots."""
+        """Return the keys of the skills at these slots."""
         return dict(self._by_slot("SELECT slot, key FROM index_skills WHERE slot IN", slots))
 
     def spelled_like(self, word: str) -> list[str]:
-        """Known words that differ from this one by a letter added, left out, changed or swapped with its neighbour.
+        """Return known words that differ by one letter added, left out, changed or swapped with its neighbour.
 
-        Such a word has the same beginning or the same end, of half the letters.
+        Such words share the first half or the last half of their letters.
         """
         if not SHORTEST_TYPO <= len(word) <= _LONGEST_TYPO:
             return []
@@ -256,13 +256,13 @@ class Index:
     # writing
 
     def put(self, new: Sequence[New] = (), shared: Sequence[tuple[str, str]] = (), gone: Sequence[str] = ()) -> Put:
-        """Change the collection in one transaction: put skills in, each in place of the one with its key, or take out.
+        """Change the collection in one transaction: add or replace skills, and remove the keys in `gone`.
 
-        `shared` are key and stamp of skills that others have already, unless they are `missing` by now.
+        `shared` are key and stamp of skills that other collections have; `missing` in the result lists those now gone.
         """
         with self._tables.write() as connection:
             wanted = [(skill.key, skill.stamp) for skill in new] + [*shared]
-            slots = {pair: _find(connection, pair) for pair in wanted}  # another process may be faster
+            slots = {pair: _find(connection, pair) for pair in wanted}  # another process may have added them
             fresh = [skill for skill in new if slots[skill.key, skill.stamp] is None]
             missing = [pair[0] for pair in shared if slots[pair] is None]
             state, alive = _facts(connection, self._name)
@@ -283,7 +283,7 @@ class Index:
             return Put(missing, state.generation, state.generation)
 
     def touch(self) -> None:
-        """Remember that the collection is used, once a day, where anything can be remembered."""
+        """Record once a day that the collection is in use; a write error is ignored."""
         now = system_clock()
         found = self._tables.read("SELECT used FROM index_collections WHERE name = ?", [self._name])
         if found and abs(now - found[0][0]) > _DAY:
@@ -291,13 +291,13 @@ class Index:
                 connection.execute("UPDATE index_collections SET used = ? WHERE name = ?", (now, self._name))
 
     def clear(self) -> None:
-        """Take everything out, of all collections."""
+        """Remove all skills of all collections."""
         with self._tables.write() as connection:
             for table in _TABLES:
                 connection.execute(f"DELETE FROM index_{table}")  # noqa: S608  our own names
 
     def copy(self) -> Index:
-        """The collection as it is now, in memory, to try things with."""
+        """Return a copy of the collection in memory for experiments."""
         made = Index(MEMORY, self._name)
         with self._tables.snapshot() as source, made._tables.write() as target:
             alive = self.facts()[1]
@@ -312,7 +312,7 @@ class Index:
 
     @property
     def worn(self) -> bool:
-        """Have so many slots been struck out that starting anew is better?"""
+        """Whether so many slots are removed that a rebuild is better."""
         slots = len(self.facts()[1])
         return slots > 4096 and slots > 4096 + 2 * self._tables.read("SELECT count(*) FROM index_skills")[0][0]
 
@@ -322,7 +322,7 @@ _NOBODY = _numbers()
 
 
 def _facts(connection: sqlite3.Connection, name: str) -> tuple[State, bytearray]:
-    """What a collection is at, and for each of all slots whether it is its own: 1 or 0."""
+    """Return the state of a collection, and for each slot 1 if the collection has it, else 0."""
     found = dict(connection.execute("SELECT name, value FROM index_facts").fetchall())
     query = "SELECT generation, slots FROM index_collections WHERE name = ?"
     generation, mask = connection.execute(query, [name]).fetchone() or (0, b"")
@@ -361,7 +361,7 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> N
 def _write(
     connection: sqlite3.Connection, described: _Entries, bodied: _Entries, first: int, last: int, size: int
 ) -> None:
-    """Write a segment of so many skills, at slots from the first to the last."""
+    """Write a segment of `size` skills at the slots from `first` to `last`."""
     query = "INSERT INTO index_segments (first, last, size) VALUES (?, ?, ?)"
     segment = _Segment(connection.execute(query, (first, last, size)).lastrowid or 0, first, last)
     rows = (
@@ -381,7 +381,7 @@ def _id(segment: int, term: int) -> int:
 
 
 def _pack(code: str, described: array[int], bodied: array[int]) -> bytes:
-    """The number of skills with the term in name or description, the slots of all, and their weights."""
+    """Pack the number of skills with the term in name or description, the slots of all, and their weights."""
     entries, leading = (described + bodied).tobytes(), len(described)
     slots = array(code, [leading, *array("I", entries)[_SLOT::2]])
     return slots.tobytes() + entries[_LOWEST::8]
@@ -402,7 +402,7 @@ def _unpack(segment: _Segment, entries: bytes) -> list[Postings]:
 
 
 def _tidy(connection: sqlite3.Connection) -> None:
-    """Put small segments together while there are many of a size."""
+    """Merge small segments while there are many of a size."""
     while True:
         levels: dict[int, list[int]] = {}
         query = "SELECT id, size FROM index_segments WHERE size < ?"
@@ -415,7 +415,7 @@ def _tidy(connection: sqlite3.Connection) -> None:
 
 
 def _merge(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
-    """Put segments together without what was struck out."""
+    """Merge segments without removed slots."""
     alive = _used(connection)
     segments = [segment for segment in _segments(connection) if segment.id in ids]
     first, last = min(segment.first for segment in segments), max(segment.last for segment in segments)
@@ -433,19 +433,19 @@ def _merge(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
                     slots.update(slot for slot, _ in living)
         connection.execute("DELETE FROM index_postings WHERE id BETWEEN ? AND ?", span)
         connection.execute("DELETE FROM index_segments WHERE id = ?", [segment.id])
-    for found in (described, bodied):  # segments may hold slots from before and after those of another
+    for found in (described, bodied):  # the slot ranges of segments may overlap
         found.update([(term, _numbers(sorted(entries))) for term, entries in found.items()])
     if slots:
         _write(connection, described, bodied, first, last, len(slots))
 
 
 def _level(size: int) -> int:
-    """The power of eight a segment's number of skills is at."""
+    """Return the logarithm of a segment's size to base eight, rounded down."""
     return (max(size, 1).bit_length() - 1) // 3
 
 
 def _used(connection: sqlite3.Connection) -> bytearray:
-    """Which slots any collection has."""
+    """Return for each slot whether any collection has it."""
     masks = [mask for (mask,) in connection.execute("SELECT slots FROM index_collections")]
     used = 0
     for mask in masks:
@@ -454,7 +454,7 @@ def _used(connection: sqlite3.Connection) -> bytearray:
 
 
 def _settle(connection: sqlite3.Connection, name: str, generation: int, alive: bytearray) -> None:
-    """Write which slots are in use, and that something changed; remove what nobody uses any more."""
+    """Store the slots and generation of a collection; remove old collections and the skills that no collection has."""
     before = _used(connection)
     connection.execute("INSERT OR IGNORE INTO index_facts VALUES ('origin', random())")
     connection.execute("INSERT OR REPLACE INTO index_facts VALUES ('slots', ?)", [len(alive)])
@@ -480,7 +480,7 @@ def _portions(values: list[int]) -> Iterator[list[int]]:
 
 @contextmanager
 def damage(path: str) -> Iterator[None]:
-    """Tell an index whose contents make no sense as what it is."""
+    """Raise FailedError for errors that invalid index data causes."""
     try:
         yield
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:

@@ -1,15 +1,15 @@
-"""The index of one library, kept in step with what is on disk.
+"""The index of one library, kept up to date with the files on disk.
 
     manager = IndexManager(workspace, feedback)
     manager.find("fill in this form", 10, workspace.snapshot())
 
-The index lies in `cache.db`, with a collection for each set of roots: how telling a word is depends on the skills
-around it. It only saves work. Where its rows are damaged it is made again, and where the file cannot be used at all
-(read-only, full, locked) everything is indexed in memory, for as long as this process lasts; `notes` tells. A look that
-brings the very same catalogue, with the same feedback, updates nothing.
+The index is in `cache.db`, with a collection for each set of roots, because the weight of a word depends on the other
+skills. It is only a cache. Damaged rows are rebuilt, and if the file cannot be used at all (read-only, full, locked)
+everything is indexed in memory for the lifetime of the process; `notes` reports it. A snapshot with the same
+catalogue and the same feedback updates nothing.
 
 A server does not let people wait while a large library is indexed for the first time: `build_in_background` does that
-in a thread, and until it is done answers are from names and descriptions alone, which `notes` tells as well.
+in a thread, and until it is done answers use only names and descriptions, which `notes` reports, too.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _LARGE = 500
-"""So many skills are indexed in about a second."""
+"""Number of skills that are indexed in about a second."""
 _OFTEN = 25
 _SHOWN = 10
-"""Skills that cannot be read and are named."""
+"""Maximum number of unreadable skills in the notes."""
 _UNUSABLE = frozenset({"state-corrupt", "state-failed", "state-foreign", "state-newer"})
-"""The codes of a file that is put out of the way."""
+"""Error codes for which the index file is cleared or set aside."""
 _BUILDING = Note(
     "index-building",
     "info",
@@ -61,7 +61,7 @@ _BUILDING = Note(
 
 
 class _Open:
-    """Who may be found: these skills, less those that are shut out."""
+    """The keys of skills that may be found: all `cards` except those in `shut`."""
 
     def __init__(self, cards: Mapping[str, Card], shut: Collection[str]) -> None:
         self._cards, self._shut = cards, shut
@@ -71,12 +71,12 @@ class _Open:
 
 
 class IndexManager:
-    """The index of the skills of a workspace. For any number of threads, one question at a time."""
+    """The index of the skills of a workspace. Threads may share it; queries run one at a time."""
 
     def __init__(
         self, workspace: Workspace, feedback: Feedback, progress: Callable[[Progress], object] = lambda _: None
     ) -> None:
-        """`progress` is told how far indexing has come, where many skills have to be read."""
+        """`progress` receives reports while many skills are read."""
         self.workspace = workspace
         self.feedback = feedback
         self._progress = progress
@@ -86,20 +86,20 @@ class IndexManager:
         self._path = ""
         self._collection = ""
         self._spoilt: Note | None = None
-        """Why no file is used."""
+        """The reason why no file is used, if any."""
         self._rebuilt: Note | None = None
         self._unread: tuple[Note, ...] = ()
         self._unheard: tuple[Note, ...] = ()
         self._known: tuple[Catalogue, dict[str, str], object] | None = None
-        """What the index is in step with, and which index: another process may have put another in its place."""
+        """The catalogue and feedback that the index matches, and its state: another process may have replaced it."""
         self._waits = True
-        """Whether a question waits for a large library to be indexed."""
+        """Whether a query waits for a large library to be indexed."""
         self._builder: Thread | None = None
         self._sketch: tuple[Catalogue, Router] | None = None
-        """An index of names and descriptions alone, of these skills."""
+        """A catalogue, and an index of its names and descriptions only."""
 
     def close(self) -> None:
-        """Let the index go; the next question opens it again."""
+        """Close the index; the next query opens it again."""
         with self._turn:
             for router in (self._router, self._sketch and self._sketch[1]):
                 if router is not None:
@@ -107,7 +107,7 @@ class IndexManager:
             self._router, self._known, self._path, self._spoilt, self._sketch = None, None, "", None, None
 
     def ask(self, question: Callable[[Router], T], snapshot: Snapshot) -> T:
-        """Put a question to the index of the skills of a snapshot. It may be put again, to another index."""
+        """Run a query on the index of a snapshot. It may run again on another index if the first is damaged."""
         with self._turn:
             while True:
                 try:
@@ -128,7 +128,7 @@ class IndexManager:
         grouped: bool = False,
         searched: bool = True,
     ) -> tuple[Found, ...]:
-        """The skills of a snapshot that fit a message best, less those whose keys are `shut` out; see `Router.find`."""
+        """Return the skills of a snapshot that fit a message best, except those in `shut`; see `Router.find`."""
         allowed = _Open(CardsById(snapshot.catalogue), shut)
 
         def search(router: Router) -> tuple[Found, ...]:
@@ -141,11 +141,11 @@ class IndexManager:
             return search(self._sketched(snapshot.catalogue))
 
     def build_in_background(self) -> None:
-        """From the next question on, index a large library in a thread and look at names and descriptions meanwhile."""
+        """Index a large library in a thread from the next query on; meanwhile search names and descriptions."""
         self._waits = False
 
     def _build(self) -> None:
-        """Index what is large and not indexed in a thread, unless one is at it."""
+        """Start a thread that indexes a large library, unless one is running."""
 
         def build() -> None:
             made, waits = IndexManager(self.workspace, self.feedback), True
@@ -155,7 +155,7 @@ class IndexManager:
                         made.ask(lambda _: None, snapshot)
                     waits = made._spoilt is not None
             finally:
-                self._waits = waits  # where this failed, whoever asks next meets it, too
+                self._waits = waits  # if this failed, the next query meets the same error
                 made.close()
 
         if self._builder is None or not self._builder.is_alive():
@@ -165,7 +165,7 @@ class IndexManager:
             self._builder.start()
 
     def _sketched(self, catalogue: Catalogue) -> Router:
-        """An index of what the cards of these skills say."""
+        """Return an index of the names and descriptions of these skills."""
         if self._sketch is None or self._sketch[0] is not catalogue:
             router = self._sketch[1] if self._sketch else Router(MEMORY)
             cards = ((str(card.id), _stamp(card, ""), partial(texts_of_card, card)) for card in catalogue.cards)
@@ -174,12 +174,12 @@ class IndexManager:
         return self._sketch[1]
 
     def copy(self, snapshot: Snapshot) -> tuple[Router, list[Indexed]]:
-        """An index of its own in memory, to try things with, and the entries it was made of."""
+        """Return a separate index in memory for experiments, and its entries."""
         entries = list(self._entries(snapshot.catalogue.cards, self._marks()))
         return self.ask(lambda router: (router.copy(), entries), snapshot)
 
     def is_ready(self, snapshot: Snapshot) -> bool:
-        """Can a question be answered soon, without a large library being indexed first?"""
+        """Return whether a query can be answered without indexing a large library first."""
         with self._turn:
             if len(snapshot.catalogue.cards) <= _LARGE or self._known is not None:
                 return True
@@ -189,7 +189,7 @@ class IndexManager:
             return reads is not None and reads <= _LARGE
 
     def _reads(self, snapshot: Snapshot) -> Callable[[Database], int | None]:
-        """What tells how many skills would have to be read to bring the index in step; None where there is none."""
+        """Return a function that counts the skills to read for an update; it returns None if there is no index."""
         marks, name, cards = self._marks(), self._name(snapshot.catalogue), snapshot.catalogue.cards
         made_from = self._made_from(snapshot, marks, Router.mark)
 
@@ -198,7 +198,7 @@ class IndexManager:
             if not found or (made_from and found[0][0] == made_from):
                 return 0 if found else None
             missing: int = len(cards) - database.read("SELECT COUNT(*) FROM index_skills")[0][0]
-            if missing > _LARGE:  # at least; somebody who types asks at every letter while others index
+            if missing > _LARGE:  # a lower bound is enough; a user who types queries at every letter while others index
                 return missing
             known = set(database.read("SELECT key, stamp FROM index_skills"))
             return sum((entry.key, Router.mark + entry.stamp) not in known for entry in self._entries(cards, marks))
@@ -207,11 +207,11 @@ class IndexManager:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What is worth knowing about the index as it was last used."""
+        """Notes on the index at its last use."""
         told = (note for note in (self._spoilt, self._rebuilt, self._sketch and _BUILDING) if note is not None)
         return (*told, *self._unheard, *self._unread)
 
-    # keeping in step
+    # updates
 
     def _in_step(self, snapshot: Snapshot) -> Router:
         catalogue = snapshot.catalogue
@@ -238,10 +238,10 @@ class IndexManager:
         return self._router
 
     def _made_from(self, snapshot: Snapshot, marks: Mapping[str, str], reader: str) -> str:
-        """What changes with anything that the index is made from; "" where nothing tells.
+        """Return a text that changes with every source of the index; empty if changes cannot be detected.
 
-        The cache gives every state of a root a number of its own, so that no skill has to be compared to see that all
-        are the same as when the index was last brought in step.
+        The cache gives every state of a root its own number, so that no skill has to be compared to see that nothing
+        changed since the last update.
         """
         versions = [self.workspace.cache.version(shelf) for shelf in snapshot.shelves]
         if None in versions or snapshot.hidden:
@@ -268,7 +268,7 @@ class IndexManager:
         return read
 
     def _marks(self) -> dict[str, str]:
-        """What changes with the feedback; without feedback that can be read, everything goes by the skills alone."""
+        """Return the feedback marks by skill; empty, with a note, if the feedback cannot be read."""
         try:
             self._unheard = ()
             return self.feedback.all_marks()
@@ -279,14 +279,14 @@ class IndexManager:
     # the file
 
     def _name(self, catalogue: Catalogue) -> str:
-        """The collection for these roots: those that have skills, so that an empty project shares the user's."""
+        """Return the collection name for the roots that have skills, so that an empty project shares the user's."""
         if self._known is not None and self._known[0] is catalogue:
             return self._collection
-        roots = {id(card.root): card.root for card in catalogue.cards}.values()  # of many cards, and few are compared
+        roots = {id(card.root): card.root for card in catalogue.cards}.values()  # few roots for many cards
         return ascii(sorted({(root.real, root.namespace) for root in roots})) if roots else ""
 
     def _give_up(self, error: FailedError) -> None:
-        """Go on without the file; a damaged index is made again, once."""
+        """Continue without the file; a damaged index is rebuilt once."""
         if self._router is not None:
             self._router.close()
         path = self._path
@@ -299,7 +299,7 @@ class IndexManager:
         self._spoilt = Note("index-in-memory", "warning", message, error.hint, path=path)
 
     def _clear(self, path: str) -> bool:
-        """Take damaged rows, or a whole damaged file, out of the way of everybody; whether that worked."""
+        """Remove damaged rows, or set a damaged file aside; return whether that worked."""
         from whet.store.database import rebuildable, set_aside
         from whet.store.schema import CACHE
 
@@ -312,7 +312,7 @@ class IndexManager:
                 finally:
                     index.close()
             except FailedError as error:
-                if error.code != "state-failed":  # else a table is missing
+                if error.code != "state-failed":  # `state-failed` means that a table is missing
                     raise
                 set_aside(path)
         except WhetError:
@@ -329,6 +329,6 @@ def _not_indexed(failed: Sequence[tuple[str, str]], catalogue: Catalogue) -> Ite
 
 
 def _stamp(card: Card, mark: str) -> str:
-    """What changes whenever the texts of a skill may have changed."""
+    """Return a stamp that changes whenever the texts of a skill may have changed."""
     extras = "".join(f"/{path}/{stamp}" for path, stamp in card.extras)
     return f"{READER}.{card.mtime}.{card.ctime}.{card.size}.{card.inode}{extras}/{mark}"

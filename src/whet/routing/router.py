@@ -1,4 +1,4 @@
-"""Which skill fits a message: an index kept in step with a library, asked for the best matches.
+"""Find the skills that fit a message, with an index that is kept up to date with a library.
 
 router = Router(path)
 router.update(entries)
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from whet.routing.texts import Texts
 
 _CANDIDATES = 100
-"""Skills that are compared with each other."""
+"""Number of skills that are compared with each other."""
 _BATCH = 2048
-"""Skills that are read and written at once."""
+"""Number of skills that are read and written at once."""
 OFFERED = 8
-"""Skills that may be called for at once."""
+"""Maximum number of skills that a message may trigger."""
 
 
 class Entry(NamedTuple):
-    """A skill to be known: `read` is only called when `stamp` is new."""
+    """A skill to index; `read` is called only if `stamp` is new."""
 
     key: str
     stamp: str
@@ -44,47 +44,47 @@ class Entry(NamedTuple):
 
 
 class Updated(NamedTuple):
-    """What an update did."""
+    """The result of an update."""
 
     added: int
     changed: int
     removed: int
     total: int
     failed: tuple[tuple[str, str], ...]
-    """Key and reason of every skill that could not be read."""
+    """The key of every skill that could not be read, with the reason."""
 
 
 class Found(NamedTuple):
-    """A skill for a message."""
+    """A skill that fits a message."""
 
     key: str
     score: float
-    """From 0 to 1: how likely it is right."""
+    """The probability that the skill is right, from 0 to 1."""
     why: tuple[str, ...]
     also: tuple[str, ...] = ()
-    """The keys of others that say nearly the same, the best first."""
+    """The keys of near-identical skills, best first."""
 
 
 class Detected(NamedTuple):
-    """Whether a message calls for a skill."""
+    """The decision whether a message triggers a skill."""
 
     decision: Literal["must", "may", "none"]
     first: Found | None
-    """The skill that is called for."""
+    """The skill that is triggered or offered first."""
     confidence: float
     others: tuple[Found, ...]
-    """What else may be called for, the likeliest first."""
+    """Other skills that may be offered, most likely first."""
     nearest: str | None = None
-    """Where none is called for, the one that comes closest; how close is the confidence."""
+    """The closest skill if the decision is `none`; `confidence` is its score."""
 
     @property
     def key(self) -> str | None:
-        """The key of the skill that is called for."""
+        """The key of the first skill, or None."""
         return self.first.key if self.first else None
 
 
 def decide(found: Sequence[Found]) -> Detected:
-    """Whether one of the skills that fit best is called for."""
+    """Decide whether one of the best matches should be triggered or offered."""
     likely = [one for one in found if one.score >= MAY]
     if not likely:
         return Detected("none", None, found[0].score, (), found[0].key) if found else Detected("none", None, 0.0, ())
@@ -93,37 +93,37 @@ def decide(found: Sequence[Found]) -> Detected:
 
 
 class Router:
-    """One index and how to ask it. May be shared by threads."""
+    """An index and its queries. Threads may share it."""
 
     mark = f"{VERSION} "
-    """How skills are read: those that were read otherwise are read again."""
+    """The format version of the index; skills indexed under another version are read again."""
 
     def __init__(self, path: str, collection: str = "") -> None:
-        """`collection` names the skills that are meant, among those of other libraries in the same file."""
+        """`collection` names the skills of one library among those of other libraries in the same file."""
         self._path = path
         self._index = Index(path, collection)
         self.weights = FITTED
 
     @property
     def state(self) -> object:
-        """Which index this is and how often it was changed, to be compared with later."""
+        """The identity and generation of the index, to detect changes."""
         with damage(self._path):
             return self._index.facts()[0]
 
     def close(self) -> None:
-        """Let the index go."""
+        """Close the index."""
         self._index.close()
 
     @property
     def made_from(self) -> str:
-        """What the index was last found to be in step with, as `update` was told."""
+        """The `made_from` value of the last complete `update`, or empty if the index was changed since."""
         with damage(self._path):
             return self._index.made_from()
 
     def update(self, entries: Iterable[Entry], made_from: str = "") -> Updated:
-        """Bring the index in step: read what is new or changed, forget what is gone.
+        """Update the index: read new and changed skills, and remove missing ones.
 
-        `made_from` names what the entries were made from. It is remembered as long as nobody changes the index.
+        `made_from` identifies the source of the entries. It is stored until the index is changed.
         """
         with damage(self._path):
             if self._index.worn:
@@ -134,7 +134,7 @@ class Router:
         failed: list[tuple[str, str]] = []
 
         def put() -> None:
-            """Put in what is waiting: few at a time, so that memory does not grow with what is new."""
+            """Index the waiting entries, in batches so that memory use stays bounded."""
             if shared := [pair for key in waiting if (pair := (key, stamps[key])) in elsewhere]:
                 with damage(self._path):
                     steps.append(self._index.put(shared=shared))
@@ -161,15 +161,15 @@ class Router:
                 steps.append(self._index.put(gone=gone))
             generations = [at, *(number for step in steps for number in (step.before, step.after))]
             if made_from and not failed and generations[::2] == [*generations[1::2], generations[-1]]:
-                self._index.mark(made_from, generations[-1])  # nobody else changed it in between
+                self._index.mark(made_from, generations[-1])  # no other process changed it in between
         added = sum(key not in known for key in stamps)
         changed = sum(known.get(key, stamp) != stamp for key, stamp in stamps.items())
         return Updated(added, changed, len(gone), len(stamps), tuple(failed))
 
     def change(self, entries: Iterable[Entry], gone: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
-        """Put these skills in, each in place of the one with its key, and take others out; the rest stays as it is.
+        """Add or replace these skills and remove `gone`; other skills stay.
 
-        Key and reason of every skill that could not be read; it is taken out.
+        Return the key and reason of every skill that could not be read; it is removed.
         """
         failed: list[tuple[str, str]] = []
         read = list(self._read(entries, failed))
@@ -178,12 +178,12 @@ class Router:
         return tuple(failed)
 
     def touch(self) -> None:
-        """Remember that this collection of skills is used, so that it is kept."""
+        """Record that this collection is in use, so that it is kept."""
         with damage(self._path):
             self._index.touch()
 
     def copy(self) -> Router:
-        """The same in memory, to try things with."""
+        """Return a copy in memory for experiments."""
         made = Router(MEMORY)
         made._index.close()
         with damage(self._path):
@@ -211,11 +211,11 @@ class Router:
         grouped: bool = False,
         searched: bool = True,
     ) -> tuple[Found, ...]:
-        """The skills that fit a message best, best first; only such as something speaks for.
+        """Return the skills that fit a message best, best first; every result has at least one reason.
 
-        Only skills whose keys are `allowed` are compared with each other. `context` is what was said before the message
-        and what is open beside it. If `grouped`, the best of those that say nearly the same has the others beside it.
-        If nobody `searched` with the message, no skill is likely where it does not read like a request.
+        Only skills whose keys are in `allowed` are compared. `context` is the text before the message and beside it.
+        With `grouped`, near-identical skills are listed in `also` of the best of them. With `searched=False`, no skill
+        is likely if the message does not read like a request.
         """
         given = self.candidates(message, allowed, max(k, _CANDIDATES), context)
         found: list[Found] = []
@@ -234,11 +234,11 @@ class Router:
         return tuple(found)
 
     def detect(self, message: str, *, allowed: Container[str] | None = None, context: str = "") -> Detected:
-        """Does a message call for a skill, and for which?"""
+        """Decide whether a message triggers a skill, and which one."""
         return decide(self.find(message, OFFERED, allowed=allowed, context=context, grouped=True, searched=False))
 
     def confidence(self, message: str, key: str) -> float:
-        """How likely it is that this skill is right for a message."""
+        """Return the probability that this skill is right for a message."""
         given = self.candidates(message)
         with damage(self._path):
             return judge(given, self.weights).sure[given.keys.index(key)] if key in given.keys else 0.0
@@ -246,7 +246,7 @@ class Router:
     def candidates(
         self, message: str, allowed: Container[str] | None = None, most: int = _CANDIDATES, context: str = ""
     ) -> Candidates:
-        """The skills in question for a message, so many of them; nobody who is not allowed takes a place."""
+        """Return up to `most` candidate skills for a message; only `allowed` skills count."""
         with self._index.steady(), damage(self._path):
             alive = self._index.facts()[1]
             asked, postings = self._read_message(message, context, alive)
@@ -259,7 +259,7 @@ class Router:
             return Candidates(asked, table, keys, rows, features.compare(asked, table, rows), alive.count(1))
 
     def _read_message(self, message: str, context: str, alive: bytearray) -> tuple[Asked, Holders]:
-        """A message, in English and without typing errors where that finds more, and who has its terms."""
+        """Return a message, in English and with typing errors corrected if that finds more, and its postings."""
         asked, postings = self._asked(message, context)
         if reading := read_message(asked.text, lambda word: self._knows(word, alive)):
             own, english = (self._asked(text, context, message) for text in reading)
@@ -270,18 +270,18 @@ class Router:
         return asked, postings
 
     def _asked(self, read: str, context: str, message: str = "") -> tuple[Asked, Holders]:
-        """A message as it is read, and who has its terms."""
+        """Return a message as it is read, and the postings of its terms."""
         asked = ask(read, context)
         if message:
             asked = asked._replace(text=message[:LONGEST])
         return asked, self._index.postings(asked.numbers)
 
     def _knows(self, word: str, alive: bytearray) -> bool:
-        """Does anybody have this word in name or description?"""
+        """Return whether any skill has this word in its name or description."""
         return any(_is_described(found, alive) for found in self._index.postings(map(number, terms(word))).values())
 
     def _best_allowed(self, allowed: Container[str], totals: list[float], most: int) -> list[int]:
-        """The best of those who are allowed; the others lose their scores until all who would be looked at are."""
+        """Return the best allowed slots; scores of other skills are set to 0 until all of the best are allowed."""
         seen: set[int] = set()
         while True:
             slots = features.best(totals, most)
@@ -294,7 +294,7 @@ class Router:
                 totals[slot] = 0.0
 
     def _guesses(self, asked: Asked, postings: Holders, alive: bytearray) -> dict[str, str]:
-        """Mistyped words of a message: those that nobody has, where somebody has one that is spelled much alike."""
+        """Return corrections for words of a message that no skill has, if a skill has one with a similar spelling."""
         known = {term for term, found in postings.items() if any(_has(part, alive) for part in found)}
         unknown = [
             term
@@ -312,15 +312,15 @@ class Router:
 
 
 def _has(part: Postings, alive: bytearray) -> bool:
-    """Are any of these skills in the collection?"""
+    """Return whether any of these skills is in the collection."""
     return any(map(alive.__getitem__, part.slots))
 
 
 def _is_described(found: Iterable[Postings], alive: bytearray) -> bool:
-    """Does anybody have this term in name or description? Words of skills that are gone may still be known."""
+    """Return whether any skill has this term in its name or description. Terms of removed skills may still be known."""
     return any(part.described and _has(part, alive) for part in found)
 
 
 def _described(asked: Asked, postings: Holders, alive: bytearray) -> int:
-    """How many of a message's terms somebody has in name or description."""
+    """Return the number of terms of a message that are in the name or description of any skill."""
     return sum(_is_described(postings.get(term, ()), alive) for term in asked.numbers[: asked.own])

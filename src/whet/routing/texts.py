@@ -1,4 +1,4 @@
-"""What routing reads of a skill: its own words, sorted by what they are evidence for."""
+"""The texts of a skill that routing reads, separated by what they are evidence for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Texts(NamedTuple):
-    """The words of one skill."""
+    """The texts of one skill."""
 
     name: str
     description: str
@@ -26,13 +26,13 @@ class Texts(NamedTuple):
     triggers: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
-    """Messages that are known to be for this skill."""
+    """Messages that are known to fit this skill."""
     counterexamples: tuple[str, ...] = ()
-    """Messages that are known not to be for it."""
+    """Messages that are known not to fit it."""
 
 
 def texts_of(skill: Skill | Words) -> Texts:
-    """The words of a skill as its author wrote them."""
+    """Return the texts of a skill as its author wrote them."""
     return Texts(
         skill.name,
         skill.description,
@@ -45,16 +45,16 @@ def texts_of(skill: Skill | Words) -> Texts:
 
 
 def texts_of_card(card: Card) -> Texts:
-    """What the card of a skill has of them."""
+    """Return the texts in the card of a skill."""
     return Texts(card.name, card.description, "", card.when)
 
 
 _ALIKE = 0.6
-"""The share of its terms that each of two messages must have in common with the other to be much like it."""
+"""The share of its terms that each of two similar messages has in common with the other."""
 
 
 def checked(message: Any) -> str:
-    """The message. Raises UsageError for what is no text, or has no words."""
+    """Return the message. Raises UsageError if it is not text or is empty."""
     hint = "Pass the user's words."
     if not isinstance(message, str):
         raise expected_text("bad-message", "A message", message, hint=hint)
@@ -64,7 +64,7 @@ def checked(message: Any) -> str:
 
 
 def much_like(message: str, others: Iterable[str]) -> bool:
-    """Is one of these messages much like this one?"""
+    """Return whether one of these messages is similar to this one."""
     from whet.skill.terms import terms
 
     own = {*terms(message)}
