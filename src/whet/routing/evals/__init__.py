@@ -1,1 +1,1 @@
-"""Trigger evals: messages that should and should not bring a skill up, and how well it does on them."""
+"""Trigger evals: messages that should and should not trigger a skill, and its results on them."""

@@ -1,15 +1,15 @@
-"""One reader for the trigger evals people have: labelled messages, in any of the shapes that tools write them in.
+"""A reader for trigger evals: labelled messages, in any of the formats that tools write.
 
     [{"query": "...", "should_trigger": true}]                        agentskills.io, skill-creator
-    {"skill_name": "pdf", "evals": [{"prompt": "...", ...}]}          rows in a list, whatever the list is called
+    {"skill_name": "pdf", "evals": [{"prompt": "...", ...}]}          rows in a list of any name
     {"should_trigger": ["..."], "should_not_trigger": ["..."]}        two lists; also positive / negative
     {"skills": {"pdf": {"should_trigger": ["..."]}}}                  by skill, with or without `skills` around
     {"prompt": "...", "expected_skill": "pdf" or null}                the skill that should win, or none
 
-as JSON or YAML. The words of a field differ from tool to tool, their meaning does not. Three kinds of statement are
-told apart: a verdict on the skill that the file is about (`should_trigger: true`), the name of the skill that is
-expected (`expected_skill: pdf`, `null` for none), and names of skills that must stay away (`reject: [docx]`). A row
-that cannot be used is left out and reported; only a file that is none of these is an error.
+as JSON or YAML. Field names differ between tools, their meaning does not. There are three kinds of statement: a
+verdict on the skill of the file (`should_trigger: true`), the name of the expected skill (`expected_skill: pdf`,
+`null` for none), and names of skills that must not trigger (`reject: [docx]`). An unusable row is left out and
+reported; only a file in none of these formats is an error.
 """
 
 from __future__ import annotations
@@ -31,42 +31,42 @@ if TYPE_CHECKING:
     from whet.notes import Severity
 
 Row: TypeAlias = "Mapping[str, Any]"
-"""A mapping of a file, by plain keys; nothing is known of its values."""
+"""A mapping of a file, by plain keys, with values of any type."""
 MAX_CASES = 10_000
-"""Cases of one file."""
+"""Maximum number of cases in one file."""
 MAX_MESSAGE = 8_000
-"""Characters of a message; what lies beyond is cut off."""
+"""Maximum length of a message; longer ones are cut."""
 _MAX_NOTES = 100
 _DEEPEST = 12
 EXAMPLES = "prompts/examples/"
-"""Where packages keep example prompts, one in a file; each is a message for its skill."""
+"""The directory of example prompts, one in each file; each is a message for its skill."""
 FOLDERS = ("evals/", "eval/", "tests/", "", EXAMPLES)
 _PATTERNS = ("*trigger*eval*", "eval[-_]queries*", "trigger*", "evals.*")
 _AT_THE_ROOT = 2
-"""How many of the patterns are telling enough for a file beside SKILL.md."""
+"""Number of patterns that also apply to files beside SKILL.md."""
 _ENDINGS = (".json", ".yaml", ".yml")
 
 
 class Case(NamedTuple):
-    """One labelled message."""
+    """A labelled message."""
 
     message: str
     skill: str
-    """The skill it is about, as the file names it; "" for a message that no skill should come up for."""
+    """The skill it is about, as the file names it; "" for a message that should trigger no skill."""
     fits: bool
     place: str
-    """Where it stands in its file, such as `evals[3]`."""
+    """Its position in the file, such as `evals[3]`."""
 
 
 class Cases(NamedTuple):
-    """What a file holds, and what of it was left out."""
+    """The cases of a file, and notes on rows that were left out."""
 
     cases: tuple[Case, ...]
     report: tuple[Note, ...]
 
 
 def find_files(names: Iterable[str]) -> list[str]:
-    """The files of a package, by their relative paths, that may hold trigger evals; the most telling name first."""
+    """Return the relative paths of the files of a package that may hold trigger evals, most likely names first."""
     found = []
     for name in names:
         folder, _, file = name.rpartition("/")
@@ -82,10 +82,10 @@ def find_files(names: Iterable[str]) -> list[str]:
 
 
 def read_cases(data: Any, skill: str = "", where: str = "", *, examples: bool = False) -> Cases:
-    """The cases of a file, given as bytes, text or parsed values; `skill` is the one it belongs to.
+    """Return the cases of a file, given as bytes, text or parsed values; `skill` is the one it belongs to.
 
-    Of `examples`, a message without a verdict is one for the skill. Raises InvalidError for
-    what is no eval file at all; everything else that is odd is in the report.
+    With `examples`, a message without a verdict is for the skill. Raises InvalidError if it is not an eval file; other
+    problems are in the report.
     """
     value = parsed(data, where) if isinstance(data, bytes | str) else data
     reader = _Reader(skill, where, examples=examples)
@@ -99,7 +99,7 @@ def read_cases(data: Any, skill: str = "", where: str = "", *, examples: bool = 
 
 
 class _Reader:
-    """Walks the values of one file and collects."""
+    """Collects the cases in the values of one file."""
 
     def __init__(self, skill: str, where: str, *, examples: bool = False) -> None:
         self.skill = skill
@@ -107,7 +107,7 @@ class _Reader:
         self.examples = examples
         self.cases: dict[tuple[str, str], Case] = {}
         self.rows = 0
-        """Things that looked like a row, usable or not."""
+        """Number of rows, usable or not."""
         self._notes: list[Note] = []
         self._unsaid = 0
         self._full = False
@@ -119,7 +119,7 @@ class _Reader:
         return tuple(self._notes)
 
     def node(self, value: Any, skill: str, place: str, depth: int) -> None:
-        """Take in rows, lists of rows and mappings around them."""
+        """Read a row, a list of rows or a mapping around them."""
         if depth > _DEEPEST or self._full:
             return
         if isinstance(value, list):
@@ -135,7 +135,7 @@ class _Reader:
                 self.member(str(name), inner, about, f"{place}.{name}" if place else str(name), depth)
 
     def item(self, value: Any, skill: str, place: str, depth: int) -> None:
-        """One element of a list that carries no verdict of its own."""
+        """Read one element of a list whose name is not a verdict."""
         if isinstance(value, dict | list):
             self.node(value, skill, place, depth)
         else:
@@ -143,7 +143,7 @@ class _Reader:
             self.skip("case-unlabelled", place, "is not a mapping with a message and a verdict", "Write both.")
 
     def member(self, name: str, value: Any, skill: str, place: str, depth: int) -> None:
-        """One field of a mapping around rows: a list with a verdict, or more mappings, which may be skills by name."""
+        """Read one field of a mapping around rows: a list with a verdict, or more mappings, maybe skills by name."""
         field = plain_key(name)
         if isinstance(value, list) and field in _lists():
             for number, item in enumerate(value):
@@ -159,7 +159,7 @@ class _Reader:
                 self.node(value, _named_by(name, value, skill), place, depth + 1)
 
     def labelled(self, item: Any, skill: str, place: str, *, fits: bool) -> None:
-        """An element of a list whose name is the verdict."""
+        """Read an element of a list whose name is the verdict."""
         self.rows += 1
         plain = keyed(item) if isinstance(item, dict) else {}
         message = message_of(plain) if plain else item
@@ -181,7 +181,7 @@ class _Reader:
             self.add(message_of(plain), name, place, fits=False)
 
     def add(self, message: Any, skill: str, place: str, *, fits: bool) -> None:
-        """Keep a case, unless its message is none, or is there already."""
+        """Add a case, unless its message is invalid or already present."""
         if not isinstance(message, str) or not message.strip():
             self.skip("case-without-message", place, "has no message, or one that is not text", "Give it as text.")
             return
@@ -208,7 +208,7 @@ class _Reader:
         self.cases[known] = Case(text, skill, fits, place)
 
     def skip(self, code: str, place: str, what: str, hint: str, severity: Severity = "warning") -> None:
-        """Note that something was left out or changed."""
+        """Record that something was left out or changed."""
         if len(self._notes) >= _MAX_NOTES:
             self._unsaid += 1
             return
@@ -220,24 +220,24 @@ class _Reader:
 
 @cache
 def _fields() -> dict[str, list[str]]:
-    """The names that tools give to the fields of a file, by their meaning."""
+    """Return the field names that tools use, by meaning."""
     return tomllib.loads(files(__package__).joinpath("fields.toml").read_text(encoding="utf-8"))
 
 
 def _lists() -> list[str]:
-    """Fields that hold messages and are a verdict on them."""
+    """Return the names of fields that hold messages and are a verdict on them."""
     return _fields()["fitting"] + _fields()["unfitting"]
 
 
 def _is_row(plain: Row) -> bool:
-    """Has a mapping a message of its own?"""
+    """Return whether a mapping is a row with its own message."""
     around = (*_lists(), *_fields()["rows"])
     lists = any(isinstance(inner, list) and field in around for field, inner in plain.items())
     return not lists and message_of(plain) is not None
 
 
 def _named_by(name: str, value: dict[Any, Any], skill: str) -> str:
-    """The skill that a mapping inside a mapping is about: its key is a name when two lists stand directly below it."""
+    """Return the skill of a nested mapping: its key, if labelled lists are directly below it."""
     labels = any(plain_key(field) in _lists() for field, inner in value.items() if isinstance(inner, list))
     wrapper = "trigger" in name.casefold() or "eval" in name.casefold() or "case" in name.casefold()
     return name if labels and not wrapper else skill
@@ -248,14 +248,14 @@ _MAX_NAMES = 100
 
 
 class Said(NamedTuple):
-    """A row understood: the skills it is for and those it is not for; no skill's name is "" for no skill at all."""
+    """The meaning of a row: the skills it is for and those it is not for; "" means no skill at all."""
 
     fits: tuple[str, ...]
     away: tuple[str, ...]
 
 
 def message_of(row: Row) -> Any:
-    """What the user says: the first field of the kind that holds text, else what stands in its place, else None."""
+    """Return the message of a row: the first message field with text, else the first other value of one, else None."""
     held = [row[name] for name in _fields()["message"] if row.get(name) is not None]
     for value in held:
         if isinstance(value, str):
@@ -270,7 +270,7 @@ def message_of(row: Row) -> Any:
 
 
 def keyed(row: dict[Any, Any]) -> Row:
-    """The row by plain keys; of two spellings of one field the first counts."""
+    """Return the row by plain keys; if a field has two spellings, the first counts."""
     plain: dict[str, object] = {}
     for name, value in row.items():
         plain.setdefault(plain_key(name), value)
@@ -278,12 +278,12 @@ def keyed(row: dict[Any, Any]) -> Row:
 
 
 def skill_of(row: Row) -> str:
-    """The skill a mapping says it is about; "" when it says none."""
+    """Return the skill that a mapping names; "" if it names none."""
     return next((name for field in _fields()["skill"] if (name := _name(row.get(field)))), "")
 
 
 def said(row: Row, skill: str) -> Said | None:
-    """What a row with plain keys says, in a file about `skill`; None when it gives no verdict at all."""
+    """Return the meaning of a row with plain keys in a file about `skill`; None if it has no verdict."""
     about = skill_of(row) or skill
     fits: list[str] = []
     away = [name for field in _fields()["rejected"] for name in _names(row.get(field))]
@@ -306,7 +306,7 @@ def said(row: Row, skill: str) -> Said | None:
 
 
 def _verdict(row: Row) -> bool | None:
-    """Whether the skill of the file should come up, where the row says so directly."""
+    """Return whether the skill of the file should trigger, if the row says so directly."""
     for field, value in row.items():
         if field in _fields()["verdict"] and (answer := truth(value)) is not None:
             return answer
@@ -324,7 +324,7 @@ def _verdict(row: Row) -> bool | None:
 
 
 def _expected(row: Row) -> list[str] | None:
-    """The skills that are named as the right ones; an empty list when none is right, None when nothing is said."""
+    """Return the expected skills; an empty list if none is right, None if the row does not say."""
     for field in _fields()["expected"]:
         if field in row and (row[field] is None or isinstance(row[field], str | list)):
             return _names(row[field])
@@ -338,7 +338,7 @@ def _expected(row: Row) -> list[str] | None:
 
 
 def truth(value: object) -> bool | None:
-    """A verdict in any of its spellings; None for what is none."""
+    """Return a verdict in any of its spellings as a boolean; None for any other value."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float) and value in (0, 1):
@@ -355,7 +355,7 @@ def _names(value: object) -> list[str]:
 
 
 def _name(value: object) -> str:
-    """A skill's name as it stands there, without the mark of a command; "" for what names none."""
+    """Return the name of a skill without the prefix of a command; "" if the value names none."""
     if isinstance(value, dict):
         value = value.get("name", value.get("skill"))
     if not isinstance(value, str) or len(value) > _MAX_NAME:
@@ -375,12 +375,12 @@ FORMS = "a JSON list of {query, should_trigger}"
 
 
 def plain_key(text: object) -> str:
-    """What the spellings of one field have in common: `should_trigger`, `shouldTrigger`, `should-trigger`."""
+    """Return the common form of the spellings of a field: `should_trigger`, `shouldTrigger`, `should-trigger`."""
     return _WORD.sub("", str(text).casefold())
 
 
 def parsed(data: bytes | str, where: str) -> Any:
-    """The value that a file of JSON or YAML holds. Raises InvalidError."""
+    """Return the value of a JSON or YAML file. Raises InvalidError."""
     from whet.guard.manifests.parsers import parse
 
     named = where or "The file"
@@ -399,7 +399,7 @@ def parsed(data: bytes | str, where: str) -> Any:
 
 
 def _reason(text: str, where: str) -> str:
-    """What is wrong with a text that is neither, and on which line."""
+    """Return what is wrong with a text that is neither JSON nor YAML, with the line."""
     import json
 
     import yaml

@@ -1,10 +1,10 @@
-"""A trigger set for a skill that has none: fifty messages made of its own text, to start from and not to end with.
+"""A generated trigger set for a skill that has none: fifty messages from its own text, as a starting point.
 
-Messages for it are what its text says people ask (quoted phrases, "When to use", triggers) and what it does (the verbs
-and objects of its description, its headings and steps), asked as people ask: briefly, politely, as a question, at
-length. Messages that are not for it are its own exceptions, requests for other work of its kind or of another that
-share no word with its text, and everyday talk; these come from a list of ours, never from other skills of the user,
-because the file is published with the skill. It says that it was generated; messages of real users are worth more.
+Messages for the skill are what its text says people ask (quoted phrases, "When to use", triggers) and what it does
+(the verbs and objects of its description, its headings and steps), phrased as people ask: briefly, politely, as a
+question, at length. Messages not for it are its own exceptions, requests for other work that share no word with its
+text, and everyday talk; these come from a built-in list, never from other skills of the user, because the file is
+published with the skill. The file says that it was generated; messages of real users are worth more.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 FILE = "evals/triggers.generated.json"
 MARK = "generated"
-"""The key of the file that says that it was generated."""
+"""The key that marks a file as generated."""
 EACH = 25
-"""Messages for the skill, and as many that are not for it."""
+"""Number of messages for the skill, and of those not for it."""
 _WORK = 17
-"""Of these at most so many are requests for other work."""
+"""Maximum number of messages that are requests for other work."""
 _PER_KIND = 4
 _WORDS = (2, 16)
-"""How many words a message has."""
+"""Minimum and maximum number of words in a message."""
 _WHEN = re.compile(r"(?i)when to use")
 _QUOTED = re.compile(r'"([^"\n]{3,120})"')
 _POINT = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.+)$", re.MULTILINE)
@@ -51,10 +51,10 @@ _LEAD = re.compile(
 _MARKUP = re.compile(r"[`*\[\]]|\([^)]*\)")
 _STEP = re.compile(r"^\d+[.)]\s+(.+)$", re.MULTILINE)
 _THIRD = re.compile(r"([A-Za-z]+?)(ies|(?<=ch)es|(?<=sh)es|(?<=ss)es|(?<=x)es|(?<=z)es|(?<=[^su])s)\s+(\S+)(.*)")
-"""Something that a skill does, "tidies drawers": the verb, its ending, the next word and the rest."""
+"""A task of a skill, such as "tidies drawers": the verb, its ending, the next word and the rest."""
 _TODO = "TODO"
 _FEW = 5
-"""Below so many things that people ask, the steps count, too."""
+"""Number of requests below which the steps are used, too."""
 
 
 class _Phrases(NamedTuple):
@@ -75,19 +75,19 @@ class TriggerSet(NamedTuple):
     should_not_trigger: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """What the file holds, marked as generated."""
+        """Return the content of the file, marked as generated."""
         return {
             MARK: "by Whet from the skill's text; replace it with messages of real users",
             **fields_json(self),
         }
 
     def text(self) -> str:
-        """The file."""
+        """Return the text of the file."""
         return json.dumps(self.to_json(), ensure_ascii=False, indent=2) + "\n"
 
 
 def generate(skill: Skill) -> TriggerSet:
-    """Fifty messages for a skill."""
+    """Return a set of up to fifty messages for a skill."""
     fits = _distinct(_wordings(skill), ())[:EACH]
     work = islice(_other_work(skill), _WORK)
     away = _distinct((*_not_for_it(skill), *work, *_phrases().everyday), fits)[:EACH]
@@ -95,7 +95,7 @@ def generate(skill: Skill) -> TriggerSet:
 
 
 def is_generated(data: bytes) -> bool:
-    """Does a file of trigger evals say that it was generated, or does it belong to a person?"""
+    """Return whether a file of trigger evals says that it was generated."""
     try:
         found = json.loads(data)
     except ValueError:
@@ -109,7 +109,7 @@ def _phrases() -> _Phrases:
 
 
 def _wordings(skill: Skill) -> Iterator[str]:
-    """Every phrase as it is, then every phrase in its next wording, and so on."""
+    """Yield every phrase as it is, then every phrase in its next wording, and so on."""
     phrases = _phrases()
     ways: list[Iterator[str]] = []
     for text in _distinct(_asked(skill), ()):
@@ -133,7 +133,7 @@ def _ways(text: str, frames: Sequence[str]) -> Iterator[str]:
 
 
 def _asked(skill: Skill) -> Iterator[str]:
-    """What its text says people ask, in its own words."""
+    """Yield the requests that the text of a skill mentions."""
     description = without_negations(skill.description)[0]
     _, *rest = _SENTENCE.split(description)
     told = [*_QUOTED.findall(description), *_points(section(skill.body, _WHEN)), *skill.triggers]
@@ -146,7 +146,7 @@ def _asked(skill: Skill) -> Iterator[str]:
 
 
 def _done(skill: Skill) -> Iterator[str]:
-    """What it does: verbs and objects of its description, its headings, its steps."""
+    """Yield the tasks of a skill: verbs and objects of its description, its headings, its steps."""
     yield from _does(skill.description)
     titles, body = _phrases().titles, without_exclusions(skill.body)[0]
     for part in sections(body.split("\n")):
@@ -160,7 +160,7 @@ def _done(skill: Skill) -> Iterator[str]:
 
 
 def _does(description: str) -> Iterator[str]:
-    """What the first sentence of a description says that the skill does, as somebody asks for it: "tidy drawers"."""
+    """Yield the tasks in the first sentence of a description, phrased as requests: "tidy drawers"."""
     small = _phrases().small
     sentence = _SENTENCE.split(without_negations(description)[0])[0]
     for clause in _VERBS.split(sentence):
@@ -172,7 +172,7 @@ def _does(description: str) -> Iterator[str]:
 
 
 def _other_work(skill: Skill) -> Iterator[str]:
-    """Requests that share no word with a skill, of the kinds of work first that share most words with it."""
+    """Yield requests that share no word with a skill, from the most similar kinds of work first."""
     told = (skill.name, skill.description, skill.when_to_use, *skill.triggers, skill.body)
     own = key_terms(" ".join(told))
     kinds = sorted(_phrases().work.values(), key=lambda requests: -len(own & key_terms(" ".join(requests))))
@@ -182,7 +182,7 @@ def _other_work(skill: Skill) -> Iterator[str]:
 
 
 def _not_for_it(skill: Skill) -> Iterator[str]:
-    """What it says that it is not for."""
+    """Yield the exclusions of a skill."""
     also = [] if _points(skill.when_not_to_use) else _CLAUSES.split(skill.when_not_to_use)
     clauses = _CLAUSES.split(without_negations(skill.description)[1])
     for text in (*_points(without_exclusions(skill.body)[1]), *clauses, *also):
@@ -194,7 +194,7 @@ def _points(text: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """A text as somebody would type it: no markup, no full stop, no capital at the beginning of a sentence."""
+    """Return a text as a user types it: without markup, full stop and initial capital."""
     text = _LEAD.sub("", " ".join(_MARKUP.sub("", text).split()).strip("\"' ").rstrip(".:;,\"' "))
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 

@@ -1,7 +1,7 @@
-"""What is asked to judge messages, and the answers to one labelled message.
+"""The judge of messages, and its answers to labelled messages.
 
-Everything here works on the keys by which the judge tells skills apart. A skill is *must* for a message when it would
-be brought up by itself, *may* when it would be offered (alone, or beside the one that comes up), else *none*.
+Everything here uses the keys by which the judge identifies skills. A skill is *must* for a message if it triggers
+automatically, *may* if it is offered (alone, or beside the one that triggers), else *none*.
 """
 
 from __future__ import annotations
@@ -26,51 +26,51 @@ if TYPE_CHECKING:
 
 Tier: TypeAlias = Literal["must", "may", "none"]
 RANKS = 10
-"""How far down the ranking a skill is looked for."""
+"""Number of ranks in which a skill is searched."""
 
 
 class Judge(Protocol):
-    """Whatever answers for messages; `whet.routing.router.Router` does."""
+    """An object that answers for messages, such as `whet.routing.router.Router`."""
 
     def find(self, message: str, k: int = ...) -> Sequence[Found]:
-        """The best skills for a message, the best first."""
+        """Return the best skills for a message, best first."""
 
     def detect(self, message: str) -> Detected:
-        """What should come up for a message."""
+        """Return the skills that a message triggers."""
 
     def confidence(self, message: str, key: str) -> float:
-        """How probable it is that this skill should come up."""
+        """Return the probability that this skill is right for a message."""
 
 
 class Seen(NamedTuple):
-    """What the judge says about one message."""
+    """The judge's answer to one message."""
 
     ranking: tuple[str, ...]
     top: str
-    """The skill that comes up or is offered first; "" for none."""
+    """The skill that triggers or is offered first; "" for none."""
     tiers: dict[str, Tier]
-    """Every skill that must or may come up."""
+    """The tier of every skill that triggers or is offered."""
 
 
 class Judged(NamedTuple):
-    """One case and what came of it."""
+    """A case and its outcome."""
 
     case: Case
     tier: Tier
     rank: int | None
-    """Its place in the ranking from 1, None when it is not among the first."""
+    """Its place in the ranking from 1; None if it is not among the first."""
     confidence: float | None
     """None for a message that is about no skill."""
     winner: str
-    """The skill that came up or was offered first; "" for none."""
+    """The skill that triggered or was offered first; "" for none."""
     first: str
-    """The skill that ranks first, whether it comes up or not; "" for none."""
+    """The skill that ranks first, triggered or not; "" for none."""
     rightful: bool
-    """Whether the winner, too, is a skill this message is known to be for."""
+    """Whether this message is known to be for the winner, too."""
 
     @property
     def worth(self) -> float:
-        """1 for the best possible answer, 0 for the worst; an offer is half of either."""
+        """The value of the answer: 1 for the best, 0 for the worst, 0.5 for an offer."""
         reached = {"must": 1.0, "may": 0.5, "none": 0.0}[self.tier]
         return reached if self.case.fits else 1.0 - reached
 
@@ -89,7 +89,7 @@ def look(judge: Judge, message: str) -> Seen:
 
 
 def judged(cases: Iterable[Case], judge: Judge) -> tuple[Judged, ...]:
-    """Every case with what the judge says; a message is looked at once, however many cases it has."""
+    """Return every case with its outcome; each message is judged once, however many cases it has."""
     cases = tuple(cases)
     seen: dict[str, Seen] = {}
     rightful: dict[str, set[str]] = {}
@@ -104,7 +104,7 @@ def judged(cases: Iterable[Case], judge: Judge) -> tuple[Judged, ...]:
         ranking, top, tiers = seen[message]
         first = ranking[0] if ranking else ""
         known = top in rightful.get(message, ())
-        if not key:  # about no skill: whatever comes up is wrong
+        if not key:  # about no skill: any skill that triggers is wrong
             results.append(Judged(case, tiers.get(top, "none"), None, None, top, first, known))
             continue
         rank = ranking.index(key) + 1 if key in ranking else None
@@ -114,24 +114,24 @@ def judged(cases: Iterable[Case], judge: Judge) -> tuple[Judged, ...]:
 
 
 class IndexJudge:
-    """What comes up by itself: a model asks, and skills hidden from it do not count."""
+    """A judge of automatic triggering: skills hidden from the model do not count."""
 
     def __init__(self, index_manager: IndexManager, snapshot: Snapshot, router: Router | None = None) -> None:
-        """With a `router`, that one is asked in place of the index manager's own."""
+        """`router` replaces the router of the index manager."""
         self._index_manager, self._snapshot, self._router = index_manager, snapshot, router
         cards, config = snapshot.catalogue.cards, snapshot.config
         self._seen = {str(card.id) for card in cards if hidden(card, MODEL, config.disabled, config.probe) is None}
 
     def find(self, message: str, k: int = 10) -> tuple[Found, ...]:
-        """The best skills for a message, the best first."""
+        """Return the best skills for a message, best first."""
         return self._ask(lambda router: router.find(message, k, allowed=self._seen))
 
     def detect(self, message: str) -> Detected:
-        """What should come up for a message."""
+        """Return the skills that a message triggers."""
         return self._ask(lambda router: router.detect(message, allowed=self._seen))
 
     def confidence(self, message: str, key: str) -> float:
-        """How probable it is that this skill should come up."""
+        """Return the probability that this skill is right for a message."""
         return self._ask(lambda router: router.confidence(message, key))
 
     def _ask(self, question: Callable[[Router], T]) -> T:
@@ -139,7 +139,7 @@ class IndexJudge:
 
 
 class Trial:
-    """A copy of the index in which one skill at a time says something else. The last try is the one that counts."""
+    """A copy of the index in which one skill at a time has different texts. Only the last change is in effect."""
 
     def __init__(self, index_manager: IndexManager, snapshot: Snapshot) -> None:
         self._index_manager, self._snapshot = index_manager, snapshot
@@ -154,7 +154,7 @@ class Trial:
             self._router.close()
 
     def __call__(self, key: str, mark: str, change: Callable[[Texts], Texts]) -> IndexJudge:
-        """The judge as it would be with the texts of a skill changed; `mark` tells one change from another."""
+        """Return a judge with the texts of a skill changed; `mark` identifies the change."""
         if self._router is None:
             self._router, self._entries = self._index_manager.copy(self._snapshot)
 
@@ -167,7 +167,7 @@ class Trial:
         return IndexJudge(self._index_manager, self._snapshot, self._router)
 
     def with_phrase(self, key: str, kind: Kind, phrase: str) -> IndexJudge:
-        """The judge as it would be with a phrase in the description of a skill, or in what it is not for."""
+        """Return a judge with a phrase added to the description of a skill, or to its exclusions."""
 
         def said(texts: Texts) -> Texts:
             if kind == "use":
@@ -177,5 +177,5 @@ class Trial:
         return self(key, f"{kind}/{phrase}", said)
 
     def with_description(self, key: str, description: str) -> IndexJudge:
-        """The judge as it would be with another description of a skill."""
+        """Return a judge with another description of a skill."""
         return self(key, f"description/{description}", lambda texts: texts._replace(description=description))

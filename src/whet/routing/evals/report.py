@@ -1,11 +1,11 @@
-"""`whet learn eval triggers`: how well skills do on their trigger evals, the numbers and the messages behind them.
+"""`whet learn eval triggers`: the results of skills on their trigger evals, with numbers and messages.
 
 A skill's evals are files of its package; a file may also be given, and may then be about any skills of the library.
 
-Two questions are kept apart. *must*: of the messages for which a skill comes up by itself, how many are right
-(precision), and how many of those it is for are reached that way (recall). *offered* counts must and may together: what
-a model gets to choose from. A message that another skill wins instead is *stolen*; that is between siblings, and
-shows which descriptions have to be told apart.
+Two questions are separate. *must*: of the messages that trigger a skill automatically, how many are right
+(precision), and how many of those it is for trigger it (recall). *offered* counts must and may together: the skills
+that a model can choose from. A message that another skill wins instead is *stolen*; this happens between siblings,
+and shows which descriptions must be distinguished.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 SEED = 42
 HELD_OUT = 0.4
-"""The share of the cases that is kept apart."""
+"""The share of the cases that is held out."""
 _MOST_LISTED = 50
-"""Messages of a kind that a report holds for one skill."""
+"""Maximum number of messages of a kind for one skill in a report."""
 _MOST_SHOWN = 5
-"""Messages that are shown for one pair of siblings."""
+"""Maximum number of messages for one pair of siblings."""
 _LONGEST = 300
-"""Characters of a message in a report."""
+"""Maximum length of a message in a report."""
 
 
 class Scores(NamedTuple):
-    """Counts of right and wrong answers, and what is made of them; None where there is nothing to divide by."""
+    """Counts of right and wrong answers, and their ratios; a ratio is None if its denominator is 0."""
 
     hits: int
     misses: int
@@ -58,17 +58,17 @@ class Scores(NamedTuple):
 
     @property
     def precision(self) -> float | None:
-        """Of the messages it came up for, the share it was for."""
+        """The share of right messages among those that triggered the skill."""
         return _share(self.hits, self.hits + self.false)
 
     @property
     def recall(self) -> float | None:
-        """Of the messages it is for, the share it came up for."""
+        """The share of messages for the skill that triggered it."""
         return _share(self.hits, self.hits + self.misses)
 
     @property
     def f1(self) -> float | None:
-        """The harmonic mean of the two."""
+        """The harmonic mean of precision and recall."""
         return _share(2 * self.hits, 2 * self.hits + self.false + self.misses)
 
     @property
@@ -77,7 +77,7 @@ class Scores(NamedTuple):
         return _share(self.hits + self.rightly_silent, sum(self))
 
     def to_json(self) -> Json:
-        """The shares, rounded, and the counts."""
+        """Return the rounded ratios and the counts."""
         shares = {name: rounded(getattr(self, name)) for name in ("precision", "recall", "f1", "accuracy")}
         return {**shares, **self._asdict()}
 
@@ -95,21 +95,21 @@ class Mistake(NamedTuple):
 
 
 class Theft(NamedTuple):
-    """Messages for one skill for which another one came up instead."""
+    """Messages for one skill that triggered another one instead."""
 
     skill: str
     by: str
     total: int
     messages: tuple[str, ...]
-    """The first of them."""
+    """The first messages."""
 
     def to_json(self) -> Json:
-        """As JSON carries them."""
+        """Return the messages as JSON."""
         return {"skill": self.skill, "by": self.by, "count": self.total, "messages": list(self.messages)}
 
 
 class Tally(NamedTuple):
-    """How one skill does, with no more messages than people read."""
+    """The results of one skill, with a limited number of messages."""
 
     skill: str
     explicit: bool
@@ -118,42 +118,42 @@ class Tally(NamedTuple):
     must: Scores
     offered: Scores
     missed: tuple[Mistake, ...]
-    """Messages for it that it is not even offered for."""
+    """Messages for the skill for which it is not even offered."""
     only_offered: tuple[Mistake, ...]
-    """Messages for it that it does not come up for by itself."""
+    """Messages for the skill for which it is only offered."""
     false_triggers: tuple[Mistake, ...]
-    """Messages not for it that it is offered, or comes up, for."""
+    """Messages not for the skill that trigger or offer it."""
     stolen: tuple[Theft, ...]
 
 
 class Overall(NamedTuple):
-    """How all skills do together, but for those that never come up by themselves."""
+    """The results of all skills together, except those that never trigger automatically."""
 
     must: Scores
     offered: Scores
     first: float | None
-    """The share of messages for which the right skill comes first."""
+    """The share of messages for which the right skill ranks first."""
     top5: float | None
 
 
 class Report(NamedTuple):
-    """How a library does on its trigger evals."""
+    """The results of a library on its trigger evals."""
 
     cases: int
     held_out: bool
     overall: Overall
     skills: tuple[Tally, ...]
-    """The worst recall first."""
+    """Sorted by recall, worst first."""
     no_skill: Tally | None
-    """How messages do that no skill should come up for."""
+    """The results of messages that should trigger no skill."""
     confusions: tuple[Theft, ...]
     suggestions: tuple[Suggestion, ...]
 
 
 def tally(results: Sequence[Judged], names: Mapping[str, str], explicit: Collection[str] = ()) -> Report:
-    """The report on cases that were judged.
+    """Return the report on judged cases.
 
-    `names` are those of the judge's keys, `explicit` the keys of the skills that only a person may invoke.
+    `names` are the names of the judge's keys, `explicit` the keys of the skills that only a person may invoke.
     """
     by_skill: dict[str, list[Judged]] = {}
     for item in results:
@@ -177,9 +177,9 @@ def tally(results: Sequence[Judged], names: Mapping[str, str], explicit: Collect
 
 
 def split(cases: Iterable[Case]) -> tuple[tuple[Case, ...], tuple[Case, ...]]:
-    """Cases to learn from and cases held out, 60 to 40 of each verdict of each skill, always the same ones.
+    """Split cases into those to learn from and those held out, 60 to 40 of each verdict of each skill, always the same.
 
-    A case goes by the hash of its message, so that adding one moves few others.
+    A case is assigned by the hash of its message, so that adding one moves few others.
     """
     groups: dict[tuple[str, bool], list[Case]] = {}
     for case in cases:
@@ -190,7 +190,7 @@ def split(cases: Iterable[Case]) -> tuple[tuple[Case, ...], tuple[Case, ...]]:
 
 
 def hold_out(items: Iterable[T], text: Callable[[T], str]) -> tuple[tuple[T, ...], tuple[T, ...]]:
-    """Items to learn from and items held out, 60 to 40, by the hash of their text; of two, one is held out."""
+    """Split items 60 to 40 into those to learn from and those held out, by the hash of their text; two items 1 to 1."""
     order = sorted(items, key=lambda item: sha256(f"{SEED}\0{text(item)}".encode("utf-8", "replace")).digest())
     kept = round(len(order) * HELD_OUT) if len(order) > 2 else len(order) - 1
     return tuple(order[kept:]), tuple(order[:kept])
@@ -224,7 +224,7 @@ def _tally(skill: str, items: list[Judged], names: Mapping[str, str], *, explici
 
 
 def _scores(items: Iterable[Judged], least: Tier) -> Scores:
-    """Right and wrong answers when a skill counts as up from this tier on."""
+    """Count right and wrong answers; a skill counts as triggered from the tier `least` on."""
     counts = {(fits, up): 0 for fits in (True, False) for up in (True, False)}
     for item in items:
         counts[item.case.fits, item.tier == "must" or item.tier == least] += 1
@@ -242,7 +242,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def rounded(value: float | None) -> float | None:
-    """As reports hold a share."""
+    """Return a ratio rounded for a report."""
     return None if value is None else round(value, 4)
 
 
@@ -251,33 +251,33 @@ def _shown(message: str) -> str:
 
 
 _OUTPUT_EVALS = "evals."
-"""How the name of a file begins that may hold evals of another kind only."""
+"""Prefix of files that may hold only evals of another kind."""
 
 
 class Below(NamedTuple):
-    """A share that stays below what is asked for."""
+    """A ratio below its minimum."""
 
     skill: str
-    """Its name; "" for all skills together."""
+    """The name of the skill; "" for all skills together."""
     measure: str
     value: float
     minimum: float
 
 
 class TriggerEvals(NamedTuple):
-    """How skills do on their trigger evals."""
+    """The results of skills on their trigger evals."""
 
     report: Report
     files: tuple[str, ...]
-    """Where the messages come from."""
+    """The files of the messages."""
     notes: tuple[Note, ...]
     below: tuple[Below, ...] | None = None
-    """What stays below the minima; None where none were asked about."""
+    """The ratios below the minima; None if there are no minima."""
     problem: Note | None = None
-    """What makes it a failure."""
+    """The reason for a failure, if any."""
 
     def to_json(self) -> Json:
-        """The report as JSON."""
+        """Return the report as JSON."""
         answer = answer_json(self.report)
         answer |= {"files": list(self.files), "report": as_json(self.notes)}
         answer |= {} if self.below is None else {"below": as_json(self.below)}
@@ -286,7 +286,7 @@ class TriggerEvals(NamedTuple):
 
 class _Gathered(NamedTuple):
     cases: tuple[Case, ...]
-    """Their skills are keys of the judge."""
+    """Cases whose skills are keys of the judge."""
     files: tuple[str, ...]
     notes: tuple[Note, ...]
 
@@ -301,10 +301,10 @@ def eval_triggers(
     suggest: bool = False,
     try_phrase: Try | None = None,
 ) -> TriggerEvals:
-    """How these skills, or all that have evals, do on them; with `suggest`, words that would help.
+    """Return the results of these skills, or of all that have evals; with `suggest`, phrases that would help.
 
-    With `held_out` the numbers are about two fifths of the cases, and
-    suggestions come from the others. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
+    With `held_out` the numbers are about two fifths of the cases, and suggestions come from the others. Raises
+    NotFoundError for a skill without evals, InvalidError for a file without them.
     """
     snapshot = workspace.snapshot()
     catalogue, bounds = snapshot.catalogue, snapshot.config.bounds
@@ -337,11 +337,11 @@ def eval_triggers(
 def against_minima(
     answer: TriggerEvals, *, min_precision: float | None = None, min_recall: float | None = None
 ) -> TriggerEvals:
-    """The same, as a failure when a skill, or all of them together, stay below what is asked for.
+    """Return the results as a failure if a skill, or all of them together, are below a minimum.
 
-    Precision is asked of what comes up by itself, recall of what is offered. A share of nothing is not below anything,
-    and nothing is asked of skills that only a person may invoke. With a minimum, messages for skills that are not there
-    are a failure, too: nobody measured them.
+    Precision applies to skills that trigger, recall to those that are offered. A ratio without a value is not below
+    anything, and skills that only a person may invoke have no minimum. With a minimum, messages for skills that do not
+    exist are a failure, too, because they were not measured.
     """
     report, below = answer.report, list[Below]()
     skills = [(one.skill, one.must, one.offered) for one in report.skills if not one.explicit]
@@ -368,7 +368,7 @@ def against_minima(
 
 
 def every_case(workspace: Workspace) -> tuple[Case, ...]:
-    """The trigger evals of all skills, with the judge's keys; what cannot be used is left out."""
+    """Return the usable trigger evals of all skills, with the judge's keys."""
     snapshot = workspace.snapshot()
     return _from_packages(snapshot.catalogue.cards, snapshot.catalogue, snapshot.config.bounds).cases
 
@@ -406,14 +406,14 @@ def _from_packages(cards: Sequence[Card], catalogue: Catalogue, bounds: Bounds) 
 
 
 def _read(data: bytes, card: Card, name: str, path: str) -> Cases | None:
-    """The cases of a package's file; None for one that is about something else."""
+    """Return the cases of a package's file; None for a file about something else."""
     output = os.path.basename(name).startswith(_OUTPUT_EVALS)
     try:
         found = read_cases(data, card.full_name, path, examples=name.startswith(EXAMPLES))
     except InvalidError as error:
         if output and error.code == "not-trigger-evals":
             return None
-        message = f"The file{error.message.removeprefix(path)}"  # the entry has the path
+        message = f"The file{error.message.removeprefix(path)}"  # the note has the path
         return Cases((), (Note(error.code, "warning", message, error.hint, skill=card.full_name, path=path),))
     if output:
         kept = tuple(note for note in found.report if note.code != "case-unlabelled")
@@ -422,13 +422,13 @@ def _read(data: bytes, card: Card, name: str, path: str) -> Cases | None:
 
 
 def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Note]]:
-    """The files of a skill that may hold evals, with their content, or with what keeps it from being read."""
+    """Yield the files of a skill that may hold evals, with their content or a note why they cannot be read."""
     names: list[str] = []
     for folder in FOLDERS if card.kind == "skill" else ():
         try:
             listed = os.listdir(os.path.join(card.directory, folder))
         except OSError:
-            continue  # there is no such folder; that the skill itself cannot be listed is the catalogue's to report
+            continue  # the directory does not exist; the catalogue reports a skill that cannot be listed
         names += [f"{folder}{name}" for name in listed]
     for name in find_files(names):
         try:
@@ -444,7 +444,7 @@ def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Note
 
 
 def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue) -> _Gathered:
-    """The cases with the judge's keys for their skills; those of skills that are not there are left out."""
+    """Return the cases with the judge's keys for their skills; cases of unknown skills are left out."""
     cases: dict[tuple[str, str], Case] = {}
     notes: list[Note] = []
     cards: dict[str, Card | None] = {}
@@ -463,7 +463,7 @@ def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue) -> _Gathe
 
 
 def _card(name: str, path: str, catalogue: Catalogue, known: dict[str, Card | None], notes: list[Note]) -> Card | None:
-    """The skill of that name, None when there is none, which is noted once."""
+    """Return the skill of that name; None, noted once, if it does not exist."""
     key = name_key(name)
     if key not in known:
         try:
@@ -483,7 +483,7 @@ def _without(card: Card, notes: Sequence[Note]) -> NotFoundError:
 
 
 def _explicit_only(cases: Sequence[Case], catalogue: Catalogue) -> Iterator[Note]:
-    """A remark for each skill that cannot do well, because it never comes up by itself."""
+    """Yield a note for each tested skill that never triggers automatically."""
     expected = {case.skill for case in cases if case.fits}
     for card in catalogue.cards:
         if not card.gates.model_invocable and str(card.id) in expected:

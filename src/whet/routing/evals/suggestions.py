@@ -1,10 +1,10 @@
-"""Words that would make a skill come up for what it misses, and words that would keep it away from what it is not for.
+"""Phrases that would make a skill trigger for messages it misses, or not trigger for messages it is not for.
 
-*use*: phrases that are frequent in the messages a skill misses, and rare in what the other skills say and are asked, in
-its own negative messages and in its own text. *avoid*: phrases of the messages it wrongly comes up for that stand in
-none of the messages it is for; they belong into a "Do not use" clause. Scripts written without spaces have no words to
-choose from: there, it is the longest pieces that messages have in common. Where the judge can be asked again with the
-phrase added, only those are kept that improve the skill and make no skill worse.
+*use*: phrases that are frequent in the messages a skill misses, and rare in the texts and messages of other skills, in
+its own negative messages and in its own text. *avoid*: phrases of the messages that wrongly trigger it and that are in
+none of the messages it is for; they belong in a "Do not use" clause. Scripts without spaces have no words to choose
+from: there, the longest pieces that messages have in common are used. If the judge can be asked again with the phrase
+added, only those are kept that improve the skill and make no skill worse.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["use", "avoid"]
 Try: TypeAlias = "Callable[[str, Kind, str], Judge]"
-"""The judge as it would be with a phrase added to a skill: to its description (`use`), or to what it is not for."""
+"""Returns a judge with a phrase added to a skill: to its description (`use`), or to its exclusions (`avoid`)."""
 MOST = 5
-"""Suggestions of a kind for one skill."""
+"""Maximum number of suggestions of a kind for one skill."""
 _TRIED = 8
-"""Candidates of a kind that are tried for one skill."""
+"""Maximum number of candidates of a kind that are tried for one skill."""
 _LONGEST_PHRASE = 3
 _LONGEST_CJK = 4
-"""Characters of the pieces by which texts are compared."""
+"""Length of the pieces by which texts are compared."""
 _LONGEST_PIECE = 12
-"""Characters of a piece that is suggested."""
+"""Maximum length of a suggested piece."""
 _LENGTHS = (1.0, 1.3, 1.5)
-"""What a phrase of one, two or three words weighs: the longer, the less it says about anything else."""
+"""Weights of phrases of one, two and three words: a longer phrase is more specific."""
 _READ = 2_000
-"""Characters of a message that are looked at."""
+"""Maximum number of characters of a message that are read."""
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+(?:[-'’.+#][^\W_{_CJK}]+)*[+#]{{0,2}}")
 _IDEOGRAPH = re.compile(f"[{_CJK}]")
@@ -47,18 +47,18 @@ _SIZES = range(2, _LONGEST_PIECE + 1)
 
 
 class Suggestion(NamedTuple):
-    """A phrase to put into a skill's description."""
+    """A phrase to add to a skill's description."""
 
     skill: str
     kind: Kind
     phrase: str
     messages: int
-    """How many of the messages that went wrong have it."""
+    """Number of wrongly answered messages that contain it."""
     gain: float | None = None
-    """By how many right answers it improves the skill, an offer counting half; None when that was not tried."""
+    """Number of right answers gained, where an offer counts half; None if it was not tried."""
 
     def to_json(self) -> Json:
-        """As a report holds it."""
+        """Return the suggestion as JSON."""
         return {**self._asdict(), "verified": self.gain is not None}
 
 
@@ -69,9 +69,9 @@ def suggest(
     try_phrase: Try | None = None,
     beside: Sequence[Judged] = (),
 ) -> tuple[Suggestion, ...]:
-    """Suggestions from cases that were judged; `texts` are what the skills say of themselves, by key.
+    """Return suggestions from judged cases; `texts` are the names and descriptions of the skills, by key.
 
-    `beside` are cases that no phrase is taken from, but that must not get worse either.
+    `beside` are cases from which no phrase is taken, but that must not get worse either.
     """
     known = {key: frozenset(_phrases(text)) for key, text in texts.items()}
     spread = Counter(phrase for phrases in known.values() for phrase in phrases)
@@ -102,7 +102,7 @@ def _uses(
     spread: Mapping[str, int],
     said: Mapping[str, int],
 ) -> list[Suggestion]:
-    """Phrases of the missed messages, those shared by many and known to few skills first."""
+    """Return phrases of the missed messages, those shared by many messages and known to few skills first."""
     missed = [item.case.message for item in own if item.case.fits and item.tier == "none"]
     against = Counter(phrase for item in own if not item.case.fits for phrase in set(_phrases(item.case.message)))
     mine = known.get(skill, frozenset())
@@ -123,7 +123,7 @@ def _uses(
 
 
 def _avoids(skill: str, own: list[Judged], text: str) -> list[Suggestion]:
-    """Phrases of the messages it wrongly comes up for, none of which is in a message it is for."""
+    """Return phrases of the messages that wrongly trigger the skill, none of which is in a message it is for."""
     false = [item.case.message for item in own if not item.case.fits and item.tier != "none"]
     wanted = {phrase for item in own if item.case.fits for phrase in _phrases(item.case.message)}
     named = set(_phrases(text[:200]))
@@ -136,7 +136,7 @@ def _avoids(skill: str, own: list[Judged], text: str) -> list[Suggestion]:
 
 
 def _best(skill: str, kind: Kind, messages: Sequence[str], weight: Callable[[str, int], float]) -> list[Suggestion]:
-    """The phrases of the messages by weight; one that says less than a longer one of the same messages is left out."""
+    """Return the phrases of the messages by weight; a phrase that overlaps a better one is left out."""
     counts: Counter[str] = Counter()
     for message in messages:
         counts.update(phrase for phrase in set(_phrases(message)) if not _IDEOGRAPH.match(phrase))
@@ -155,7 +155,7 @@ def _best(skill: str, kind: Kind, messages: Sequence[str], weight: Callable[[str
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Do two phrases say partly the same: is one within the other, or does it begin as the other ends?"""
+    """Return whether two phrases overlap: one is within the other, or begins as the other ends."""
     if not _IDEOGRAPH.match(one):
         return f" {one} " in f" {other} " or f" {other} " in f" {one} "
     if one in other or other in one:
@@ -165,7 +165,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _pieces(messages: Sequence[str]) -> dict[str, int]:
-    """What stands in messages without spaces: the longest pieces that several share, or, of one, its clauses."""
+    """Return the longest pieces that several messages without spaces share, or the clauses of a single one."""
     runs = [{run.casefold() for run in _RUN.findall(message[:_READ])} for message in messages]
     if len(messages) == 1:
         return dict.fromkeys((run for run in runs[0] if len(run) <= _LONGEST_PIECE), 1)
@@ -181,14 +181,14 @@ def _pieces(messages: Sequence[str]) -> dict[str, int]:
 
 
 def _parts(phrase: str) -> list[str]:
-    """What a phrase is looked up by: itself, or, where it is longer than what texts are compared by, its pieces."""
+    """Return the keys of a phrase: itself, or its pieces if it is longer than the compared ones."""
     if not _IDEOGRAPH.match(phrase) or len(phrase) <= _LONGEST_CJK:
         return [phrase]
     return [phrase[at : at + _LONGEST_CJK] for at in range(len(phrase) - _LONGEST_CJK + 1)]
 
 
 def _tried(item: Suggestion, results: Sequence[Judged], beside: Sequence[Judged], try_phrase: Try) -> Suggestion | None:
-    """The suggestion with what it gains; None when it gains nothing, or anything else loses by it."""
+    """Return the suggestion with its gain; None if it gains nothing or another skill loses."""
     judge = try_phrase(item.skill, item.kind, item.phrase)
     change = _change(item, results, judge)
     gain = change.pop(item.skill, 0.0)
@@ -200,7 +200,7 @@ def _tried(item: Suggestion, results: Sequence[Judged], beside: Sequence[Judged]
 
 
 def _change(item: Suggestion, results: Sequence[Judged], judge: Judge) -> dict[str, float]:
-    """By how many right answers each skill does better with the phrase."""
+    """Return the number of right answers that each skill gains with the phrase."""
     touched = [result for result in results if _concerned(result, item)]
     change: dict[str, float] = {}
     for old, new in zip(touched, judged([result.case for result in touched], judge), strict=True):
@@ -209,7 +209,7 @@ def _change(item: Suggestion, results: Sequence[Judged], judge: Judge) -> dict[s
 
 
 def _concerned(result: Judged, item: Suggestion) -> bool:
-    """Can the phrase change what comes of this case? Only where its skill, or one of its words, has a part in it."""
+    """Return whether the phrase can change the outcome of this case: its skill or one of its words is involved."""
     case = result.case
     return item.skill in (case.skill, result.winner, result.first) or bool(
         {*item.phrase.split()} & {*_tokens(case.message)} or item.phrase in case.message
@@ -217,7 +217,7 @@ def _concerned(result: Judged, item: Suggestion) -> bool:
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """The telling words of a text, and the short phrases that follow each other with nothing but a space between."""
+    """Yield the significant words of a text, and short phrases of neighbouring words."""
     run: list[str] = []
     end = 0
     for found in _TOKEN.finditer(text[:_READ]):
