@@ -1,7 +1,7 @@
-"""Near-duplicates: which skills of a library are for the same job, and which ones a new skill resembles.
+"""Near-duplicates: the skills of a library that are for the same job, and the skills that a new one resembles.
 
-Both are judged on bodies together with names and descriptions (`whet.routing.similarity`): two skills for one job are
-seldom called the same.
+Both are judged by bodies together with names and descriptions (`whet.routing.similarity`): two skills for one job
+seldom have the same name.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from whet.library.workspace import Workspace
 
 THRESHOLD = 0.5
-"""The score from which on two skills are near-duplicates. Measured on skills that agents wrote for ten tasks: from here
-on all pairs but one in a thousand are for the same task; further down more are for the step before or after."""
+"""Minimum score of near-duplicates. Measured on skills that agents wrote for ten tasks: from here on all pairs but one
+in a thousand are for the same task; below, more are for the step before or after."""
 RESEMBLING = 0.35
-"""The score from which on whoever writes a new skill is told of another one: it is only a remark."""
+"""Minimum score for a note to the author of a new skill."""
 CANDIDATES = 30
-"""Skills that a new one is compared with in full."""
+"""Maximum number of skills that a new one is compared with in full."""
 MOST = 50
-"""Pairs that are named unless more are asked for."""
+"""Default maximum number of pairs."""
 REMARKS = 3
-"""Skills that whoever writes a new one is told of."""
+"""Maximum number of similar skills that the author of a new one is told."""
 _OWN = 0.4
-"""The part of the score that two skills must bring by their own words, for those around them to be asked."""
+"""Minimum share of the threshold that the own words of two skills must reach before their neighbours are compared."""
 _TOLD = 1000
-"""Characters of a body that count when candidates are chosen by their names and descriptions alone."""
+"""Maximum length of a body when candidates are chosen by their names and descriptions."""
 
 
 class Pair(NamedTuple):
@@ -46,11 +46,11 @@ class Pair(NamedTuple):
     one: str
     other: str
     score: float
-    """At most 1, which is the same text."""
+    """The similarity, at most 1 for the same text."""
     shared: tuple[str, ...]
-    """The words that tell most of what both have in common."""
+    """The most significant common words."""
     paths: tuple[str, ...] = ()
-    """Where the two are, if that is known."""
+    """The locations of the two, if known."""
 
 
 class Alike(NamedTuple):
@@ -62,7 +62,7 @@ class Alike(NamedTuple):
 
 
 def near_duplicates(texts: Mapping[str, Texts], threshold: float = THRESHOLD, most: int = MOST) -> tuple[Pair, ...]:
-    """The pairs of skills that are most alike, the most alike first."""
+    """Return the most similar pairs of skills, most similar first."""
     names = sorted(texts)
     similarity = Similarity([texts[name] for name in names])
     worth_it = [pair for pair, own in similarity.pairs.items() if own >= threshold * _OWN]
@@ -82,10 +82,10 @@ def alike(
     threshold: float = RESEMBLING,
     most: int = REMARKS,
 ) -> tuple[Alike, ...]:
-    """Which of the candidates a skill resembles, the most alike first.
+    """Return the candidates that a skill resembles, most similar first.
 
-    Candidates were chosen because they are likely, so they do not tell which words are common in the library: `others`
-    do, some of the rest of its `among` skills.
+    Candidates were chosen because they are likely, so they do not show which words are common in the library: `others`
+    do, a sample of the rest of its `among` skills.
     """
     names = sorted(candidates)
     similarity = Similarity([new, *(candidates[name] for name in names)], tuple(others), among)
@@ -95,9 +95,9 @@ def alike(
 
 
 def likely(new: Texts, cards: Mapping[str, str], most: int = CANDIDATES) -> tuple[str, ...]:
-    """The skills that are worth comparing a new one with, from their names and descriptions, the likeliest first.
+    """Return the skills to compare a new one with, from their names and descriptions, most likely first.
 
-    For where there is no index to ask: it reads no body but the new one.
+    This needs no index: it reads no body but the new one.
     """
     head = set(plain_terms(" ".join((new.name, new.description, new.when_to_use, *new.triggers, *new.tags))))
     own = head.union(plain_terms(new.body[:_TOLD])) - filler_terms()
@@ -118,24 +118,24 @@ def likely(new: Texts, cards: Mapping[str, str], most: int = CANDIDATES) -> tupl
 
 
 def spread(names: Collection[str], count: int = CANDIDATES) -> tuple[str, ...]:
-    """Some of the names, evenly spread over their order: a sample that is the same every time."""
+    """Return a deterministic sample of the names, evenly spread over their order."""
     ordered = sorted(names)
     return tuple(ordered[at * len(ordered) // count] for at in range(count)) if len(ordered) > count else tuple(ordered)
 
 
 class Duplicates(NamedTuple):
-    """The pairs that were found, the most alike first."""
+    """The pairs that were found, most similar first."""
 
     pairs: tuple[Pair, ...]
     compared: int
-    """Skills that were compared in full."""
+    """Number of skills that were compared in full."""
     total: int
     threshold: float
     report: tuple[Note, ...]
-    """What could not be read."""
+    """Notes on skills that could not be read."""
 
     def to_json(self) -> Json:
-        """The pairs as JSON."""
+        """Return the pairs as JSON."""
         pairs, *others = (as_json(part) for part in self)
         told = dict(zip(self._fields[1:], others, strict=True))
         return {"success": True, "pairs": pairs, "count": len(self.pairs), **told}
@@ -144,7 +144,7 @@ class Duplicates(NamedTuple):
 def find_duplicates(
     workspace: Workspace, name: str | None = None, threshold: float | None = None, most: int = MOST
 ) -> Duplicates:
-    """The pairs of skills that are for the same job, or the skills similar to one, the most similar first."""
+    """Return the pairs of skills that are for the same job, or the skills similar to one, most similar first."""
     least = THRESHOLD if threshold is None else threshold
     if not 0 < least <= 1:
         hint = f"The default is {THRESHOLD}."
@@ -165,23 +165,23 @@ def find_duplicates(
 
 
 def resembling(workspace: Workspace, name: str, told: Texts, threshold: float = RESEMBLING) -> tuple[Alike, ...]:
-    """Which skills of the library a new one resembles; `told` is what it says where it is not on disk yet."""
+    """Return the skills of the library that a new one resembles; `told` is its text if it is not on disk yet."""
     shelf = _Shelf(workspace)
     new = shelf.texts(name) if name in shelf.cards else told
     return shelf.alike(new, name, threshold, REMARKS)[1]
 
 
 class _Shelf:
-    """The skills of a library, read when they are asked for; one that cannot be read is judged by its card."""
+    """The skills of a library, read on demand; an unreadable skill is judged by its card."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.cards = {card.full_name: card for card in workspace.snapshot().catalogue.cards}
         self.problems: list[Note] = []
-        """What could not be read."""
+        """Notes on skills that could not be read."""
 
     def texts(self, name: str) -> Texts:
-        """What a skill says."""
+        """Return the texts of a skill."""
         card = self.cards[name]
         try:
             return texts_of(self._workspace.open(card).skill)
@@ -190,11 +190,11 @@ class _Shelf:
             return texts_of_card(card)
 
     def all_texts(self) -> dict[str, Texts]:
-        """What every skill says."""
+        """Return the texts of all skills."""
         return {name: self.texts(name) for name in self.cards}
 
     def alike(self, new: Texts, own: str, threshold: float, most: int) -> tuple[int, tuple[Alike, ...]]:
-        """With how many skills one was compared in full, and which of them it resembles."""
+        """Return the number of skills compared in full, and those that the new one resembles."""
         heads = {name: f"{card.name} {card.description} {card.when}" for name, card in self.cards.items()}
         heads.pop(own, None)
         candidates = likely(new, heads)

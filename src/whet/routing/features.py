@@ -1,7 +1,7 @@
-"""What is compared about the skills that share a message's terms: a table of features, one row for each skill.
+"""The features of the skills that share terms with a message: a table with one row for each skill.
 
-The skills are the best by BM25F, some hundred of them. Every feature is put on one scale across the skills of a message
-(`standard`), because how high scores run depends on the message and means nothing.
+The skills are the best by BM25F, about a hundred of them. Every feature is standardised across the skills of a message
+(`standard`), because the level of scores depends on the message and means nothing.
 """
 
 from __future__ import annotations
@@ -25,45 +25,45 @@ if TYPE_CHECKING:
     from whet.routing.index import Postings, Row
 
     Found = Mapping[int, Sequence[Postings]]
-    """For each term, who has it, in each segment of the index."""
+    """The postings of each term, by segment of the index."""
     Values = Sequence[Sequence[float]]
-    """Skills x features."""
+    """A row of features for each skill."""
 
 FEATURES = (
-    "apart",  # terms it has that the other skills in question lack
-    "opening",  # of what the message says, by how rare and how early it is, the part that name and description have
-    "text",  # BM25F, where a term counts half that name or description has: the features above look at these
+    "apart",  # terms it has that the other candidates lack
+    "opening",  # the share of the message, by rarity and position, that name and description have
+    "text",  # BM25F; terms in name or description count half, because the features above cover them
     "named",  # the share of its name's terms that the message has
-    "pairs",  # neighbouring terms of the message that are neighbours in the body, too
-    "quoted",  # how telling the message's terms are that stand in one of its quoted phrases and triggers
+    "pairs",  # neighbouring terms of the message that are also neighbours in the body
+    "quoted",  # the rarity of the message's terms in one of its quoted phrases and triggers
     "description-length",
 )
 
 _EARLY = 4
-"""Terms after which one counts half in "opening"."""
+"""Position from which a term counts half in "opening"."""
 _MOST_OF_IT = 0.6
-"""The share of a phrase's terms that a message must have."""
+"""Minimum share of a phrase's terms that a message must have."""
 _RIVALS = 40
-"""Skills that "apart" looks at."""
+"""Number of skills that "apart" compares."""
 
 
 class Table(NamedTuple):
-    """The skills in question and the message's terms in them."""
+    """The candidate skills and the message's terms in them."""
 
     slots: list[int]
     """The skills, best by BM25F first."""
     found: list[dict[int, int]]
-    """For each skill, by the places of the terms it has, their weights up to 255."""
+    """For each skill the weights, up to 255, of the terms it has, by place."""
     described: list[set[int]]
-    """Of these, the places of the terms in name and description."""
+    """The places of those terms that are in the name or description."""
     around: list[dict[int, int]]
     """The weights of terms in name and description that only the context of the message has."""
     rarity: list[float]
-    """For each term."""
+    """The rarity of each term."""
 
 
 def rarities(postings: Found, asked: Asked, alive: bytearray) -> list[float]:
-    """How much each term tells; nothing when nobody has it."""
+    """Return the rarity of each term; 0 if no skill has it."""
     total = alive.count(1)
     counts = (sum(sum(map(alive.__getitem__, part.slots)) for part in postings.get(term, ())) for term in asked.numbers)
     return [_rareness(total, count) if count else 0.0 for count in counts]
@@ -74,7 +74,7 @@ def _rareness(total: int, count: int) -> float:
 
 
 def scores(postings: Found, asked: Asked, rarity: Sequence[float], alive: bytearray) -> list[float]:
-    """BM25F of every slot."""
+    """Return the BM25F score of every slot."""
     totals = [0.0] * len(alive)
     for term, telling, gain in zip(asked.numbers, rarity, asked.gains, strict=True):
         if telling:
@@ -86,7 +86,7 @@ def scores(postings: Found, asked: Asked, rarity: Sequence[float], alive: bytear
 
 
 def best(totals: Sequence[float], most: int) -> list[int]:
-    """The slots with the highest scores above nothing, the best first."""
+    """Return the slots with the highest positive scores, best first."""
     scored = [total for total in totals if total > 0]
     least = nlargest(most, scored)[-1] if len(scored) > most else 0.0
     found = [slot for slot, total in enumerate(totals) if total > 0 and total >= least]
@@ -95,7 +95,7 @@ def best(totals: Sequence[float], most: int) -> list[int]:
 
 
 def table(postings: Found, asked: Asked, rarity: list[float], slots: list[int]) -> Table:
-    """The message's terms in the given skills."""
+    """Return the table of the message's terms in the given skills."""
     made = Table(slots, [{} for _ in slots], [set() for _ in slots], [{} for _ in slots], rarity)
     skills, ascending = {slot: skill for skill, slot in enumerate(slots)}, sorted(slots)
     for place, term in enumerate(asked.numbers):
@@ -110,11 +110,11 @@ def table(postings: Found, asked: Asked, rarity: list[float], slots: list[int]) 
 
 
 _SEARCHED = 12
-"""So many times as many postings as skills are searched rather than read one by one."""
+"""Ratio of postings to skills from which postings are searched instead of scanned."""
 
 
 def _among(slots: array[int], wanted: Sequence[int], known: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Those of the wanted that are among ascending slots, and where."""
+    """Yield the wanted slots that are in the ascending `slots`, with their positions."""
     if len(slots) < _SEARCHED * len(wanted):
         yield from ((slot, at) for at, slot in enumerate(slots) if slot in known)
         return
@@ -128,7 +128,7 @@ def _among(slots: array[int], wanted: Sequence[int], known: Collection[int]) -> 
 
 
 def compare(asked: Asked, given: Table, rows: Sequence[Row]) -> list[tuple[float, ...]]:
-    """The skills of `given`, which have these rows, x `FEATURES`."""
+    """Return the values of `FEATURES` for each skill of `given`, which has these rows."""
     rarity = given.rarity[: asked.own]
     weight = [telling * gain / 255 for telling, gain in zip(rarity, asked.gains, strict=False)]
     early = [one / (1 + at / _EARLY) for at, one in enumerate(rarity)]
@@ -158,7 +158,7 @@ def compare(asked: Asked, given: Table, rows: Sequence[Row]) -> list[tuple[float
 
 
 def _apart(found: Sequence[Collection[int]], count: int) -> list[float]:
-    """The share of terms a skill has, each worth more the fewer of its rivals have it."""
+    """Return the share of terms that each skill has; a term weighs more the fewer rivals have it."""
     users = Counter(place for has in found[:_RIVALS] for place in has)
     rivals = min(len(found), _RIVALS)
     weight = [_rareness(rivals, users[place]) for place in range(count)]
@@ -167,7 +167,7 @@ def _apart(found: Sequence[Collection[int]], count: int) -> list[float]:
 
 
 def _in_phrase(phrase: bytes, known: Mapping[bytes, float]) -> float:
-    """How telling the terms are that a message has of a phrase; nothing where they are not most of the phrase."""
+    """Return the rarity of the phrase's terms in a message; 0 if the message has too few of them."""
     wanted = {phrase[at : at + 2] for at in range(0, len(phrase), 2)}
     said = [known[term] for term in wanted if term in known]
     share = len(said) / len(wanted) if wanted else 0.0
@@ -175,7 +175,7 @@ def _in_phrase(phrase: bytes, known: Mapping[bytes, float]) -> float:
 
 
 def standard(values: Values) -> list[list[float]]:
-    """Each feature with mean 0 and deviation 1 across the skills of a message."""
+    """Standardise each feature to mean 0 and deviation 1 across the skills of a message."""
     if not values:
         return []
     count = len(values)
@@ -188,53 +188,53 @@ def standard(values: Values) -> list[list[float]]:
 
 
 def weigh(values: Values, names: Sequence[str], weights: Mapping[str, float]) -> list[float]:
-    """The sum of each skill's features, by how much they count."""
+    """Return the weighted sum of each skill's features."""
     counted = [weights[name] for name in names]
     return [sum(map(mul, row, counted)) for row in values]
 
 
 LONGEST = 4096
-"""Characters of a message that are read."""
+"""Maximum number of characters of a message that are read."""
 _MOST = 256
-"""Terms of a message that are asked about."""
+"""Maximum number of terms of a message."""
 _ARGUMENT = compile_late(
     r"""(?s)```.*?(?:```|\Z)|`[^`\n]+`|"[^"\n]{1,200}"|“[^”\n]{1,200}”|https?://\S+"""
     r"""|(?:~|\.{1,2})?/[\w@.-]+(?:/[\w@.-]*)*?(?=\.\w{1,5}\b|[\s,;:!?)]|$)"""
     r"""|\b[\w@-]+(?:[/\\][\w@.-]+)+?(?=\.\w{1,5}\b|[\s,;:!?)]|$)|\b\w+(?=\.[a-z]{1,5}\b)|\b\w+_\w+\b"""
 )
-"""What is to be worked on: code, quotations, addresses, paths and files up to the ending, identifiers."""
+"""The object of the task: code, quotations, URLs, paths and file names without the suffix, identifiers."""
 _SIGNS = ("`", '"', "“", "/", "\\", "_")
-"""What all of these have but a file without a path. Most messages have neither, and are not searched."""
+"""Characters of which all of these have one, except a file without a path. Messages with neither are not searched."""
 _ARGUMENT_GAIN = 0.5
-"""How much a word counts that a message has only in what is to be worked on."""
+"""The weight of a word that is only in the object of the task."""
 _CONTEXT_GAIN, _CONTEXT_TERMS = 0.3, 40
-"""How much a word counts that only the context has, and how many of these are asked about."""
+"""The weight of a word that only the context has, and the maximum number of such words."""
 _GUESS = 0.6
-"""How much a word counts that was taken for a mistyped one."""
+"""The weight of a corrected word."""
 
 
 class Asked(NamedTuple):
-    """What a message asks the index for."""
+    """The query for a message."""
 
     text: str
     read: str
-    """The words that were read: those of the text or the same in English, and those of the context."""
+    """The words that were read: those of the text or their translation, and those of the context."""
     terms: tuple[str, ...]
-    """Each once, in the order they come."""
+    """The terms in order, without duplicates."""
     numbers: tuple[int, ...]
-    """What they are stored as; another word's where one was mistyped."""
+    """The stored numbers of the terms; for a mistyped term that of its correction."""
     gains: tuple[float, ...]
-    """How much each counts: less when it was guessed or is only what is worked on."""
+    """The weight of each term; lower for a correction, the object of the task, or the context."""
     pairs: frozenset[tuple[int, int]]
-    """The places of terms that stand next to each other."""
+    """The places of neighbouring terms."""
     guessed: dict[str, str]
-    """Mistyped words and what was taken for them."""
+    """The corrections of mistyped words."""
     own: int
-    """How many of the terms are the message's; those after them only its context has."""
+    """Number of terms in the message; the terms after them are only in its context."""
 
 
 def ask(message: str, context: str = "") -> Asked:
-    """Read a message, and what was said and open before it."""
+    """Return the query for a message and its context."""
     text = message[:LONGEST]
     said = terms(text)
     kept = tuple(dict.fromkeys(said))[:_MOST]
@@ -259,7 +259,7 @@ def ask(message: str, context: str = "") -> Asked:
 
 
 def corrected(asked: Asked, guesses: dict[str, str]) -> Asked:
-    """The same message with mistyped words taken for others."""
+    """Return the query with corrections of mistyped words."""
     numbers = tuple(number(guesses.get(term, term)) for term in asked.terms)
     counts = zip(asked.terms, asked.gains, strict=True)
     gains = tuple(gain * _GUESS if term in guesses else gain for term, gain in counts)

@@ -1,10 +1,10 @@
-"""What people and agents said about which skill a message is for: durable, and read by every later search.
+"""Feedback of people and agents on which skill a message is for: durable, and read by every later search.
 
 A message that a skill was right for becomes an example of it, one that it was wrong for a counterexample. Feedback
-belongs to the id of a skill (`whet.library.skill_id`) and follows it, so that it outlives renames, updates and a skill
-that is deleted and comes back; what an older Whet kept by the key of a name counts for the skill of that name. Of
-several remarks about the same message the latest counts, except that neither an agent nor a hook overrules a person. A
-message that no skill should come up for is kept under the name "": it is a counterexample of all of them. Secrets are
+belongs to the id of a skill (`whet.library.skill_id`) and follows it, so that it survives renames, updates and a skill
+that is deleted and restored; feedback that an older Whet stored by name counts for the skill of that name. If there
+are several remarks on the same message the latest counts, except that neither an agent nor a hook overrules a person.
+A message that should trigger no skill is stored under the name "": it is a counterexample of all of them. Secrets are
 hidden before anything is written.
 """
 
@@ -36,30 +36,30 @@ if TYPE_CHECKING:
     Origin: TypeAlias = Literal["person", "agent", "hook"]
 
 NO_SKILL = ""
-"""What stands in place of a skill for messages that no skill should come up for."""
+"""The name for messages that should trigger no skill."""
 ORIGINS = ("person", "agent", "hook")
 MOST = 50
-"""Examples, and counterexamples, that count for one skill."""
+"""Maximum number of examples, and of counterexamples, for one skill."""
 LONGEST = 2_000
-"""Characters of a message that are kept."""
+"""Maximum length of a stored message."""
 KEPT = 1_000
-"""Remarks about one skill that are kept."""
+"""Maximum number of stored remarks on one skill."""
 _COLUMNS = "time, skill, message, fits, origin"
 _FIRST = "origin = 'person' DESC, id DESC"
 
 
 class Remark(NamedTuple):
-    """What was said about one message."""
+    """Feedback on one message."""
 
     time: int
     skill: str | None
-    """Its id, or of an older Whet the key of its name; in a list the name of the skill, None for no skill."""
+    """Its id, or its name key from an older Whet; in a list the name of the skill, None for no skill."""
     message: str
     fits: bool
     origin: str
 
     def to_json(self) -> Json:
-        """The remark as JSON."""
+        """Return the remark as JSON."""
         return {**self._asdict(), "time": iso(self.time)}
 
 
@@ -80,9 +80,9 @@ class Feedback:
     def record(
         self, skill: str, message: str, *, fits: bool, origin: str = "person", names: Sequence[str] = ()
     ) -> bool:
-        """Keep a remark about a skill, given by its id; whether it says anything new. Raises UsageError, FailedError.
+        """Store a remark on the skill with this id; return whether it is new. Raises UsageError, FailedError.
 
-        It is on the disk when this returns. What an older Whet kept by one of the `names` is taken over.
+        It is on disk when this returns. Feedback that an older Whet stored under one of the `names` moves to the id.
         """
         if origin not in ORIGINS:
             raise UsageError("bad-origin", f"{origin!r} is not an origin.", hint=f"Use one of {', '.join(ORIGINS)}.")
@@ -98,13 +98,13 @@ class Feedback:
             if known and (bool(known[1]), known[2]) == (fits, origin):
                 connection.execute("UPDATE feedback SET time = ? WHERE id = ?", (self._clock(), known[0]))
                 return False
-            if known:  # deleted and added, not updated: it gets a new number, by which a change is noticed
+            if known:  # delete and insert instead of update: the new id shows the change
                 connection.execute("DELETE FROM feedback WHERE id = ?", (known[0],))
             connection.execute(
                 "INSERT INTO feedback (time, skill, message, normal, fits, origin) VALUES (?, ?, ?, ?, ?, ?)",
                 (self._clock(), key, text, normal, fits, origin),
             )
-            if fits:  # the latest word counts: it is for a skill after all
+            if fits:  # the latest remark counts: the message is for a skill
                 connection.execute(
                     "DELETE FROM feedback WHERE skill = ? AND normal = ? AND (origin <> 'person' OR ? = 'person')",
                     (NO_SKILL, normal, origin),
@@ -117,7 +117,7 @@ class Feedback:
         return not known or bool(known[1]) is not fits
 
     def forget(self, *skills: str, message: str | None = None) -> int:
-        """Drop what was said about a message, or about a skill altogether; how many remarks that were."""
+        """Delete the feedback on a message, or all feedback on the skills; return the number of remarks."""
         if self.state.existing() is None:
             return 0
         normal = None if message is None else normalised(kept(message))
@@ -126,7 +126,7 @@ class Feedback:
             return sum([connection.execute(query, (_stored(skill), normal, normal)).rowcount for skill in skills])
 
     def move(self, old: SkillId, new: SkillId, names: Sequence[str] = ()) -> None:
-        """Keep what was said about a skill that lies elsewhere now; where something was said there, that counts."""
+        """Move the feedback on a skill to its new id; feedback that is already there takes precedence."""
         if self.state.existing() is None:
             return
         with self.state.write() as connection:
@@ -138,9 +138,9 @@ class Feedback:
             connection.execute("DELETE FROM feedback WHERE skill = ?", (known,))
 
     def examples(self, *skills: str) -> Examples:
-        """Messages that a skill is for, and that it is not for: those from people before others, then the newest.
+        """Return the examples and counterexamples of a skill: those from people first, then the newest.
 
-        A skill may go by several keys: its id, and its name in what an older Whet wrote.
+        A skill may have several keys: its id, and its name in feedback of an older Whet.
         """
         marks = ", ".join("?" * len(skills))
         query = f"SELECT message FROM feedback WHERE skill IN ({marks}) AND fits = ? ORDER BY {_FIRST} LIMIT ?"  # noqa: S608  ours
@@ -149,7 +149,7 @@ class Feedback:
         return Examples(*(tuple(dict.fromkeys(row[0] for row in rows)) for rows in found))
 
     def is_unwanted(self, message: str) -> bool:
-        """Did somebody say that no skill should come up for this message, or one much like it?"""
+        """Return whether feedback says that this message, or a similar one, should trigger no skill."""
         unwanted = self.examples(NO_SKILL).counterexamples
         if not unwanted:
             return False
@@ -158,14 +158,14 @@ class Feedback:
         return NO_SKILL in exactly if exactly else much_like(message[:LONGEST], unwanted)
 
     def all_marks(self) -> dict[str, str]:
-        """Every skill that has feedback, by its key, with a text that changes whenever its feedback does."""
+        """Return for each skill with feedback, by key, a text that changes whenever its feedback does."""
         rows = self.state.read(
             "SELECT skill, COUNT(*), MAX(id), SUM(id), SUM(LENGTH(message)) FROM feedback GROUP BY skill"
         )
         return {row[0]: "-".join(map(str, row[1:])) for row in rows}
 
     def entries(self, *skills: str) -> tuple[Remark, ...]:
-        """Every remark, or those about one skill, the newest first."""
+        """Return all remarks, or those on some skills, newest first."""
         rows = self.state.read(f"SELECT {_COLUMNS} FROM feedback ORDER BY id DESC")  # noqa: S608  columns are ours
         keys = {*map(_stored, skills)}
         return tuple(
@@ -176,56 +176,56 @@ class Feedback:
 
 
 def kept(message: str) -> str:
-    """A message as it is kept: without secrets, in a length that is read."""
+    """Return a message as it is stored: without secrets, and shortened."""
     from whet.guard.secrets.hide import hide_secrets
 
     return _plain(hide_secrets(message.strip()[: 2 * LONGEST])[0][:LONGEST].strip())
 
 
 def normalised(message: str) -> str:
-    """What two spellings of one message have in common."""
+    """Return a message without differences in case, spacing and Unicode form."""
     return " ".join(unicodedata.normalize("NFKC", message).casefold().split())
 
 
 def _stored(skill: str) -> str:
-    """What stands for a skill: its id, or what has no place, the key of a name."""
+    """Return the stored key of a skill: its id, or the key of a bare name."""
     return _plain(skill if "/" in skill else name_key(skill))
 
 
 def _plain(text: str) -> str:
-    """The text as a database can hold it."""
+    """Return the text without characters that a database cannot store."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 
 class Noted(NamedTuple):
-    """A remark that was kept, and what is known of its skill now."""
+    """A stored remark, and the number of examples of its skill."""
 
     name: str | None
-    """None for messages that no skill should come up for."""
+    """None for messages that should trigger no skill."""
     fits: bool
     changed: bool
-    """Whether it says anything new."""
+    """Whether the remark is new."""
     examples: int
     counterexamples: int
     notes: tuple[Note, ...] = ()
 
     def to_json(self) -> Json:
-        """The remark as JSON."""
+        """Return the remark as JSON."""
         return answer_json(self)
 
 
 class Remarks(NamedTuple):
-    """What was said, the newest first."""
+    """All remarks, newest first."""
 
     feedback: tuple[Remark, ...]
 
     def to_json(self) -> Json:
-        """The remarks as JSON."""
+        """Return the remarks as JSON."""
         return {**answer_json(self), "count": len(self.feedback)}
 
 
 class Forgotten(NamedTuple):
-    """What was taken back, and what is left."""
+    """The number of deleted remarks, and of those that are left."""
 
     name: str | None
     forgotten: int
@@ -233,14 +233,14 @@ class Forgotten(NamedTuple):
     counterexamples: int
 
     def to_json(self) -> Json:
-        """The value as JSON."""
+        """Return the value as JSON."""
         return answer_json(self)
 
 
 def give(
     feedback: Feedback, workspace: Workspace, name: str | None, message: str, *, fits: bool, origin: str = "person"
 ) -> Noted:
-    """Note that a message is, or is not, for a skill; without a name, that it is for none.
+    """Record that a message is, or is not, for a skill; without a name, that it is for no skill.
 
     Raises NotFoundError, UsageError, FailedError.
     """
@@ -260,9 +260,9 @@ def give(
 
 
 def listed(feedback: Feedback, workspace: Workspace, name: str | None = None) -> Remarks:
-    """What was said about a skill, or about all of them, the newest first; a skill may be gone.
+    """Return the remarks on a skill, or on all skills, newest first; the skill may no longer exist.
 
-    The name "" stands for messages that no skill should come up for; their `skill` is None.
+    The name "" stands for messages that should trigger no skill; their `skill` is None.
     """
     remarks = feedback.entries(*(() if name is None else _keys(feedback, workspace, name)))
     names = {key: card.full_name for card in workspace.snapshot().catalogue.cards for key in card.known_as[:2]}
@@ -272,9 +272,9 @@ def listed(feedback: Feedback, workspace: Workspace, name: str | None = None) ->
 
 
 def forget(feedback: Feedback, workspace: Workspace, name: str | None, message: str | None = None) -> Forgotten:
-    """Take back what was said about a message, or about a skill altogether; the skill may be gone.
+    """Delete the feedback on a message, or all feedback on a skill; the skill may no longer exist.
 
-    Without a name, it is about messages that no skill should come up for.
+    Without a name, the feedback on messages that should trigger no skill is meant.
     """
     keys = (NO_SKILL,) if name is None else _keys(feedback, workspace, name)
     forgotten = feedback.forget(*keys, message=message)
@@ -286,13 +286,13 @@ def forget(feedback: Feedback, workspace: Workspace, name: str | None, message: 
 
 
 def _silent(card: Card, reason: Note) -> Note:
-    """A remark that feedback changes little, because the skill does not come up by itself."""
+    """Return a note that feedback has little effect, because the skill never triggers automatically."""
     message = f"{card.full_name} never triggers automatically, whatever the feedback: {reason.message}"
     return Note(reason.code, "info", message, reason.hint, skill=card.full_name, path=card.path)
 
 
 def _keys(feedback: Feedback, workspace: Workspace, name: str) -> Sequence[str]:
-    """What a skill has feedback by. Raises NotFoundError for one that neither is there nor has any."""
+    """Return the feedback keys of a skill. Raises NotFoundError if it neither exists nor has feedback."""
     if name == NO_SKILL:
         return (NO_SKILL,)
     try:

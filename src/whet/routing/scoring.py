@@ -1,18 +1,17 @@
-"""From features to an order, and from an order to how sure one can be of it.
+"""Ranking from features, and the confidence in the ranking.
 
-The order comes from the fitted weights, moved by what a message says outright (it names a skill, or turns it down) and
-by what people said about earlier messages. How sure one can be is another question: the best of a bad lot is still
-best. It is a logistic curve over a few things: the share of the message's subject the skill has, where a term that
-nobody has counts too, and the small words of any message do not; how much of it name and description have; how much
-there is to go by; the lead it has on the next; whether the message names it; and whether it is about something the
-skill says it is not for. The curve was fitted on messages that should and should not bring a skill up, in libraries
-from four skills to thousands, on the runners-up of messages that are for another skill, and on messages about something
-else altogether; benchmarks/detect.py measures it.
+The order comes from the fitted weights, adjusted if the message names or rejects a skill, and by feedback on earlier
+messages. Confidence is a separate question: the best of a bad lot is still best. It is a logistic curve over a few
+values: the share of the message's subject that the skill has, where a term that no skill has counts, too, and common
+small words do not; the share in name and description; the length of the subject; the lead on the next skill; whether
+the message names the skill; and whether the message is about something that the skill excludes. The curve was fitted
+on messages that should and should not trigger a skill, in libraries from four skills to thousands, on the runners-up
+of messages for another skill, and on messages about something else altogether; benchmarks/detect.py measures it.
 
-Three rules stand above the curve. A skill that the message turns down is not meant. One word of name and description is
-no proof that a skill is, whatever its text has. And where nobody searched, and the message does not read like a request
-that any skill is for (`whet.routing.asking`), no skill is likely, unless the message names it or was brought up as an
-example; a skill that quotes two words of the message or more as its trigger may still be offered.
+Three rules override the curve. A skill that the message rejects is not meant. One word of name and description is not
+enough proof, whatever the body contains. And if nobody searched, and the message does not read like a request for any
+skill (`whet.routing.asking`), no skill is likely, unless the message names it or is like an example of it; a skill
+that quotes two or more words of the message as its trigger may still be offered.
 """
 
 from __future__ import annotations
@@ -38,56 +37,56 @@ if TYPE_CHECKING:
     Naming = Literal["", "named", "declined"]
 
 MUST = 0.75
-"""How sure one must be to bring a skill up without asking."""
+"""Minimum confidence for triggering a skill without asking."""
 MAY = 0.28
-"""How sure one must be to offer it."""
+"""Minimum confidence for offering a skill."""
 
 _NAMED = 3.0
 _DECLINED = -20.0
-"""More than words can make good: what is turned down comes last, and nobody is held to its confidence."""
+"""The penalty for a rejected skill, so large that the skill always comes last."""
 _SAID: dict[str, float] = {"named": _NAMED, "declined": _DECLINED, "": 0.0}
 _EXAMPLE = 4.0
 _COUNTEREXAMPLE = 6.0
 _ALIKE = 0.5
-"""From which likeness on an earlier message says something about this one."""
+"""Minimum similarity for an earlier message to count."""
 _APART = -2.0
-"""What being about something that a skill says it is not for costs at most."""
+"""Maximum penalty for a message about something that the skill excludes."""
 _GUESSED = 0.5
-"""What a mistyped word counts."""
+"""The weight of a mistyped word."""
 _ONE_WORD = 0.7
-"""How sure one word of name and description can make: not so sure that a skill comes up by itself."""
+"""Maximum confidence if one word of name and description matches: too low to trigger automatically."""
 _TURNED_DOWN = 0.02
-"""How sure one can be of a skill that the message turns down."""
+"""Maximum confidence in a skill that the message rejects."""
 _IN_PASSING, _UNDESCRIBED = 3, 0.2
-"""Fewer terms than this that only a body has are said in passing, and make no skill worth offering."""
+"""With fewer matching terms than this, all in the body, the confidence is too low to offer the skill."""
 _FEW = 5.0
-"""A lead over so many rivals counts half: being the best of three means little."""
+"""Number of rivals over whom a lead counts half: being the best of three means little."""
 _MOST_EXCLUDED = 0.12
 _CONTEXT = 2.0
-"""What it is worth at most that the context of a message is about a skill."""
+"""Maximum bonus if the context of a message is about a skill."""
 _AROUND, _MOST_AROUND = 0.5, 2
-"""What a term counts as proof that only the context has, and how many count."""
+"""The weight of a term that only the context has, and the maximum number of such terms."""
 _SAME_NAME, _COPY = 0.15, 0.65
-"""The share of their terms that equivalent skills have in common: with one name, and with two."""
+"""Minimum share of common terms of equivalent skills: with the same name, and with different names."""
 EVIDENCE = (
     "start",
-    "share",  # of the message's subject that it has; a term that nobody has is one it lacks
-    "described",  # of the message's subject that its name and description have
-    "length",  # of the subject in terms, as a logarithm
-    "lead",  # on the next, or behind the first
-    "excluded",  # the part of the message that it says it is not for
+    "share",  # share of the subject that the skill has; a term that no skill has counts as missing
+    "described",  # share of the subject that its name and description have
+    "length",  # logarithm of the number of terms in the subject
+    "lead",  # distance to the next skill, or to the first
+    "excluded",  # share of the message that the skill excludes
     "named",
 )
-"""What speaks for a skill being right at all, and against it."""
+"""The evidence for and against a skill."""
 
 
 class Weights(NamedTuple):
-    """The weights of each step of ranking, by feature."""
+    """The weights of ranking and confidence, by feature."""
 
     words: dict[str, float]
-    """Ranking."""
+    """The weights of ranking."""
     sure: dict[str, float]
-    """Telling how likely a skill is right at all."""
+    """The weights of confidence."""
 
 
 FITTED = Weights(
@@ -110,31 +109,31 @@ FITTED = Weights(
         "named": 0.55,
     },
 )
-"""Fitted on labelled messages. A weight of ranking is per standard deviation of the feature across the skills in
-question (benchmarks/routing_fitting.py prints them); those of `sure` are in the units of `EVIDENCE`
+"""Weights fitted on labelled messages. A weight of ranking is per standard deviation of the feature across the
+candidates (benchmarks/routing_fitting.py prints them); those of `sure` are in the units of `EVIDENCE`
 (benchmarks/routing_sureness.py)."""
 
 
 class Judgement(NamedTuple):
-    """The skills in question, judged; everything goes by their places."""
+    """The judged candidates; all lists are by candidate number."""
 
     scores: list[float]
-    """By these they are ordered; equals by their keys, so that it does not matter in which order they came in."""
+    """The scores that define the order; ties are ordered by key, so that the input order does not matter."""
     keys: tuple[str, ...]
     sure: list[float]
-    """From 0 to 1: how likely each is right for the message."""
+    """The probability that each skill is right for the message."""
     naming: tuple[Naming, ...]
     excluded: list[float]
-    """The part of the message, by rarity, that each says it is not for."""
+    """The share of the message, by rarity, that each skill excludes."""
     example: list[float]
-    """How much each one's most alike known message is like this one; below 0 for one that was not for it."""
+    """The similarity to the most similar known message of each skill; negative if that message was not for it."""
 
     def order(self) -> list[int]:
-        """The places, best first."""
+        """Return the candidate numbers, best first."""
         return sorted(range(len(self.keys)), key=lambda at: (-round(self.scores[at], 4), self.keys[at]))
 
     def behind(self, at: int, likely: float, score: float) -> float:
-        """How likely the skill at this place is, behind one that is so likely and has this score.
+        """Return the probability of the skill at `at`, after one with the probability `likely` and this `score`.
 
         The order was fitted so that the odds of two skills differ by the exponential of the difference of their scores.
         """
@@ -145,13 +144,13 @@ class Judgement(NamedTuple):
 
 
 def judge(given: Candidates, weights: Weights, *, searched: bool = False) -> Judgement:
-    """Order the skills in question and tell how sure each is. What somebody `searched` for asks for a skill."""
+    """Rank the candidates and compute the confidence in each. With `searched`, the message counts as a request."""
     scores = features.weigh(features.standard(given.values), features.FEATURES, weights.words)
     names = Names(given.asked.text)
     naming = tuple(names.naming(row.name) for row in given.rows)
     worth = dict(zip(given.asked.numbers[: given.asked.own], given.table.rarity, strict=False))
     most = max(worth.values(), default=0.0)
-    full = {term: weight or most for term, weight in worth.items()}  # what nobody has tells as much as the rarest
+    full = {term: weight or most for term, weight in worth.items()}  # unknown terms weigh as much as the rarest
     mass = sum(full.values()) or 1.0
     excluded = [sum(full.get(term, 0.0) for term in row.against) / mass for row in given.rows]
     example = [_example(worth, row) for row in given.rows]
@@ -177,14 +176,14 @@ def judge(given: Candidates, weights: Weights, *, searched: bool = False) -> Jud
 
 
 def _around(table: Table) -> list[float]:
-    """From 0 to 1: how much the context of a message is about each skill."""
+    """Return how much the context of a message is about each skill, from 0 to 1."""
     found = [sum(table.rarity[place] * weight for place, weight in has.items()) for has in table.around]
     most = max(found, default=0.0) or 1.0
     return [one / most for one in found]
 
 
 def evidence(given: Candidates, judged: Judgement) -> list[tuple[float, ...]]:
-    """The skills in question x `EVIDENCE`."""
+    """Return the values of `EVIDENCE` for each candidate."""
     asked = given.asked
     said = asked.terms[: asked.own]
     subject = {term for term in said if not is_common(term)}
@@ -209,7 +208,7 @@ def evidence(given: Candidates, judged: Judgement) -> list[tuple[float, ...]]:
 
 
 def _proof(seen: Sequence[float]) -> float:
-    """How sure one can be at most, by how many terms of the subject there are, and how many in the description."""
+    """Return the maximum confidence, by the number of matching terms of the subject and those in the description."""
     share, described, length = (seen[EVIDENCE.index(name)] for name in ("share", "described", "length"))
     if described == 0 and round(share * expm1(length)) < _IN_PASSING:
         return _UNDESCRIBED
@@ -217,7 +216,7 @@ def _proof(seen: Sequence[float]) -> float:
 
 
 def _lead(scores: Sequence[float]) -> list[float]:
-    """How far each is ahead of the next, or behind the first; little where there are few."""
+    """Return the distance of each score to the next or the first; reduced if there are few candidates."""
     count = len(scores)
     if count < 2:
         return [0.0] * count
@@ -227,7 +226,7 @@ def _lead(scores: Sequence[float]) -> list[float]:
 
 
 def _example(worth: Mapping[int, float], row: Row) -> float:
-    """The likeness of a message to the known messages of a skill, its own and those that were not for it."""
+    """Return the similarity of a message to the known messages of a skill; negative for a counterexample."""
     best = 0.0
     for messages, sign in ((row.examples, 1.0), (row.counterexamples, -1.0)):
         for known in messages:
@@ -238,7 +237,7 @@ def _example(worth: Mapping[int, float], row: Row) -> float:
 
 
 def _alike(worth: Mapping[int, float], terms: Collection[int]) -> float:
-    """How much two messages share, by how rare their terms are; what nobody has counts as the rarest."""
+    """Return the similarity of two messages, weighted by rarity; a term that no skill has counts as the rarest."""
     most = max(worth.values(), default=0.0) or 1.0
     shared = sum(worth[term] or most for term in terms if term in worth)
     either = sum(weight or most for weight in worth.values()) + most * sum(term not in worth for term in terms)
@@ -246,19 +245,19 @@ def _alike(worth: Mapping[int, float], terms: Collection[int]) -> float:
 
 
 class Candidates(NamedTuple):
-    """A message, the skills that may be meant, and what is compared about them; in no order that means anything."""
+    """A message, its candidate skills in no particular order, and their features."""
 
     asked: Asked
     table: Table
     keys: tuple[str, ...]
     rows: tuple[Row, ...]
     values: Values
-    """skills x `FEATURES`."""
+    """The values of `FEATURES` for each candidate."""
     total: int
-    """Skills in the library."""
+    """Number of skills in the library."""
 
     def phrases(self, at: int) -> Iterator[str]:
-        """The trigger phrases of the skill at this place that the message has every word of."""
+        """Return the trigger phrases of the skill at `at` whose words are all in the message."""
         said = {*memoryview(codes(self.asked.numbers[: self.asked.own])).cast("H")}
         sequence = memoryview(self.rows[at].sequence).cast("H")
         known = self.rows[at].phrases
@@ -266,7 +265,7 @@ class Candidates(NamedTuple):
 
 
 class Twins:
-    """Which skills say nearly the same, as copies do, and skills of one name by two authors."""
+    """Detection of near-identical skills: copies, and skills of the same name by different authors."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
@@ -275,7 +274,7 @@ class Twins:
         self._whole: dict[int, frozenset[int]] = {}
 
     def are(self, one: int, other: int) -> bool:
-        """Are the skills at these places?"""
+        """Return whether the skills at these places are near-identical."""
         if self._names[one] == self._names[other]:
             return _overlap(self._all(one), self._all(other)) >= _SAME_NAME
         alike = _overlap(self._heads[one], self._heads[other]) >= _COPY
@@ -288,7 +287,7 @@ class Twins:
 
 
 def _overlap(one: frozenset[int], other: frozenset[int]) -> float:
-    """The share of the terms of either that both have."""
+    """Return the number of common terms divided by the number of all terms."""
     both = len(one & other)
     return both / max(1, len(one) + len(other) - both)
 
@@ -306,7 +305,7 @@ _DECLINING = tuple(
 
 
 class Names:
-    """What a message may name, read once and asked about many skills."""
+    """The skill names in a message, parsed once for many skills."""
 
     def __init__(self, message: str) -> None:
         plain = message.casefold()
@@ -315,7 +314,7 @@ class Names:
         self._marked = {one or other for one, other in marked}
 
     def naming(self, name: str) -> Naming:
-        """How the message takes this name."""
+        """Return whether the message names or rejects the skill of this name."""
         parts = spell(name)
         if not parts or (len(parts) == 1 and parts[0] not in self._marked):
             return ""
@@ -331,14 +330,14 @@ class Names:
 
 _SHOWN = 5
 _PHRASE = 80
-"""Characters of a trigger phrase that is told."""
+"""Maximum length of a trigger phrase in a reason."""
 _TELLING = 0.15
-"""The part of the strongest term's weight that a term must have to be worth telling."""
+"""Minimum share of the strongest term's weight for a term to be reported."""
 _EXCLUDING = 0.02
 
 
 class Explainer:
-    """Tells, for each of the skills in question, what speaks for it."""
+    """The reasons for each candidate."""
 
     def __init__(self, given: Candidates, judged: Judgement) -> None:
         self._given = given
@@ -346,7 +345,7 @@ class Explainer:
         self._spelled = _spellings(given.asked.read)
 
     def why(self, at: int) -> tuple[str, ...]:
-        """The evidence for the skill at this place, the strongest first; what speaks against it last."""
+        """Return the reasons for the skill at `at`, strongest first; reasons against it come last."""
         given, judged = self._given, self._judged
         row = given.rows[at]
         told: list[str] = []
@@ -375,7 +374,7 @@ class Explainer:
         return tuple(told)
 
     def _matched(self, at: int) -> tuple[list[str], list[str]]:
-        """The telling terms of the message: those in name and description, and those in the body alone."""
+        """Return the significant terms of the message in name and description, and those only in the body."""
         asked, table = self._given.asked, self._given.table
         has = table.found[at]
         worth = {place: table.rarity[place] * asked.gains[place] * has[place] for place in sorted(has)}
@@ -392,7 +391,7 @@ class Explainer:
         return described, bodied
 
     def _around(self, at: int) -> list[str]:
-        """The words of the context that the name and the description have, the most telling first."""
+        """Return the words of the context in name and description, most significant first."""
         table = self._given.table
         rarest = nlargest(_SHOWN, table.around[at], key=table.rarity.__getitem__)
         return list(dict.fromkeys(self._spelling(self._given.asked.terms[place]) for place in rarest))
@@ -408,11 +407,11 @@ class Explainer:
 
 
 _PUNCTUATION = "\"'`“”‘’.,;:!?()[]{}<>*"
-"""What stands around a word and is no part of it."""
+"""Punctuation that surrounds a word."""
 
 
 def _spellings(text: str) -> dict[str, str]:
-    """Term -> the first word of the message that gave it; itself where words are not written apart."""
+    """Return the first word of the message for each term; the term itself in scripts without spaces."""
     found: dict[str, str] = {}
     for word in text.split():
         for part in (*split_words(word), word.strip(_PUNCTUATION)):

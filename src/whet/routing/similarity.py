@@ -1,22 +1,22 @@
-"""How alike the skills of a library are, judged on name, description and body together.
+"""The similarity of the skills of a library, by name, description and body together.
 
-Two things are compared, and what speaks more for a pair counts:
+Two values are compared, and the higher one counts:
 
-- what two skills say themselves: the cosine between their terms, where a term weighs more the rarer it is in the
-  library and the more often it is said, and twice as much in the name and the description. That is what tells
+- the texts of the two skills: the cosine between their terms, where a term weighs more the rarer it is in the
+  library and the more often it occurs, and twice as much in the name and the description. This distinguishes
   duplicates from siblings made from one template;
-- what the skills around them say: each skill's terms together with those of its nearest skills, less what the two
-  would say for each other. Two skills for one job that were written in other words have the same skills around them.
-  This counts for half, so that it takes words of their own to make a pair.
+- the texts of the skills around them: the terms of each skill together with those of its nearest skills, less what
+  the two contribute to each other. Two skills for one job that use different words have the same neighbours. This
+  counts for half, so that a pair needs common words of its own.
 
-Then the names are looked at. Siblings of one family share a word of their names and many of their texts, and have the
-same skills around them, but each is called after something that the others never mention; two skills for one job
-mention what the other one is called after, one of them at least. What is not mentioned takes away more than half of a
-sibling's score, unless the two say the same.
+Then the names are compared. Siblings of one family share a word of their names and much of their texts, and have the
+same neighbours, but each is named after something that the others never mention; of two skills for one job, at least
+one mentions what the other is named after. Missing mentions take away more than half of a sibling's score, unless the
+two texts are the same.
 
-Not every skill is compared with every other. Each looks for those that share its most telling terms, and of a term
-that very many share it looks only at the nearest by their order, so that the work grows with the number of skills and
-not with its square. In a large library of much the same skills a pair may be missed; another look finds it once the
+Not every skill is compared with every other. Each looks for those that share its most significant terms, and for a
+term that very many share only at the nearest by their order, so that the work grows with the number of skills and
+not with its square. In a large library of very similar skills a pair may be missed; another run finds it once the
 pairs before it are merged.
 """
 
@@ -39,54 +39,54 @@ if TYPE_CHECKING:
     from whet.routing.texts import Texts
 
 BODY = 8000
-"""Characters of a body that are looked at."""
+"""Maximum length of a body."""
 
 _KEPT = 120
-"""Terms of a skill that are compared, the heaviest ones."""
+"""Number of terms of a skill that are compared, heaviest first."""
 _HEARD = 160
-"""Terms of a skill and its nearest ones together."""
+"""Number of terms of a skill and its nearest skills together."""
 _ASKED = 16
-"""Terms by which a skill looks for others."""
+"""Number of terms by which a skill looks for others."""
 _LOOKED_AT = 64
-"""Skills that are looked at for one term."""
+"""Maximum number of skills considered for one term."""
 _CLOSEST = 16
-"""Skills that one skill is compared with in full."""
+"""Maximum number of skills that one skill is compared with in full."""
 _PROMISING = 0.05
-"""What the terms by which a skill looks for others must bring at least."""
+"""Minimum similarity by these terms alone."""
 _NEAREST = 8
-"""Skills that speak for a skill."""
+"""Maximum number of neighbours of a skill."""
 _FAR = 0.1
-"""The cosine up to which a skill does not speak for another."""
+"""Cosine up to which a skill is not a neighbour."""
 _SAME = 0.9
-"""The cosine from which on two skills say the same, whatever they are called; templates stay below."""
+"""Cosine from which two texts are the same, whatever their names; templates stay below."""
 _SIBLINGS, _STRANGERS = 0.6, 0.1
-"""What is taken away when neither mentions what the other one is called after: if a word of their names is the same, as
-in a family of siblings, and if none is."""
+"""Penalties if neither skill mentions what the other is named after: if their names share a word, as in a family of
+siblings, and if they do not."""
 _STEM = 5
-"""Letters by which it is told that a word is mentioned in another form: extract, extractor, extraction."""
+"""Number of letters by which another form of a word is recognised: extract, extractor, extraction."""
 _EDITION = re.compile(r"(?:v|ver|version|rev|revision|run|try|copy|old|new|final|draft|backup)?\d*")
-"""A word of a name that tells one edition from another, and nothing of what it is for."""
+"""A word of a name that marks an edition and says nothing about its purpose."""
 _COMMON = 0.05
-"""The share of skills that say a word from which on it does not count if it is a filler."""
+"""Share of skills with a filler word from which it does not count."""
 _GAINS = 100
 _GAIN = [0.0, *(1 + log(times) for times in range(1, _GAINS + 1))]
-"""What a term's weight is multiplied by when it is said so many times."""
+"""Factors of a term's weight, by its number of occurrences."""
 _SHOWN = 6
-"""Words shown as evidence."""
+"""Number of words shown as evidence."""
 _REMEMBERED = 1000
-"""Skills of which is kept what was worked out for a pair; pairs come in an order in which that is nearly enough."""
+"""Number of skills whose results are cached; the order of pairs makes that nearly enough."""
 
 Vector = dict[int, float]
-"""Term -> weight, the heaviest first."""
+"""The weight of each term, heaviest first."""
 
 
 class Similarity:
-    """The skills of a library, ready to be compared; they are named by their places in `texts`."""
+    """The skills of a library, prepared for comparison and identified by their places in `texts`."""
 
     def __init__(self, texts: Sequence[Texts], others: Sequence[Texts] = (), among: int = 0) -> None:
-        """`others` are not compared: they stand for the rest of a library of `among` skills.
+        """`others` are not compared: they are a sample of the rest of a library of `among` skills.
 
-        They tell which words are common there, when `texts` were chosen because they are alike.
+        They show which words are common there if `texts` were chosen because they are similar.
         """
         said, users, self._vocabulary = _read([*texts, *others], len(texts))
         each = max(1.0, (among - len(texts)) / len(others)) if others else 1.0
@@ -99,13 +99,13 @@ class Similarity:
         self._heard = remember(self._hear)
         self._mentioned = remember(self._read_mentioned)
         self.pairs = {pair: self._cosine(*pair) for pair in self._candidates()}
-        """Pairs of places that are worth a look, the smaller first, and their cosines."""
+        """The cosine of each candidate pair of places, the smaller place first."""
         self._nearest = self._neighbours()
 
     def score(self, one: int, other: int, least: float = 0.0) -> float:
-        """How alike two skills are: 1 for the same text, 0 where they have no telling word in common.
+        """Return the similarity of two skills: 1 for the same text, 0 if they have no significant word in common.
 
-        What cannot come to `least` is not worked out and comes to 0.
+        A score that cannot reach `least` is not computed; 0 is returned.
         """
         pair = (one, other) if one < other else (other, one)
         own = self.pairs[pair] if pair in self.pairs else self._cosine(*pair)
@@ -116,7 +116,7 @@ class Similarity:
         return min(1.0, round(found, 3))
 
     def evidence(self, one: int, other: int) -> tuple[str, ...]:
-        """The terms that bring two skills together most, as words of the first one."""
+        """Return the terms that contribute most to the similarity, as words of the first skill."""
         mine, theirs = self._own[one], self._own[other]
         worth = {term: weight * theirs[term] for term, weight in mine.items() if term in theirs}
         found = [self._vocabulary[term] for term in sorted(worth, key=worth.__getitem__, reverse=True)[:_SHOWN]]
@@ -126,10 +126,10 @@ class Similarity:
                 words.setdefault(term, word if word.isascii() else term)
         return tuple(words.get(term, term) for term in found)
 
-    # --- which to compare -------------------------------------------------------------------------------------------
+    # --- candidates -------------------------------------------------------------------------------------------------
 
     def _candidates(self) -> Iterator[tuple[int, int]]:
-        """The pairs that are worth comparing in full, each once, the smaller number first."""
+        """Yield the pairs to compare in full, each once, the smaller number first."""
         vectors, users = self._own, self._users
         asked = [[term for term in vector if users[term] > 1][:_ASKED] for vector in vectors]
         holders: dict[int, tuple[list[int], list[float]]] = {term: ([], []) for found in asked for term in found}
@@ -155,7 +155,7 @@ class Similarity:
                     yield pair
 
     def _neighbours(self) -> list[dict[int, float]]:
-        """For each skill those that speak for it, and how loudly."""
+        """Return the neighbours of each skill, with their weights."""
         around: list[list[tuple[float, int]]] = [[] for _ in self._own]
         for (one, other), own in self.pairs.items():
             if own > _FAR:
@@ -163,13 +163,13 @@ class Similarity:
                 around[other].append((-own, one))
         return [{other: -own - _FAR for own, other in nsmallest(_NEAREST, found)} for found in around]
 
-    # --- how alike --------------------------------------------------------------------------------------------------
+    # --- similarity -------------------------------------------------------------------------------------------------
 
     def _cosine(self, one: int, other: int) -> float:
         return _dot(self._own[one], self._own[other])
 
     def _around(self, one: int, other: int, own: float) -> float:
-        """The cosine of two skills with those around them, less what they say for each other."""
+        """Return the cosine of two skills with their neighbours, less what they contribute to each other."""
         for_one, for_other = self._nearest[one].get(other, 0.0), self._nearest[other].get(one, 0.0)
         mine, my_square, my_self = self._heard(one)
         theirs, their_square, their_self = self._heard(other)
@@ -179,7 +179,7 @@ class Similarity:
         return product / sqrt(my_square * their_square) if min(my_square, their_square) > 0 else 0.0
 
     def _hear(self, at: int) -> tuple[Vector, float, float]:
-        """A skill's terms with those of its nearest; the square of their length; their product with its own terms."""
+        """Return the terms of a skill and its neighbours, their squared length, and the product with its own terms."""
         own = self._own[at]
         found = dict(own)
         for other, loud in self._nearest[at].items():
@@ -190,9 +190,9 @@ class Similarity:
         return found, sum(weight * weight for weight in found.values()), _dot(own, found)
 
     def _mentions(self, one: int, other: int) -> float:
-        """What is left of a score for how much each skill mentions of what only the other one is called after.
+        """Return the factor for how much each skill mentions of what only the other is named after.
 
-        Siblings never mention each other: of the two, the one that mentions more counts.
+        Siblings never mention each other; the skill that mentions more counts.
         """
         mine, theirs = self._said[one].name, self._said[other].name
         missed = [
@@ -201,7 +201,7 @@ class Similarity:
         return 1 - min(missed, default=0.0) * (_STRANGERS if mine.isdisjoint(theirs) else _SIBLINGS)
 
     def _missed(self, terms: frozenset[int], at: int) -> Iterator[float]:
-        """The share of these terms that a skill does not mention; nothing where there are none."""
+        """Yield the share of these terms that a skill does not mention; nothing if there are no terms."""
         if whole := sum(self._rarity[term] for term in terms):
             unsaid = [term for term in terms if not self._mentioned(at).issuperset(self._stem(term))]
             yield sum(self._rarity[term] for term in unsaid) / whole
@@ -210,7 +210,7 @@ class Similarity:
         return frozenset(stem for term in set(self._said[at].terms) for stem in self._stem(term))
 
     def _stem(self, term: int) -> tuple[str, ...]:
-        """By what it is told that a term is mentioned: its beginning, or its characters where words are not apart."""
+        """Return what identifies mentions of a term: its beginning, or its characters in scripts without spaces."""
         word = self._vocabulary[term]
         return tuple(word) if word[0] >= WIDE else (word[:_STEM].rstrip("e"),)
 
@@ -219,13 +219,13 @@ class Similarity:
 
 
 def _parts(texts: Texts) -> tuple[str, str]:
-    """What a skill says of itself, and what it says."""
+    """Return the metadata and the body of a skill."""
     head = " ".join((texts.name, texts.description, texts.when_to_use, *texts.triggers, *texts.tags))
     return head, texts.body[:BODY]
 
 
 class _Numbers(dict[str, tuple[int, ...]]):
-    """Words as they are written -> the numbers of their terms, which are numbered as they come."""
+    """The numbers of the terms of each written word; terms are numbered in order of appearance."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -237,17 +237,17 @@ class _Numbers(dict[str, tuple[int, ...]]):
 
 
 class _Said(NamedTuple):
-    """One skill's terms, as numbers."""
+    """The terms of one skill, as numbers."""
 
     terms: array[int]
     head: int
-    """How many of the terms stand in what the skill says of itself."""
+    """Number of terms in the metadata."""
     name: frozenset[int]
-    """What it is called after."""
+    """The terms of its name."""
 
 
 def _read(texts: Sequence[Texts], first: int) -> tuple[list[_Said], tuple[Counter[int], Counter[int]], list[str]]:
-    """What each text says; how many say a term, counted apart for the first few texts and for the rest; the terms."""
+    """Return the terms of each text, the number of texts with each term (`first` texts and the rest), and all terms."""
     numbers = _Numbers()
     users = Counter[int](), Counter[int]()
     said: list[_Said] = []
@@ -262,7 +262,7 @@ def _read(texts: Sequence[Texts], first: int) -> tuple[list[_Said], tuple[Counte
 def _rarities(
     users: tuple[Counter[int], Counter[int]], texts: int, others: int, each: float, vocabulary: Sequence[str]
 ) -> list[float]:
-    """What each term is worth: nothing for a letter, and for a filler that is said often; the rarer, the more."""
+    """Return the weight of each term by rarity; 0 for single letters and common fillers."""
     total, least = texts + each * others, 1 / max(1, texts + others)
     worth: list[float] = []
     for term, word in enumerate(vocabulary):
@@ -282,7 +282,7 @@ def _vector(said: _Said, rarity: Sequence[float]) -> Vector:
 
 
 def _window(places: list[int], weights: list[float], at: int) -> Iterable[tuple[int, float]]:
-    """Those around `at` among the ordered places."""
+    """Return the places around `at` among the ordered places, with their weights."""
     if len(places) > _LOOKED_AT:
         start = max(0, min(bisect_left(places, at) - _LOOKED_AT // 2, len(places) - _LOOKED_AT))
         places, weights = places[start : start + _LOOKED_AT], weights[start : start + _LOOKED_AT]

@@ -1,8 +1,7 @@
-"""The English words that skills are written in, for messages in other languages and for kinds of files.
+"""English words for messages in other languages and for kinds of files.
 
-`words.txt` lists what people commonly ask for, `files.txt` what they commonly work on. It is no dictionary: words that
-are not listed stay as they are, so that names, technical words and skills in the language of the message are found as
-before.
+`words.txt` lists common requests, `files.txt` common kinds of files. It is not a dictionary: words that are not
+listed stay as they are, so that names, technical words and skills in the language of the message are still found.
 """
 
 from __future__ import annotations
@@ -22,35 +21,35 @@ if TYPE_CHECKING:
 
 _TOKEN = compile_late(r"[^\W_]+(?:['’][^\W_]+)?|[\W_]+")
 _LANGUAGE = "@"
-"""How a line of small words begins."""
+"""Prefix of a line of small words."""
 _TELLING = 7
-"""Letters of a listed word that tell a language without a small word beside it."""
+"""Minimum length of a listed word that is translated even if no small word identifies the language."""
 
 
 class Words(NamedTuple):
-    """What the table lists, without case and accents."""
+    """The entries of the table, without case and accents."""
 
     whole: Mapping[str, Sequence[str]]
-    """Word -> English words, the commonest first."""
+    """English words for each word, most common first."""
     starts: Mapping[str, Sequence[str]]
-    """How a word starts -> English words."""
+    """English words for each beginning of a word."""
     wide: Sequence[tuple[str, Sequence[str]]]
-    """Words of scripts without spaces and English words, the longest first; none for small words."""
+    """Words of scripts without spaces and their English words, longest first; none for small words."""
 
 
 class Reading(NamedTuple):
-    """A message of another language."""
+    """A message in another language."""
 
     own: str
-    """Its words, without the small ones."""
+    """The message without its small words."""
     english: str
-    """The same in English, as far as the table goes."""
+    """The message in English, as far as the table has its words."""
 
 
 def read_message(message: str, known: Callable[[str], bool]) -> Reading | None:
-    """A message of another language in English; None for one that is in English already.
+    """Translate a message in another language to English; return None for an English message.
 
-    Of several English words for one, the first is taken that is `known`.
+    If a word has several English words, the first that is `known` is used.
     """
     small = small_words()
     heard = [_fold(word) for word in split_words(message)]
@@ -83,7 +82,7 @@ def read_message(message: str, known: Callable[[str], bool]) -> Reading | None:
 
 
 def _in_english(text: str, words: Words, choose: Callable[[Sequence[str]], str]) -> str:
-    """A text without spaces in English, in its order; what the table lacks is left out unless that is all of it."""
+    """Translate a text without spaces; unknown words are left out unless all are unknown."""
     found: list[str] = []
     rest = text
     while rest:
@@ -95,14 +94,14 @@ def _in_english(text: str, words: Words, choose: Callable[[Sequence[str]], str])
 
 
 def file_words(paths: Iterable[str]) -> tuple[str, ...]:
-    """What the files with these paths are, each word once."""
+    """Return English words for the kinds of these files, without duplicates."""
     names = (path.replace("\\", "/").rpartition("/")[2].casefold() for path in paths)
     keys = (key for name in names for key in (name, os.path.splitext(name)[1]))
     return tuple(dict.fromkeys(word for key in keys for word in file_kinds().get(key, ())))
 
 
 def _meant(plain: str, words: Words) -> Sequence[str]:
-    """The English words for a word."""
+    """Return the English words for a word."""
     if plain in words.whole:
         return words.whole[plain]
     return next((words.starts[plain[:end]] for end in range(len(plain), 2, -1) if plain[:end] in words.starts), ())
@@ -110,7 +109,7 @@ def _meant(plain: str, words: Words) -> Sequence[str]:
 
 @cache
 def small_words() -> Mapping[str, Sequence[str]]:
-    """Small words, without case and accents, and the languages that have them."""
+    """Return small words, without case and accents, and their languages."""
     small: dict[str, list[str]] = {}
     for language, listed in _rows("words.txt"):
         if language.startswith(_LANGUAGE):
@@ -121,7 +120,7 @@ def small_words() -> Mapping[str, Sequence[str]]:
 
 @cache
 def table() -> Words:
-    """What messages of other languages are read by; most messages are English and need none of it."""
+    """Return the table for messages in other languages, loaded on first use because most messages are English."""
     whole: dict[str, Sequence[str]] = {}
     starts: dict[str, Sequence[str]] = {}
     wide: dict[str, Sequence[str]] = {}
@@ -138,7 +137,7 @@ def table() -> Words:
 
 @cache
 def file_kinds() -> Mapping[str, Sequence[str]]:
-    """The name of a file, or its ending, and English words."""
+    """Return English words for each file name or suffix."""
     files: dict[str, list[str]] = {}
     for english, listed in _rows("files.txt"):
         for name in listed.split():
@@ -147,7 +146,7 @@ def file_kinds() -> Mapping[str, Sequence[str]]:
 
 
 def _rows(name: str) -> Iterator[tuple[str, str]]:
-    """What stands before the colon of each line of a table, and the words after it."""
+    """Yield the text before the colon of each line of a table, and the words after it."""
     with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         for line in file:
             head, colon, listed = line.partition(":")
@@ -156,7 +155,7 @@ def _rows(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _fold(word: str) -> str:
-    """A word without case and accents."""
+    """Return a word without case and accents."""
     plain = word.casefold()
     if plain.isascii() or plain >= WIDE:
         return plain
