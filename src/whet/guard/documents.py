@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 
 
 def checker(language: str) -> Callable[..., Seen]:
-    """What judges the programs of a language; those without a reader of their own are judged line by line."""
+    """Return the function that checks programs of a language; other languages share that of `guard/code`."""
     room = _CHECKERS.get(language, "code.checker")
     check: Callable[..., Seen] = import_module(f"whet.guard.{room}").check
     return check

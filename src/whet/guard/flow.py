@@ -440,8 +440,8 @@ class _Used:
         return script._replace(text=text)
 
     def _uses(self, script: Document) -> dict[str, bool]:
-        """Return the scripts that `script` uses, each with whether it is sourced. A script that is run without input, output
-        or shared variables is left out, because it can be checked alone."""
+        """Return the scripts that `script` uses, each with whether it is sourced. A script that is run without input,
+        output or shared variables is left out, because it can be checked alone."""
         found = self._known.get((script.path, script.kind))
         if found is not None or self._call is None:
             return found or {}

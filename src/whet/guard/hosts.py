@@ -87,7 +87,7 @@ def is_placeholder(name: str) -> bool:
 
 
 def is_stand_in(text: str) -> bool:
-    """Return whether a URL or command names a host of nobody: an example, a blank to fill in, `ATTACKER_IP`.
+    """Return whether a URL or command names a host that belongs to nobody: an example, a blank, `ATTACKER_IP`.
 
     Data sent there reaches nobody, so an attacker would not write it.
     """

@@ -33,7 +33,7 @@ CANDIDATES = 30
 MOST = 50
 """Default maximum number of pairs."""
 REMARKS = 3
-"""Maximum number of similar skills that the author of a new one is told."""
+"""Maximum number of similar skills reported to the author of a new one."""
 _OWN = 0.4
 """Minimum share of the threshold that the own words of two skills must reach before their neighbours are compared."""
 _TOLD = 1000

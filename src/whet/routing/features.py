@@ -40,7 +40,7 @@ FEATURES = (
 )
 
 _EARLY = 4
-"""Position from which a term counts half in "opening"."""
+"""Position at which a term counts half in "opening"."""
 _MOST_OF_IT = 0.6
 """Minimum share of a phrase's terms that a message must have."""
 _RIVALS = 40

@@ -311,7 +311,7 @@ class Program:
         return found if found.const is not UNKNOWN else NOTHING
 
     def apply(self, number: int, args: Sequence[Value]) -> Value:
-        """Return the result of a short function for these arguments only: its expression, or its statements in order."""
+        """Return the result of a short function for these arguments: its expression, or its statements in order."""
         function = self.functions.get(number)
         body = function.node.child_by_field_name("body") if function is not None else None
         if function is None or body is None or self.applied >= _MOST_APPLIED:

@@ -103,7 +103,7 @@ def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope
 
 
 def hold(reader: Reader, target: ast.Attribute, marks: frozenset[Mark], scope: Scope) -> None:
-    """Add marks to an attribute: a field of a class of the file, or an attribute, such as the headers, of a client."""
+    """Add marks to a field of a class of the file, or to an attribute, such as the headers, of a client."""
     klass = reader.value(target.value, scope).fn
     if isinstance(klass, Klass):
         field = klass.fields.get(target.attr, NOTHING)

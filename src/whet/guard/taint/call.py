@@ -18,7 +18,7 @@ Place = int | str
 
 
 class Row(NamedTuple):
-    """What a function does: a row of `data/LANGUAGE_calls.toml`."""
+    """A row of `data/LANGUAGE_calls.toml`, which says what a function does."""
 
     does: str = ""
     """The name of the judge."""

@@ -80,7 +80,7 @@ class Commands(Findings):
     def judge_file(
         self, path: str, text: str, marks: frozenset[Mark], *, appends: bool = False, moved: bool = False
     ) -> None:
-        """Judge what is written to a path."""
+        """Judge a write to a path; a write to a start-up place or agent file is also a fact."""
         for place in written_places(path):
             self.fact("write", place.what, path, grave=True)
         self.report(judge_written(Writing(path, text, marks, appends, self.typed, moved), self.is_bad, self.look))

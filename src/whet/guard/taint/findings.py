@@ -26,7 +26,7 @@ class Findings:
     """The hits and facts of one file, without duplicates."""
 
     lenient = False
-    """Whether the language is one of web pages, which load scripts of their own server and assemble text from pieces."""
+    """Whether the language is one of web pages, which load scripts of their server and assemble text from pieces."""
 
     def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
         self.level = level

@@ -43,8 +43,8 @@ def secret_key(name: str) -> Mark | None:
 
 @lru_cache(maxsize=2048)
 def belongs(name: str) -> Belongs:
-    """Return whose secret a variable holds: that of a known vendor (`vendor`), of another service in its name (`other`),
-    of no particular service (`generic`), or only the user's (`nowhere`), such as a private key or database password."""
+    """Return whose secret a variable holds: that of a known vendor (`vendor`), of another named service (`other`), of
+    no particular service (`generic`), or only the user's (`nowhere`), such as a private key or database password."""
     joined = "_".join(_parts(name))
     if joined in words("keys", "alone") or any(f"_{one}_" in f"_{joined}_" for one in words("keys", "nowhere")):
         return "nowhere"

@@ -36,7 +36,7 @@ class Judge(Protocol):
         """Return the best skills for a message, best first."""
 
     def detect(self, message: str) -> Detected:
-        """Return the skills that a message triggers."""
+        """Decide which skills a message triggers or offers."""
 
     def confidence(self, message: str, key: str) -> float:
         """Return the probability that this skill is right for a message."""
@@ -127,7 +127,7 @@ class IndexJudge:
         return self._ask(lambda router: router.find(message, k, allowed=self._seen))
 
     def detect(self, message: str) -> Detected:
-        """Return the skills that a message triggers."""
+        """Decide which skills a message triggers or offers."""
         return self._ask(lambda router: router.detect(message, allowed=self._seen))
 
     def confidence(self, message: str, key: str) -> float:
