@@ -1,1 +1,1 @@
-"""Shell by its grammar, and PowerShell and cmd by patterns: what each command does."""
+"""Checkers for shell scripts, by their grammar, and for PowerShell and cmd, by patterns."""

@@ -1,7 +1,7 @@
-"""The shell checker: what a script would do, judged command by command.
+"""The shell checker: judges the effects of a script, command by command.
 
-A text is read as a shell would read it, its flows are followed, and every command is shown to the rules of its kind.
-Scripts inside scripts (`bash -c`, `eval`, `echo .. | sh`, here-documents) are judged the same way, a few layers deep.
+A text is parsed as a shell would parse it, its data flows are followed, and every command is passed to the rules of its kind.
+Scripts inside scripts (`bash -c`, `eval`, `echo .. | sh`, here-documents) are judged the same way, a few levels deep.
 A text without any word that matters is not parsed at all.
 """
 
@@ -36,28 +36,28 @@ if TYPE_CHECKING:
 _DEPTH = 4
 _MOST = 400
 _EACH = 60
-"""Facts, and hits of one rule and severity, that are told."""
+"""Largest numbers of facts, and of hits of one rule and severity, that are reported."""
 _LONG = 20_000
-"""Characters from which on a script is read, whatever stands in it."""
+"""Length in characters from which a script is always read."""
 _ACTIONS = expression(r"\$\{\{\s{0,4}(?:secrets|env|vars)\.(\w{1,80})\s{0,4}\}\}")
-"""How workflows write a secret."""
+"""A secret in the syntax of workflows."""
 _DATE = expression(r"\bdate\s{1,4}(?:-u\s{1,4})?\+?[\"']?\+?%")
 
 
 def check(text: str, given: Given | None = None) -> Seen:
-    """What a script does that matters: hits of rules, and facts for the flow over the package."""
+    """Return the hits of a script, and its facts for the flow analysis over the package."""
     text = _ACTIONS.sub(r"${\1}", dedent(text) if text[:1] in " \t\n" else text)
     reader = _Reader()
     seen = reader.judged(text, 1, _DEPTH, given=given)
     if console := from_console(text):
-        # It may be a transcript, or a script that looks like one: what it is in either way counts.
+        # The text may be a transcript, or a script that looks like one: the hits of both readings count.
         other = reader.judged(console, 1, _DEPTH)
         seen = Seen((*seen.hits, *other.hits), (*seen.facts, *other.facts))
     return Seen(tuple(_told(seen.hits, text)), tuple(dict.fromkeys(seen.facts))[:_MOST])
 
 
 def run(text: str, given: Given) -> Ran:
-    """What a command of a program does with what it is given; `HOLE` stands in it for what the program puts in."""
+    """Judge a shell command that a program runs with the data `given`; `HOLE` stands for text that the program inserts."""
     named = given.texts or any(path in text for path in given.files)
     if not (given.marks or given.fed or named or worth_reading(text)):
         return Ran()
@@ -76,7 +76,7 @@ def _shown(text: str) -> str:
 
 
 def worth_reading(text: str) -> bool:
-    """Is there a word in it that any rule could be about, or spelling that could hide one?"""
+    """Return whether the text contains a word that any rule could be about, or spelling that could hide one."""
     if len(text) > _LONG or _alarms(text) or any(place.kind == "secret" for place in places(text)):
         return True
     bare = text.translate(_QUOTES)
@@ -100,9 +100,9 @@ _SECRET = shape("shell_signs", "secret", frame=r"\$[{!]{0,2}\w{0,60}?(?:{})")
 
 
 _ALWAYS = (fetch.judge_run, send.judge_sent, persist.judge_left, power.judge_harm, supply.judge_supply)
-"""What every command is asked, whatever its program."""
+"""The judges that see every command, regardless of its program."""
 SPECIALS = {**fetch.JUDGES, **send.JUDGES, **persist.JUDGES, **power.JUDGES}
-"""What the shell's reader knows to judge by itself, beside the judges of all languages."""
+"""The judges of the shell, in addition to those shared by all languages."""
 
 
 class _Reader:
@@ -117,7 +117,7 @@ class _Reader:
         self._left = _BUDGET
 
     def judged(self, text: str, line: int, depth: int, outer: Scene | None = None, given: Given | None = None) -> Seen:
-        """Hits and facts of a script that begins on a line of the text; `outer` is the one it stands in."""
+        """Judge a script that begins at `line` of the text; `outer` is the script that contains it."""
         self._known[text] = ()
         self._told.add(text.strip())
         seen = self.judge(Scene(text, line, outer, given), depth)
@@ -125,7 +125,7 @@ class _Reader:
         return seen
 
     def judge(self, scene: Scene, depth: int) -> Seen:
-        """Hits and facts of a script that has been read."""
+        """Return the hits and facts of a script that has been parsed."""
         hits: list[Hit] = []
         facts: list[Fact] = []
 
@@ -178,7 +178,7 @@ class _Reader:
 
 
 def _given(scene: Scene, text: str) -> Given:
-    """What a program in a script finds: variables that it names, and files."""
+    """Return the variables and files that a program in a script can use."""
     held = {
         name: frozenset(mark for origin in origins for mark in origin.passed())
         for name, origins in scene.variables.items()
@@ -188,7 +188,7 @@ def _given(scene: Scene, text: str) -> Given:
 
 
 def leave(text: str, left: Given) -> Given:
-    """What is in the files that a script leaves for others, with what others left for it."""
+    """Return the content of the files that a script leaves for other scripts, merged with the files left for it."""
     if not worth_reading(text) and not any(path in text for path in left.files):
         return left
     scene = Scene(text, 1, None, left)
@@ -208,7 +208,7 @@ _SCRIPT_FILE = shape("shell_signs", "script_file", 0)
 
 
 def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
-    """The scripts that a step carries, is fed or writes."""
+    """Yield the scripts that a step carries, receives as input or writes."""
     for one in step.inner:
         if one.text.strip() and (one.known or one.language == "shell") and not step.command.spliced:
             yield one
@@ -252,7 +252,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
 
 
 def _run_files(scene: Scene, step: Step) -> Iterator[Inner]:
-    """The scripts in files that were written before and are run now: as a program, or by an interpreter."""
+    """Yield the scripts in files that were written before and are now run: as a program, or by an interpreter."""
     paths, language = list(texts_of(step.argv[:1])), INTERPRETERS.get(step.name, "shell")
     if step.name in INTERPRETERS or step.name in ("source", "."):
         paths = [] if fetch.given_code(step) else step.operands[:1]
@@ -274,7 +274,7 @@ _DIRECTIVE = expression(r"%[sbq]")
 
 
 def _filled(step: Step) -> str:
-    """What `echo` or `printf` prints, with what is put in as it is written."""
+    """Return the output of `echo` or `printf`, with unknown words inserted as they are written."""
     words = [
         word.text if word.known else word.source.strip("\"'")
         for word in step.spelled

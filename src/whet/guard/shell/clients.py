@@ -1,4 +1,4 @@
-"""Programs that talk to other machines: what they do by the table in `data/shell_clients.toml`."""
+"""Programs that talk to other machines, described by the table in `data/shell_clients.toml`."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ UNCHECKED = "a server whose certificate is not checked"
 
 
 def host_in(fetched: Mark) -> Host:
-    """The host that something comes from; without a name where that is only known when it runs."""
+    """Return the host of a fetch, or a host without a name if it is only known at run time."""
     return Host("", "other") if fetched.subject.startswith(("$", "`")) else host_of(fetched.subject)
 
 
 def table() -> dict[str, Any]:
-    """What `data/shell_clients.toml` holds."""
+    """Return the content of `data/shell_clients.toml`."""
     return load_toml("shell_clients")
 
 
 @cache
 def programs(kind: str) -> frozenset[str]:
-    """The programs of a kind."""
+    """Return the programs of a kind."""
     return frozenset(table()["programs"][kind])
 
 
 @lru_cache(maxsize=1024)
 def printing(name: str) -> tuple[dict[str, Any], ...]:
-    """The rows about what a program prints that is private."""
+    """Return the rows about private data that a program prints."""
     return tuple(row for row in table()["prints"] if row["program"] == name)
 
 
 def sends(name: str, arguments: Sequence[Argument]) -> bool:
-    """Does a client send a body?"""
+    """Return whether a client sends a body."""
     if name in ("http", "https", "xh", "xhs") and any(one.text.upper() in ("POST", "PUT") for one in arguments[:2]):
         return True
     return any(one.place in ("body", "file", "form") for one in arguments)
 
 
 def fetches(name: str, arguments: Sequence[Argument]) -> list[Mark]:
-    """Where a client goes: the places that are written there as a whole, or else one that is only known when it runs."""
+    """Return the addresses that a client contacts: those written in full, or else one that is only known at run time."""
     insecure = any(
         one.option in _INSECURE
         or one[:2] == ("--check-certificate", "false")

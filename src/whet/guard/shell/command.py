@@ -1,4 +1,4 @@
-"""What a command is, and what the commands inside a construct inherit from it."""
+"""A shell command, and the properties that commands inside a construct inherit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Redirection(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One simple command, a declaration, or an assignment standing alone (no `argv` then)."""
+    """One simple command, a declaration, or a standalone assignment (with an empty `argv`)."""
 
     argv: tuple[Word, ...]
     assignments: tuple[tuple[str, Word], ...]
@@ -25,30 +25,30 @@ class Command(NamedTuple):
     heredoc: str | None
     line: int
     text: str
-    """The whole statement it stands in, shortened."""
+    """The whole statement that contains the command, shortened."""
     pipes: tuple[tuple[int, int], ...] = ()
-    """Every pipeline it is a part of, outermost first, each with its place in it."""
+    """Every pipeline the command is part of, outermost first, each with its position there."""
     inside: tuple[str, ...] = ()
-    """What it stands in, outermost first: substitution, process, subshell, group, function, loop, condition,
+    """The constructs around the command, outermost first: substitution, process, subshell, group, function, loop, condition,
     background, heredoc, error."""
     parent: int = -1
-    """For a command in a substitution: the number of the command whose word it makes."""
+    """For a command in a substitution: the number of the command that the substitution is a word of."""
     slot: int = -1
-    """Which word of the parent; -1 for an assignment, a redirection or a loop."""
+    """Index of the word in the parent; -1 for an assignment, a redirection or a loop."""
     function: str = ""
-    """The function it stands in."""
+    """The function that contains the command."""
     spliced: bool = False
-    """The script that it runs follows it in the list of commands."""
+    """The script that the command runs follows it in the list of commands."""
 
 
 class Scope(NamedTuple):
-    """What the commands below a node inherit."""
+    """The properties that the commands below a node inherit."""
 
     inside: tuple[str, ...] = ()
     pipes: tuple[tuple[int, int], ...] = ()
     redirections: tuple[Redirection, ...] = ()
     words: tuple[Word, ...] = ()
-    """Arguments that stand after a redirection."""
+    """Arguments that follow a redirection."""
     heredoc: str | None = None
     parent: int = -1
     slot: int = -1
@@ -56,13 +56,13 @@ class Scope(NamedTuple):
     function: str = ""
 
     def within(self, label: str) -> Scope:
-        """The same one layer further in."""
+        """Return the scope one level deeper."""
         return self._replace(inside=(*self.inside, label)) if len(self.inside) < 32 else self
 
     def bare(self) -> Scope:
-        """Without the redirections, which belong to the last command of a pipeline or list."""
+        """Return the scope without redirections, which belong to the last command of a pipeline or list."""
         return self._replace(redirections=(), words=(), heredoc=None)
 
     def below(self, number: int) -> Scope:
-        """For what stands in the words of a command."""
+        """Return the scope for substitutions in the words of a command."""
         return Scope(self.inside, self.pipes, parent=number, text=self.text, function=self.function)

@@ -1,7 +1,7 @@
-"""The shell reader: a script as the commands it would run, in order, each with where and how it runs.
+"""The shell parser: a script as the commands it would run, in order, each with where and how it runs.
 
-The grammar is tree-sitter's for bash. The tree is walked once, without recursion, with a cap on the work; what the
-grammar cannot read is still given as commands, because an attack that breaks the grammar must not become invisible.
+The grammar is tree-sitter's for bash. The tree is walked once, without recursion, with a limit on the work; text that the
+grammar cannot parse still yields commands, because an attack that breaks the grammar must not become invisible.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whet.guard.shell.command import Command
 
 PIECE = 200_000
-"""Bytes that are parsed at once; a longer text is cut at the ends of lines."""
+"""Bytes that are parsed at once; a longer text is cut at line ends."""
 _OPERATORS = 1_500
 _MOST_PIECES = 40
 _LONGEST_LINE = 4_000
@@ -28,20 +28,20 @@ _OPERATOR = re.compile(rb"[|&;<>()]|\$\{")
 
 
 class Script(NamedTuple):
-    """What a text would run."""
+    """The commands that a text would run."""
 
     commands: tuple[Command, ...]
     stopped: str
-    """Why it was not read to the end, for a text too long or too tangled."""
+    """Why the script was not read to the end: it is too long or too tangled."""
     functions: frozenset[str]
     known: Known
-    """What was made known, as it is at the end."""
+    """The constants that are known at the end of the script."""
 
 
 def parse(text: str, known: Known | None = None, *, splice: bool = False) -> Script:
-    """Read a script; what it makes known is added to what is. Never fails: see `stopped`.
+    """Parse a script and add the constants that it defines to `known`. Never fails: see `stopped`.
 
-    With `splice`, the constant scripts of `eval` and `sh -c` are read as a part of it.
+    With `splice`, the constant scripts of `eval` and `sh -c` are read as part of it.
     """
     known = Known.within() if known is None else known
     walk = Walk(known, splice=splice)
@@ -63,7 +63,7 @@ def parse(text: str, known: Known | None = None, *, splice: bool = False) -> Scr
 
 
 def _by_line(walk: Walk, piece: bytes, line: int, broken: set[int]) -> None:
-    """Read lines that the grammar stumbled over each by itself: a stray quote must not swallow the next command."""
+    """Read each line with a syntax error separately: a stray quote must not swallow the next command."""
     lines = piece.split(b"\n")
     for number in sorted(broken):
         if number < len(lines) and len(lines[number]) <= _LONGEST_LINE and lines[number].strip():
@@ -76,7 +76,7 @@ _LOOSE_BRACES = expression(
 
 
 def _unbraced(text: str) -> str:
-    """`{curl,-s,url}`, which the grammar cannot read, as the words it becomes; every character keeps its place."""
+    """Turn `{curl,-s,url}`, which the grammar cannot parse, into the words it becomes; no character changes its position."""
     if "{" not in text:
         return text
     return _LOOSE_BRACES.sub(lambda found: " " + found[0][1:-1].replace(",", " ") + " ", text)
@@ -86,7 +86,7 @@ _CONTINUED = expression(r"(?<=[^\s\\])\\\n(?=[^\s#])")
 
 
 def _spliced(text: str) -> tuple[str, list[int]]:
-    """Words that are broken over two lines made whole, with the lines (of the result) where one was taken away."""
+    """Join words that are broken over two lines; return the text, and the lines of the result where a line end was removed."""
     if "\\\n" not in text:
         return text, []
     gone: list[int] = []
@@ -120,7 +120,7 @@ def _moved(commands: list[Command], spliced: list[int]) -> Iterator[Command]:
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:
-    """The text in pieces that the grammar reads in short time: it is quadratic in the operators of one statement."""
+    """Yield the text in pieces that the grammar parses quickly: it is quadratic in the operators of one statement."""
     operators = [found.start() for found in _OPERATOR.finditer(text)]
     start = first = 0
     while start < len(text) or start == 0:

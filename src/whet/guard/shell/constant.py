@@ -1,7 +1,7 @@
-"""What a pipeline of plain text tools prints, worked out instead of run.
+"""The output of a pipeline of plain text tools, computed instead of run.
 
 Hidden commands are spelled with `echo`, `printf`, `base64 -d`, `rev`, `tr` and `xxd -r`; for constant input their
-output is a constant too. Nothing is executed: each tool is a few lines of Python, and anything else gives `None`.
+output is constant too. Nothing is executed: each tool is a few lines of Python, and any other tool gives `None`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _MOST = 65_536
 
 
 def unescape(text: str) -> str:
-    """The escapes of `$'...'`, `echo -e` and `printf` undone."""
+    """Undo the escapes of `$'...'`, `echo -e` and `printf`."""
     return _ESCAPE.sub(_escape, text) if "\\" in text else text
 
 
 def printed(stages: Sequence[Sequence[str]], files: Mapping[str, str]) -> str | None:
-    """What a pipeline of constant commands writes, or `None` where that is not known; `files` have a known content."""
+    """Return the output of a pipeline of constant commands, or `None` if unknown; `files` maps paths to known texts."""
     text: str | None = None
     for number, argv in enumerate(stages):
         if not argv:
@@ -40,7 +40,7 @@ def printed(stages: Sequence[Sequence[str]], files: Mapping[str, str]) -> str | 
 
 
 def decodes(argv: Sequence[str]) -> bool:
-    """Does this command decode what it is given?"""
+    """Return whether this command decodes its input."""
     name = argv[0].rpartition("/")[2]
     options = argv[1:]
     if name in ("base64", "gbase64", "base32"):
@@ -55,7 +55,7 @@ def decodes(argv: Sequence[str]) -> bool:
 
 
 def read_file(path: str, files: Mapping[str, str]) -> str | None:
-    """What a file holds, or all that a pattern names; where a path begins with what is not known, its end counts."""
+    """Return the text of a file, or of all that a pattern matches; a path with an unknown beginning matches by its end."""
     if path in files:
         return files[path]
     name = path.removeprefix("./")
@@ -154,7 +154,7 @@ def _translated(argv: Sequence[str], text: str) -> str | None:
 
 
 def _is_rotation(left: str, right: str) -> bool:
-    """Letters exchanged for other letters, which is no way to change the case of a word."""
+    """Return whether letters are exchanged for other letters, which is more than a change of case."""
     first, second = _set(left), _set(right)
     return len(first) >= 20 and len(second) >= 20 and first.lower() != second.lower() and first.isalnum()
 

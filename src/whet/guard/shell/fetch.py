@@ -1,4 +1,4 @@
-"""Code that comes from elsewhere or out of disguise and is executed, and shells that are handed to the network."""
+"""Rules for fetched or decoded code that is executed, and for shells that are handed to the network."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _SOURCES = ("source", ".")
 _BEFORE = expression(r"run|dlx|-y|--yes|-A|-q|--quiet|--allow-[\w-]{1,20}")
-"""What may stand before the address of a program that is run."""
+"""Words that may precede the address of a program that is run."""
 
 
 def judge_run(scene: Scene, step: Step) -> None:
-    """What any command runs, and the shells that it gives away."""
+    """Judge the code that a command runs, and the shells that it hands to the network."""
     for origin, how in _executed(scene, step):
         _judge(scene, origin, how)
     if step.name in INTERPRETERS or step.name in table()["packages"]["runners"]:
@@ -61,7 +61,7 @@ def _evaluate(scene: Scene, step: Step) -> None:
 
 
 def _assembled(scene: Scene, origin: Step) -> None:
-    """A command whose pieces lie in several files."""
+    """Report a command whose pieces are in several files."""
     first = origin.before[0] if origin.before else origin
     files = first.operands
     if first.name in ("cat", "paste") and len(files) > 1 and not any(word.endswith((".sh", ".bash")) for word in files):
@@ -69,7 +69,7 @@ def _assembled(scene: Scene, origin: Step) -> None:
 
 
 def _runs_later(scene: Scene, step: Step) -> bool:
-    """Is anything of the working directory run after this?"""
+    """Return whether anything in the working directory is run after this step."""
     return any(
         later.name == "chmod" or later.name in INTERPRETERS or (later.argv and later.argv[0].text.startswith("./"))
         for later in scene.steps[step.number + 1 :]
@@ -77,7 +77,7 @@ def _runs_later(scene: Scene, step: Step) -> bool:
 
 
 def severity_of(fetch: Mark) -> tuple[str, Severity, str]:
-    """The rule, its severity and a reason for code that is fetched from there and run."""
+    """Return the rule, the severity and the reason for running code that was fetched this way."""
     url, host = fetch.subject.lower(), host_in(fetch)
     if not fetch.whole:
         return "pipe-to-shell", "warn", "comes from an address that is only known at run time"
@@ -121,7 +121,7 @@ def _judge(scene: Scene, origin: Step, how: str) -> None:
 
 
 def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
-    """The steps whose output this one runs as code."""
+    """Yield the steps whose output this step runs as code."""
     name = step.name
     if name in INTERPRETERS and takes_input(step):
         yield from ((one, "piped into an interpreter") for one in _piped(step))
@@ -145,13 +145,13 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
 
 
 def _piped(step: Step) -> list[Step]:
-    """What is piped into a step; a substitution in the words of that is only a part of it."""
+    """Return the command that is piped into a step; a substitution in its words is only a part of it."""
     numbers = {one.number for one in step.before}
     return [one for one in step.before if one.command.parent not in numbers][-1:]
 
 
 def _evaluated(scene: Scene, step: Step) -> Iterator[Step]:
-    """What is put in place of a program: `-c "$(..)"`, `eval "$X"`; a value inside a longer one is only an input."""
+    """Yield the steps that produce a whole program: `-c "$(..)"`, `eval "$X"`; a value inside a longer text is only input."""
     given = range(len(step.spelled)) if step.name == "eval" else [one.at for one in codes(step.name, tuple(step.texts))]
     for at in given:
         word = step.spelled[at]
@@ -167,12 +167,12 @@ _AS_A_WHOLE = expression(r"[\"']?(?:\$|`)")
 
 
 def _grave(step: Step) -> bool:
-    """Is a file that is only made executable worth a word?"""
+    """Return whether a file that is only made executable is worth reporting."""
     return step.decoded or (step.fetched is not None and step.fetched.whole and severity_of(step.fetched)[1] != "info")
 
 
 def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
-    """A file or `<(..)` that is given to an interpreter."""
+    """Yield the origins of a file or `<(..)` that is passed to an interpreter."""
     script = next((one for one in step.arguments if not one.option), None)
     if script is None or given_code(step):
         return
@@ -183,7 +183,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
 
 
 def given_code(step: Step) -> bool:
-    """Is an interpreter given its program by an option?"""
+    """Return whether an option gives the interpreter its program."""
     return bool(codes(step.name, tuple(step.texts))) or step.has("-m", "-S")
 
 
@@ -192,7 +192,7 @@ def _file(scene: Scene, path: str) -> list[Step]:
 
 
 def takes_input(step: Step) -> bool:
-    """Does an interpreter read its program from its input?"""
+    """Return whether an interpreter reads its program from standard input."""
     if given_code(step):
         return False
     if step.name in SHELLS and step.has("-s"):
@@ -237,7 +237,7 @@ _GIVES_SHELL = shape("shell_signs", "gives_shell")
 
 
 def _uses_descriptor(scene: Scene) -> bool:
-    """Is a descriptor that was opened to the network later given to a shell or obeyed line by line?"""
+    """Return whether a descriptor opened to the network is later passed to a shell or obeyed line by line."""
     for step in scene.steps:
         reads = any(
             "&" in one.operator and one.target.text.isdigit() and one.target.text not in ("0", "1", "2")
@@ -268,4 +268,4 @@ def _host_word(step: Step) -> bool:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {"unpack": _unpack, "download": _download, "evaluate": _evaluate}
-"""What the tables call how commands run what is fetched."""
+"""The ways to run fetched content that the tables name, with their judges."""

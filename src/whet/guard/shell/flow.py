@@ -1,9 +1,9 @@
-"""What flows through a script: where each command's input comes from, and what is in it.
+"""Data flow through a shell script: where the input of each command comes from, and which secrets are in it.
 
-Every command becomes a `Step` that knows what reaches it, by pipe, substitution, variable, argument of a function or file:
-secrets that were read or stand in the environment, content that was fetched, text that was decoded. Rules then ask a step
-instead of looking at its neighbours. What a variable or a file may hold is everything that is ever put into it: no branch that
-is never taken, and nothing that is put there later, makes a script look better. Steps are visited until nothing is added.
+Every command becomes a `Step` that records the data that reaches it by pipe, substitution, variable, function argument or
+file: secrets that were read or are in the environment, fetched content, decoded text. Rules then ask a step instead of
+looking at its neighbours. A variable or file may hold everything that is ever put into it, so that neither an unused branch
+nor a later assignment makes a script look better. Steps are visited until nothing new is added.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _DECLARATIONS = frozenset(("export", "declare", "local", "readonly", "typeset"))
 _SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes credentials", "git credentials"})
 _COMMON_FOLDERS = frozenset(("", ".", "..", "/", "/tmp", "/var/tmp", "~", "$HOME", "${HOME}", "/home", "/root"))  # noqa: S108  names in scripts that are read, nothing is opened
 CONTENT = frozenset(("secret", "env", "captured", "file"))
-"""The kinds of marks that are on what is private itself, not on the name of it."""
+"""Kinds of marks that stand for private content itself, not for its name."""
 _BAD = words("shell_signs", "bad")
 _WIDEST = 60
 _CONNECTIONS = 1_000_000
@@ -57,11 +57,11 @@ _DEEPEST = 200
 _LONGEST_PATH = 2_000
 _ROUNDS = 12
 _ORIGINS = 12
-"""Assignments of one variable, and writers of one file, that are remembered though nothing that matters is in them."""
+"""Number of origins of a variable or file up to which unremarkable steps are remembered."""
 
 
 class Step(Call):
-    """One command with everything that reaches it."""
+    """One command and all the data that reaches it."""
 
     __slots__ = (
         "arguments", "argv", "assignments", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "inner",
@@ -75,72 +75,72 @@ class Step(Call):
         self.number = number
         self.command = command
         self.assignments = (*command.assignments, *variables)
-        """The variables that are set, for it or by it."""
+        """The variables that are set for the command or by it."""
         self.spelled: tuple[Word, ...] = ()
-        """Its arguments as words, and as texts."""
+        """Its arguments as words."""
         self.take(self.argv[1:])
         self.inner = inner(command)
         """The scripts in its arguments."""
         self.before: list[Step] = []
-        """Everything before it in its pipelines."""
+        """All commands before it in its pipelines."""
         self.feeders: list[Step] = []
-        """What is piped right into it."""
+        """The commands that are piped directly into it."""
         self.below: list[Step] = []
         """The command substitutions in its arguments."""
         self.marks: dict[Mark, None] = {}
-        """The secrets in what it reads."""
+        """The secrets in its input and its arguments."""
         self.fed: dict[Mark, None] = {}
-        """The secrets it prints even if its arguments are not part of its output."""
+        """The secrets that it prints even if its arguments are not part of its output."""
         self.own: dict[Mark, None] = {}
-        """The secrets that it reads by itself."""
+        """The secrets that the command itself reads."""
         self.fetched: Mark | None = None
-        """Content from elsewhere that passes through it."""
+        """The origin of fetched content that passes through it."""
         self.decoded = False
-        """Text that was encoded passes through it."""
+        """Decoded text passes through it."""
         words = (*command.argv, *(word for _, word in command.assignments))
         self.named = [word for word in (*words, *(one.target for one in command.redirections)) if word.names]
-        """Its words that have variables in them."""
+        """Its words that contain variables."""
         self.visited = False
         self.leaves: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         """The variables and the files that it writes."""
 
     def take(self, words: Sequence[Word]) -> None:
-        """Read arguments behind those that it has."""
+        """Append `words` to the arguments of the step and parse all of them again."""
         self.spelled = (*self.spelled, *words)
         self.texts = list(texts_of(self.spelled))
         self.arguments = read_arguments(self.name, tuple(self.texts))
-        """What its arguments are to the program."""
+        """Its arguments by their meaning for the program."""
         self.operands = [one.text for one in self.arguments if not one.option]
         self.words = {one.option.lstrip("-"): Value(one.text) for one in self.arguments if one.option}
 
     @property
     def loops(self) -> bool:
-        """Does it go through words, one after the other?"""
+        """Whether the step is the head of a loop over words."""
         return not self.argv and any(not word.source for _, word in self.command.assignments)
 
     @property
     def plain(self) -> str:
-        """Its arguments with every option written by itself, and its value behind it."""
+        """Its arguments with every option written separately, followed by its value."""
         return " ".join(part for one in self.arguments for part in (one.option, one.text) if part)
 
     def has(self, *names: str) -> bool:
-        """Is one of these an option or an operand of it?"""
+        """Return whether one of `names` is an option or an operand of the command."""
         return any((one.option or one.text) in names for one in self.arguments)
 
     def value(self, *options: str) -> str | None:
-        """The value of an option."""
+        """Return the value of the first of `options` that is given."""
         return next((one.text for one in self.arguments if one.option in options), None)
 
     def placed(self, *places: str) -> list[str]:
-        """What stands in these places of its arguments."""
+        """Return the arguments in the given `places`."""
         return [one.text for one in self.arguments if one.place in places]
 
     def slot(self, at: int) -> int:
-        """The place of an argument in the whole command, wrappers included."""
+        """Return the index of the `at`-th argument in the whole command, wrappers included."""
         return len(self.command.argv) - len(self.argv) + 1 + at
 
     def targets(self) -> Iterator[tuple[str, bool]]:
-        """The files it writes, each with whether it is appended to."""
+        """Yield the files that the step writes, each with whether the step appends to it."""
         for one in self.command.redirections:
             if ">" in one.operator and not one.operator.startswith("<") and one.target.text not in ("1", "2", "-"):
                 yield one.target.text, ">>" in one.operator
@@ -155,20 +155,20 @@ class Step(Call):
             yield from ((word[3:], False) for word in self.texts if word.startswith("of="))
 
     def device(self) -> str:
-        """The host that it writes to through a device of the shell."""
+        """Return the host that the step writes to through `/dev/tcp` or `/dev/udp`."""
         found = (_DEVICE.match(one.target.text) for one in self.command.redirections)
         return next((match[1] for match in found if match), "")
 
     def grave(self) -> str:
-        """The gravest secret itself that reaches it."""
+        """Return the name of the first grave secret whose content reaches the step."""
         return next((mark.what for mark in self.marks if mark.grave and mark.kind in CONTENT), "")
 
     def carries(self) -> bool:
-        """Does it read or print a secret? Most steps do not, and every step after them asks."""
+        """Return whether the step reads or prints a secret. Most steps do not, and every later step asks."""
         return bool(self.marks or self.fed or self.own)
 
     def passed(self) -> Iterable[Mark]:
-        """The secrets in what it prints or leaves behind."""
+        """Return the secrets in the output of the step."""
         if self.name in programs("stoppers") or (
             self.name == "openssl" and (_DIGEST.match(" ".join(self.texts[:1])) or self.has("-noout", "-pubout"))
         ):
@@ -182,7 +182,7 @@ class Step(Call):
 
 
 def _printed(step: Step, files: Mapping[str, str]) -> list[Word]:
-    """The words that are piped into a step, where they are written there, or in files whose text is known."""
+    """Return the words that are piped into a step, if they are literal or in files whose text is known."""
     found: list[Word] = []
     for one in step.feeders:
         if one.name in ("echo", "printf", "ls"):
@@ -195,14 +195,14 @@ def _printed(step: Step, files: Mapping[str, str]) -> list[Word]:
 
 
 def _configured(text: str) -> Iterator[Word]:
-    """The options in a file of settings for curl, as words."""
+    """Yield the options in a curl configuration file as words."""
     for option, value in _OPTION.findall(text[:20_000]):
         word = f"--{option}={value}"
         yield Word(word, "$" not in value, word, tuple(_VARIABLE.findall(value)))
 
 
 def _origin(marks: Iterable[Mark], text: str | None = None) -> Step:
-    """A step that stands for what comes from outside of the script."""
+    """Return a step that stands for input from outside the script."""
     step = Step(-1, Command((), (), (), text, 0, ""))
     step.marks.update(dict.fromkeys(marks))
     step.fed.update(step.marks)
@@ -212,7 +212,7 @@ def _origin(marks: Iterable[Mark], text: str | None = None) -> Step:
 
 
 class Scene(Judges):
-    """A script being judged: its steps, and what is found."""
+    """A script under judgement: its steps and the findings so far."""
 
     language = "shell"
     typed = True
@@ -227,16 +227,16 @@ class Scene(Judges):
         self.variables: dict[str, list[Step]] = {}
         """The steps whose output each variable may hold."""
         self.writers: dict[str, list[Step]] = {}
-        """The steps that wrote each file."""
+        """The steps that write each file."""
         self.steps = [Step(number, command) for number, command in enumerate(self.script.commands)]
         self.step = _origin(())
-        """The one that is judged."""
+        """The step that is being judged."""
         self._asked: set[str] = set()
-        """The variables and files that steps have asked for so far."""
+        """The variables and files that steps have looked up so far."""
         self._again = False
-        """Something came to a variable, a file or a function after a step had asked for it."""
+        """A variable, file or function changed after a step had looked it up."""
         self._bodies: dict[str, list[Step]] = {}
-        """The steps of each function that print what it prints."""
+        """The steps of each function whose output is the output of the function."""
         self._calls: dict[str, list[Step]] = {}
         if outer is not None:
             self.variables.update((name, list(steps)) for name, steps in outer.variables.items())
@@ -261,7 +261,7 @@ class Scene(Judges):
                 break
 
     def _take(self, given: Given) -> None:
-        """Start with what the script is given."""
+        """Start with the data that the script is given."""
         if given.marks:
             self.variables[HOLE] = [_origin(given.marks)]
         for path in {**given.files, **given.texts}:
@@ -272,7 +272,7 @@ class Scene(Judges):
                 step.feeders = [_origin(given.fed)]
 
     def printed(self) -> Iterator[Mark]:
-        """The secrets in what the script prints, and where it has it from."""
+        """Yield the secrets in the output of the script, and the origins of fetched content in it."""
         last: dict[int, int] = {}
         for step in self.steps:
             last.update((number, max(at, last.get(number, 0))) for number, at in step.command.pipes)
@@ -287,7 +287,7 @@ class Scene(Judges):
                 yield step.fetched._replace(whole=True)
 
     def left(self, *, whole: bool = True) -> dict[str, frozenset[Mark]]:
-        """What is in the files that the script writes: secrets, and with `whole` what was fetched or decoded, too."""
+        """Return the secrets in the files that the script writes; with `whole`, fetched and decoded content too."""
         found: dict[str, frozenset[Mark]] = {}
         for step in self.steps:
             if step.leaves[1] and (marks := _content(step) if whole else frozenset(_secrets_of(step))):
@@ -297,30 +297,30 @@ class Scene(Judges):
         return found
 
     def left_texts(self) -> Iterator[tuple[str, str]]:
-        """The constant texts that the script writes to files, by path."""
+        """Yield the constant texts that the script writes to files, each with its path."""
         for step in self.steps:
             if step.leaves[1] and (text := self.content(step)):
                 yield from ((bare_path(target), f"{text}\n") for target, _ in _written(step))
 
     def at(self, step: Step) -> None:
-        """Judge this step from now on."""
+        """Make `step` the step that is being judged."""
         step.args = [] if name_of(step.command.argv) == "chroot" else list(self._operands(step))
         self.step, self.line = step, self.first + step.command.line - 1
 
     def evidence(self) -> str:
-        """The statement that the step stands in."""
+        """Return the statement that contains the step."""
         return self.step.command.text
 
     def is_bad(self, script: str) -> bool:
-        """Does nobody want a script to run again and again, unseen?"""
+        """Return whether a rule says that `script` must not run repeatedly and unseen."""
         return bool(script) and any(hit.rule in _BAD for hit in self.read_inner(script, 1).hits)
 
     def look(self, _text: str, _python: bool) -> bool:
-        """Scripts that are written are read with the step that writes them."""
+        """Return `False`: a script that is written is read together with the step that writes it."""
         return False
 
     def content(self, step: Step, depth: int = 3) -> str:
-        """The text that a step writes, as far as it stands in the script: a here-document, or what `echo` is given."""
+        """Return the text that a step writes, if the script contains it: a here-document, or the arguments of `echo`."""
         found = []
         for one in (step, *step.before):
             found.append(one.command.heredoc or "")
@@ -334,11 +334,11 @@ class Scene(Judges):
         return "\n".join(part for part in found if part)
 
     def _text_of(self, path: str) -> str:
-        """What the package has in a file."""
+        """Return the text of a file of the package."""
         return read_file(path, self.script.known.files) or ""
 
     def _said(self, word: Word) -> str:
-        """The text of a word. For a variable, the part of its text that is known."""
+        """Return the text of a word; for a variable, the known part of its value."""
         if (
             not word.known
             and len(word.names) == 1
@@ -354,7 +354,7 @@ class Scene(Judges):
         return word.text
 
     def given(self, step: Step, name: str, *, whole: bool = True) -> list[str]:
-        """What the function that a step stands in is called with, by the name of a parameter; as a `whole`, in one text."""
+        """Return the arguments for parameter `name` in all calls of the function of `step`; with `whole`, one text per call."""
         found: list[str] = []
         for call in self._calls.get(step.command.function, ()) if name in "123456789@*" else ():
             texts = call.texts if name in "@*" else call.texts[int(name) - 1 : int(name)]
@@ -362,14 +362,14 @@ class Scene(Judges):
         return found
 
     def _operands(self, step: Step) -> Iterator[Value]:
-        """The operands of a step with all texts that they may have."""
+        """Yield the operands of a step with all their possible texts."""
         for one in step.arguments:
             if not one.option:
                 text, *others = self.possible_texts(step, step.spelled[one.at], 3)
                 yield Value(text, choices=tuple(others))
 
     def possible_texts(self, step: Step, word: Word, depth: int) -> Iterator[str]:
-        """The texts that a word may have: what a loop goes through, what is read, what its function is called with."""
+        """Yield the texts that a word may have: items of a loop, input of `read`, arguments of the function around it."""
         yield word.text
         alone = depth and word.source.strip('"') in (f"${one}" for one in word.names)
         for name in word.names if alone else ():
@@ -382,7 +382,7 @@ class Scene(Judges):
                     yield from texts_of(_printed(one, self.script.known.files))
 
     def written(self, path: str) -> list[Step]:
-        """The steps that wrote a file, or something in a folder."""
+        """Return the steps that write a path or something in it, or else in its directory, or else a file of the same name."""
         bare = bare_path(path).rstrip("/*")
         self._asked.add(bare)
         found = self.writers.get(bare, [])
@@ -394,11 +394,11 @@ class Scene(Judges):
         return found
 
     def in_word(self, step: Step, word: Word, at: int) -> dict[Mark, None]:
-        """The secrets in a word of a step: its `at`-th argument, or -1 for any other word."""
+        """Return the secrets in a word of a step: its `at`-th argument, or -1 for any other word."""
         return {mark: None for mark, _ in self.placed(step, word, at)}
 
     def placed(self, step: Step, word: Word, at: int) -> Iterator[tuple[Mark, str]]:
-        """The secrets in a word, each with what stands before it there."""
+        """Yield the secrets in a word, each with the text before it in that word."""
         for name in dict.fromkeys(word.names):
             marks = dict.fromkeys(self._in_variable(step, name))
             if marks:
@@ -411,7 +411,7 @@ class Scene(Judges):
                 yield from ((mark, before[0] if len(before) > 1 else "") for mark in one.passed())
 
     def in_file(self, step: Step, path: str, word: Word, at: int) -> dict[Mark, None]:
-        """The secrets in a file that a word of a step names."""
+        """Return the secrets in a file that a word of a step names."""
         found: dict[Mark, None] = {}
         for origin in self.written(path):
             found.update(dict.fromkeys(mark for mark in origin.passed() if mark.kind != "place"))
@@ -421,7 +421,7 @@ class Scene(Judges):
         return found
 
     def stdin(self, step: Step) -> dict[Mark, None]:
-        """The secrets in what is piped or redirected into a step."""
+        """Return the secrets that are piped or redirected into a step."""
         calls = self._calls.get(step.command.function, ()) if not step.feeders else ()
         feeders = [*step.feeders, *(one for call in calls if call is not step for one in call.feeders)]
         found = {mark: None for one in feeders for mark in one.passed()}
@@ -507,7 +507,7 @@ class Scene(Judges):
                     yield step
 
     def _prepare(self, step: Step) -> None:
-        """Take in what a step has by itself."""
+        """Set the data that a step has independently of other steps."""
         if step.name in programs("fetchers"):
             step.fetched = next(iter(fetches(step.name, step.arguments)), None)
         step.decoded = bool(step.argv) and (decodes([step.name, *step.texts]) or _decodes_in_code(step))
@@ -523,7 +523,7 @@ class Scene(Judges):
         step.leaves = tuple(dict.fromkeys((*_variables(step), *given))), tuple(dict.fromkeys(_files(step)))
 
     def _visit(self, step: Step) -> None:
-        """Take in what reaches a step from others."""
+        """Add the data that reaches a step from other steps."""
         before = (len(step.marks), len(step.fed), step.fetched, step.decoded)
         step.visited = True
         self._again = self._again or not all(one.visited for one in (*step.before, *step.below))
@@ -547,14 +547,14 @@ class Scene(Judges):
                     self._again = True
 
     def _from_variables(self, step: Step) -> Iterator[Step]:
-        """The steps whose output the variables in a step may hold."""
+        """Yield the steps whose output the variables in a step may hold."""
         for word in step.named:
             for name in word.names:
                 self._asked.add(name)
                 yield from (one for one in self.variables.get(name, ()) if one is not step)
 
     def _from_elsewhere(self, step: Step) -> Iterator[Step]:
-        """The steps whose output reaches a step through files and functions."""
+        """Yield the steps whose output reaches a step through files and functions."""
         if self._writes:
             for text in (*step.texts, step.argv[0].text if step.argv else ""):
                 name = _FILE_MARK.sub("", text).partition(";")[0] if "@" in text else text
@@ -569,7 +569,7 @@ class Scene(Judges):
                 yield from call.feeders
 
     def _names(self, step: Step) -> None:
-        """The secrets that its words name: variables, and files by their names."""
+        """Add the secrets that the words of a step name: variables, and files by their names."""
         for word in step.named:
             step.marks.update(self.in_word(step, word, -1))
         if step.name in programs("readers") or step.name in programs("fetchers"):
@@ -587,7 +587,7 @@ class Scene(Judges):
                 step.fed.update(self.in_word(step, one.target, -1))
 
     def _opens(self, step: Step) -> list[str]:
-        """What the step names of the files that it reads by itself."""
+        """Return the texts in which the step may name files that it reads."""
         name = step.name
         texts: list[str] = [
             one.target.text for one in step.command.redirections if one.operator == "<" or "<" in one.operator[:1]
@@ -624,12 +624,12 @@ class Scene(Judges):
         return texts
 
     def _is_given(self, step: Step) -> bool:
-        """Does `find` or `fd` give the step files to read or send?"""
+        """Return whether `find` or `fd` passes files to the step to read or send."""
         given = step.name not in FINDERS and name_of(step.command.argv) in FINDERS
         return given and (step.name in programs("readers") or step.name in programs("fetchers"))
 
     def _read(self, step: Step) -> None:
-        """Secrets that the step reads by itself."""
+        """Add the secrets that the step itself reads."""
         name = step.name
         picker = name in programs("pickers") and not _keeps_all(step)
         for text in self._opens(step):
@@ -656,7 +656,7 @@ class Scene(Judges):
             step.fed[taken] = None
 
     def _opened(self, step: Step, *, listed: bool) -> Iterator[Mark]:
-        """The names of files with secrets whose content a step reads: in its words, or listed to `xargs`."""
+        """Yield the secret files that a step opens: named in its words, or listed to `xargs`."""
         skipped = {one.target for one in step.command.redirections if one.operator != "<"}
         marks = [mark for word in step.named if word not in skipped for mark in self.in_word(step, word, -1)]
         if listed:
@@ -671,18 +671,18 @@ _DECODING = expression(r"b64decode|base64|unhexlify|fromhex|decompress|unpack\(|
 
 
 _SHOWN = ("crontab", "cat", "at", "batch")
-"""Programs that take the text of the files they are given."""
+"""Programs that use the text of the files they are given."""
 _BRACED = expression(r"\$\{(\w{1,60})\}")
 
 
 def bare_path(path: str) -> str:
-    """A path as it is looked up: however its variables are written, and without `./` before it."""
+    """Return a path in the form used for lookups: variables spelled one way, without a leading `./`."""
     path = (_BRACED.sub(r"$\1", path) if "${" in path else path).removeprefix("./")
     return f"~{path[5:]}" if path.startswith("$HOME/") else path
 
 
 def _variables(step: Step) -> Iterator[str]:
-    """The variables that a step sets."""
+    """Yield the variables that a step sets."""
     if not step.argv or step.name in _DECLARATIONS:
         yield from (name.partition("[")[0] for name, _ in step.command.assignments)
     if step.name in ("read", "mapfile", "readarray"):
@@ -694,7 +694,7 @@ def _variables(step: Step) -> Iterator[str]:
 
 
 def _files(step: Step) -> Iterator[str]:
-    """The names by which the files that a step writes are looked up: the path, the name, and the folder."""
+    """Yield the lookup names of the files that a step writes: path, name and directory."""
     for target, _ in _written(step):
         if target and target[0] != "-" and target != "/dev/null":
             bare = bare_path(target).rstrip("/")
@@ -704,13 +704,13 @@ def _files(step: Step) -> Iterator[str]:
 
 
 def _path_names(path: str) -> Iterator[str]:
-    """A path, its name and its folder."""
+    """Yield a path, its last component and its directory."""
     folder, _, name = path.rpartition("/")
     yield from (one for one in (path, name, folder if folder not in _COMMON_FOLDERS else "") if one)
 
 
 def _written(step: Step) -> Iterator[tuple[str, bool]]:
-    """The files that a step writes or opens for other steps, each with whether it appends."""
+    """Yield the files that a step writes or opens for other steps, each with whether it appends."""
     yield from step.targets()
     for one in step.command.redirections:
         if one.operator == "<" and one.descriptor.isdigit():
@@ -739,7 +739,7 @@ def _secrets_of(step: Step) -> Iterator[Mark]:
 
 
 def _content(step: Step) -> frozenset[Mark]:
-    """What is in the output of a step, and where it comes from."""
+    """Return the secrets in the output of a step, and marks for fetched or decoded content."""
     marks = set(_secrets_of(step))
     if step.fetched is not None and step.fetched.whole:
         marks.add(step.fetched)
@@ -753,7 +753,7 @@ def _matters(step: Step) -> bool:
 
 
 def _add(room: dict[str, list[Step]], name: str, step: Step) -> bool:
-    """Remember a step as an origin of a variable or file; whether it is a new one."""
+    """Record a step as an origin of a variable or file, and return whether it is new."""
     steps = room.setdefault(name, [])
     if step not in steps and len(steps) < (_DEEPEST if _matters(step) else _ORIGINS):
         steps.append(step)
@@ -763,7 +763,7 @@ def _add(room: dict[str, list[Step]], name: str, step: Step) -> bool:
 
 @lru_cache(maxsize=4096)
 def _secrets(text: str) -> tuple[Place, ...]:
-    """The places in a text where secrets lie; a public key is none."""
+    """Return the places in a text that hold secrets, public keys excluded."""
     if len(text) >= _LONGEST_PATH:
         return ()
     plain = " ".join(word for word in text.split(" ") if not word.endswith(".pub"))
@@ -771,12 +771,12 @@ def _secrets(text: str) -> tuple[Place, ...]:
 
 
 def _decodes_in_code(step: Step) -> bool:
-    """Does a line of Python, Perl or the like print something decoded?"""
+    """Return whether a one-line program in Python, Perl or a similar language decodes something."""
     return any(one.language != "shell" and _DECODING.search(one.text) is not None for one in step.inner)
 
 
 def _opened(mark: Mark) -> Mark:
-    """What is in a file, for the name of one."""
+    """Turn a mark for the name of a secret file into a mark for its content."""
     return Mark("secret", mark.what, "", mark.grave, whole=True) if mark.kind == "place" else mark
 
 
@@ -787,7 +787,7 @@ def _paths(text: str) -> Iterator[Mark]:
 
 
 def _joined(folder: str, path: str) -> str:
-    """A path as it is from the folder that the script went into."""
+    """Resolve a path against the directory that the script changed to."""
     bare = path.removeprefix("@").removeprefix("./")
     return path if not folder or bare.startswith(("/", "~", "$", "-", "http")) or not bare else f"{folder}/{bare}"
 
@@ -796,19 +796,19 @@ _SECRET_WORD = expression(r"[A-Za-z_]*(?:KEY|TOKEN|SECRET|PASS)[A-Za-z_]*", re.I
 
 
 def _keeps_all(step: Step) -> bool:
-    """Does a program that picks lines take all that matter: `grep -v '^#'`, `awk 1`?"""
+    """Return whether a filter keeps all lines that matter: `grep -v '^#'`, `awk 1`."""
     return step.has("-v", "--invert-match") or not step.operands or not any(map(str.isalpha, step.operands[0]))
 
 
 def _picked(step: Step) -> Iterator[Mark]:
-    """The keys that a program picks out of a file with settings, by the names in its expression."""
+    """Yield the keys that a filter picks out of a settings file, by the names in its expression."""
     for name in _SECRET_WORD.findall(" ".join(step.texts[:-1]))[:20]:
         if (key := secret_key(name) or secret_key(f"API_{name}")) is not None:
             yield key
 
 
 def _searched(texts: Sequence[str]) -> Iterator[Mark]:
-    """The names of files with secrets that `find` looks for."""
+    """Yield the secret files that `find` looks for."""
     for option, name in pairwise(texts):
         if option in ("-name", "-iname", "-path", "-wholename"):
             for what, names in table()["searches"].items():
@@ -819,7 +819,7 @@ def _searched(texts: Sequence[str]) -> Iterator[Mark]:
 
 
 def _globbed(text: str) -> Iterator[Mark]:
-    """The names of files with secrets in a pattern that goes through a home."""
+    """Yield the secret files that a glob pattern in a home directory matches."""
     name = text.rpartition("/")[2].lower()
     if "*" in name and text.startswith(("~", "$HOME", "/")):
         for what, names in table()["searches"].items():
@@ -828,7 +828,7 @@ def _globbed(text: str) -> Iterator[Mark]:
 
 
 def _source_code(step: Step) -> Mark | None:
-    """The project as a whole, or the home, in what a step prints or packs."""
+    """Return a mark if the step prints or packs the whole project or the home directory."""
     here = not step.folder or step.folder in _COMMON_FOLDERS
     packed = here and step.name in programs("archivers") and any(word in table()["everything"] for word in step.texts)
     if packed or (step.name == "git" and step.operands[:1] and step.operands[0] in table()["prints_source"]):
@@ -846,7 +846,7 @@ _NAMED_IN_CODE = expression(
     r"(?:\bos\.(?:environ(?:\.get\(|\[)|getenv\()|\bprocess\.env(?:\.|\[)|\$ENV[{.]|\bENV(?:\[|\.fetch\()|\bENVIRON\["
     r"|\benv\.|\bgetenv\()\s{0,3}[\"']?([A-Za-z_]\w{2,60})"
 )
-"""A variable of the environment, as the languages of one-line programs name it."""
+"""An environment variable as one-line programs of various languages spell it."""
 _ENVIRONMENT = shape("shell_signs", "environment", 0)
 _PRINTS = expression(r"\b(?:p?print\w?|puts|echo|write|log|say|dump|pp?|dir|table)\b")
 _CALLS_OUT = shape("shell_signs", "calls_out", 0, frame=r"\b(?:{})\b[\w.:>-]{0,60}\s?\(")
@@ -854,13 +854,13 @@ _STATEMENT = expression(r"[;\n]")
 _MAKES = expression(
     r"\$?(\w{1,40})\s{0,4}(?::?=(?![=~])|\+=|\bin\b)|\bas\s{1,4}(\w{1,40})|\bopen\s?\(\s{0,4}(?:my\s{1,4})?\$?(\w{1,40})"
 )
-"""A name that something is put into."""
+"""A name that is assigned to."""
 _NAME = expression(r"[A-Za-z_]\w{0,40}")
 _PRINTERS = frozenset(("awk", "gawk", "mawk", "nawk", "jq", "yq", "gojq"))
 
 
 def _printing_code(step: Step) -> list[str]:
-    """The one-line programs of a step, as far as they make what they print."""
+    """Return the one-line programs of a step, reduced to the code that produces their output."""
     if step.name in _PRINTERS:
         return step.operands[:1]
     given = [one.text for one in step.inner if one.language != "shell"]
@@ -869,7 +869,7 @@ def _printing_code(step: Step) -> list[str]:
 
 
 def _shown(code: str) -> str:
-    """The statements of a program that print, and those that make what they print."""
+    """Return the statements of a program that print, and those that compute what is printed."""
     kept: list[str] = []
     used: set[str] = set()
     for statement in reversed(_STATEMENT.split(_without_calls(code))):
@@ -881,7 +881,7 @@ def _shown(code: str) -> str:
 
 
 def _without_calls(code: str) -> str:
-    """A program without what it gives to others."""
+    """Return a program without the calls that pass data to other programs."""
     kept: list[str] = []
     end = 0
     for call in _CALLS_OUT.finditer(code):
@@ -895,7 +895,7 @@ def _without_calls(code: str) -> str:
 
 
 def _dump(step: Step) -> Mark | None:
-    """What a command that prints secrets prints."""
+    """Return a mark for the secrets that a command prints by its nature."""
     name, args = step.name, step.texts
     if (
         (name in ("env", "printenv") and not step.operands)

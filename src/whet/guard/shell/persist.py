@@ -1,4 +1,4 @@
-"""What a script leaves behind: start-up files, timers, hooks, keys, and the agent's own instructions and settings."""
+"""Rules for what a script leaves behind: start-up files, timers, hooks, keys, and the agent's instructions and settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RUN_BY_SHELLS = words("shell_signs", "run_by_shells")
 
 
 def judge_left(scene: Scene, step: Step) -> None:
-    """What any command writes into files, and into variables that shells run."""
+    """Judge what a command writes into files, and into variables that shells run."""
     content = scene.content(step)
     for target, appends in step.targets():
         if len(target) < 500:
@@ -44,7 +44,7 @@ def _rules_agent(path: str) -> bool:
 
 
 def _marks(step: Step) -> frozenset[Mark]:
-    """Where what a step writes comes from; a copy of something decoded is judged where it is run."""
+    """Return the origins of what a step writes; a copy of decoded text is judged where it is run."""
     marks = set()
     if step.fetched is not None:
         marks.add(step.fetched)
@@ -74,7 +74,7 @@ def _enable(scene: Scene, _step: Step) -> None:
 
 
 def _configure(scene: Scene, step: Step) -> None:
-    """Settings of git that run a program, or send its downloads elsewhere."""
+    """Judge git settings that run a program or redirect its downloads."""
     text = " ".join(step.texts)
     wide = step.has("--global", "--system")
     value = step.texts[-1]
@@ -97,4 +97,4 @@ def _configure(scene: Scene, step: Step) -> None:
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
     "set timers": _set_timers, "run later": _run_later, "edit": _edit, "enable": _enable, "configure git": _configure,
 }  # fmt: skip
-"""What the tables call what commands leave behind."""
+"""The ways to leave something behind that the tables name, with their judges."""

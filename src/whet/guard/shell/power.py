@@ -1,4 +1,4 @@
-"""More authority than a task needs, protections switched off, and things destroyed or used up."""
+"""Rules for excessive authority, disabled protections, and data or resources that are destroyed or used up."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _DISK = expression(
     r"^/dev/r?(?:(?:s|h|v|xv)d[a-z?*]\d?|nvme[\d?*]{1,3}(?:n[\d?*]{1,3})?(?:p\d{1,3})?|disk[\d?*]{1,3}(?:s\d{1,3})?|mmcblk[\d?*]{1,3})$"
 )
 _SOME_DISK = expression(r"^(?:/dev/)?(?:\$\{?\w|\$\((?:findmnt|lsblk|df|mount)\b)")
-"""One whose name is only known when the script runs."""
+"""A disk whose name is only known at run time."""
 _TEMPORARY = expression(r"/(?:var/)?tmp/|/dev/shm/")
 _OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|(?:a|ugo)?[+=]rwx")
 _SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
 _BY_AGE = frozenset(("-mtime", "-size", "-newer", "-mmin"))
-"""What leaves some files of a directory, whatever they are."""
+"""Options of `find` that spare some files of a directory, whatever their names."""
 _PERSONAL = shape("shell_signs", "personal", frame=r"\*\.(?:{})")
 _NARROWS = _BY_AGE | {"-name", "-iname", "-path", "-regex"}
 
 
 def judge_harm(scene: Scene, step: Step) -> None:
-    """What any command destroys or uses up."""
+    """Judge the data and resources that a command destroys or uses up."""
     if step.name == "find" or find_of(step.command.argv):
         _find(scene, step)
     if step.argv and step.name not in _OTHERS and names_miner(" ".join([step.name, *step.texts])):
@@ -59,19 +59,19 @@ def judge_harm(scene: Scene, step: Step) -> None:
 
 
 _EMPTY = frozenset(("", ":", "true"))
-"""Programs that print nothing: what they are redirected to is emptied."""
+"""Programs that print nothing: a redirection empties its target."""
 _OTHERS = frozenset(
     (
         *("echo", "printf", "grep", "rg", "pgrep", "pkill", "killall", "which", "test", "[", "[["),
         *("rm", "mv", "git", "chmod", "docker", "podman", "nerdctl", "openssl", "gpg"),
     )
 )
-"""Programs that may name a miner and do not dig."""
+"""Programs that may name a miner without mining."""
 _FETCHERS = frozenset(("curl", "wget", "tar", "unzip", "cd", "mkdir"))
 
 
 def bombs(scene: Scene) -> None:
-    """A function that pipes into itself in the background."""
+    """Report functions that pipe into themselves in the background."""
     for name in scene.script.functions:
         calls = [
             step
@@ -84,12 +84,12 @@ def bombs(scene: Scene) -> None:
 
 
 def _wiped(step: Step, *paths: str) -> str:
-    """The first of some paths that holds more than a project."""
+    """Return the first of `paths` that holds more than a project."""
     return next((path for path in paths if weigh_removal(path, step.folder) == "critical"), "")
 
 
 def _disk(scene: Scene, step: Step) -> None:
-    """A disk that is written to as a whole."""
+    """Report a whole disk that is written to."""
     blank = step.name in ("shred", "srm", "blkdiscard", "sgdisk") or not _BLANK.isdisjoint(step.operands)
     made = blank or step.name.startswith("mkfs")
     for target in (text for one in step.args for text in one.texts):
@@ -108,13 +108,13 @@ _BLANK = frozenset(("if=/dev/zero", "if=/dev/urandom", "if=/dev/random"))
 
 
 def find_of(argv: Sequence[Word]) -> tuple[Word, ...]:
-    """A `find` that runs another program, with its arguments."""
+    """Return the `find` command within a command line, with its arguments; empty if there is none."""
     at = next((at for at, word in enumerate(argv[:12]) if program(word.text) == "find"), len(argv))
     return tuple(argv[at:])
 
 
 def _find(scene: Scene, step: Step) -> None:
-    """What `find` removes, or gives to a program that does."""
+    """Report files that `find` removes or passes to a program that does."""
     words = texts_of(find_of(step.command.argv))[1:]
     arguments = read_arguments("find", words)
     users = (step, *(one for one in scene.steps[step.number + 1 : step.number + 6] if step in one.feeders))
@@ -136,7 +136,7 @@ def _find(scene: Scene, step: Step) -> None:
 
 
 def _git(scene: Scene, step: Step) -> None:
-    """`git clean` of a directory that holds more than a project."""
+    """Report a `git clean` of a directory that holds more than a project."""
     if step.operands[:1] != ["clean"] or not step.has("-f", "--force"):
         return
     paths = step.operands[1:] or [step.value("-C") or "."]
@@ -145,7 +145,7 @@ def _git(scene: Scene, step: Step) -> None:
 
 
 def _drop(scene: Scene, step: Step) -> None:
-    """Every database of a server, one after the other."""
+    """Report a script that drops every database of a server."""
     lists = [one.command.text for one in scene.steps if _DATABASES.search(one.command.text)]
     each = "loop" in step.command.inside or name_of(step.command.argv) in ("xargs", "parallel")
     if each and lists and not any(map(_NARROWS_LIST.search, lists)):
@@ -178,7 +178,7 @@ def _docker(scene: Scene, step: Step) -> None:
 
 
 def _password(scene: Scene, step: Step) -> None:
-    """A fixed password for an account that the same script lets administer the machine."""
+    """Report a fixed password for an account that the same script makes an administrator."""
     fixed = re.search(r"^\w[\w-]{0,40}:[^$\s]{3,80}$", scene.content(step), re.MULTILINE)
     made = " ".join(" ".join(one.texts) for one in scene.steps if one.name in ("usermod", "useradd", "gpasswd"))
     if fixed and re.search(r"\b(?:sudo|wheel|admin)\b", made):
@@ -196,7 +196,7 @@ def _quarantine(scene: Scene, step: Step) -> None:
 
 
 def _encrypts(scene: Scene, step: Step) -> None:
-    """Files encrypted one after the other, and the originals removed."""
+    """Report files that are encrypted one after the other while the originals are removed."""
     encrypting = (step.name == "openssl" and step.has("enc") and not step.has("-d")) or (
         step.name == "gpg" and step.has("-c", "--symmetric", "-e", "--encrypt") and not step.has("-d", "--decrypt")
     )
@@ -218,7 +218,7 @@ def _at_home(path: str) -> bool:
 
 
 def _searched(scene: Scene) -> Iterator[str]:
-    """The places that loops and `find` go through."""
+    """Yield the paths that loops and `find` go through."""
     for step in scene.steps:
         yield from (part for _, word in step.command.assignments for part in word.text.split())
         if name_of(step.command.argv) == "find":
@@ -229,4 +229,4 @@ JUDGES: dict[str, Callable[[Scene, Step], None]] = {
     "overwrite disk": _disk, "drop": _drop, "move": _mv, "clean": _git, "open mode": _chmod,
     "container": _docker, "set password": _password, "unquarantine": _quarantine, "encrypt": _encrypts,
 }  # fmt: skip
-"""What the tables call what commands harm."""
+"""The kinds of harm that the tables name, with their judges."""

@@ -1,4 +1,4 @@
-"""Secrets that are read, and data that leaves the machine."""
+"""Rules for secrets that are read and data that leaves the machine."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _LABEL = expression(
     r"[\"'\]\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\{$]{0,4}(?:(?:bearer|basic|token|key|apikey|api-key|bot|sso-key)[ =])?[\"'\\{$]{0,4}[\w@:.%-]{0,40}$|/bot$",
     re.IGNORECASE,
 )
-"""What stands before a key in a place that is made for it: `Authorization: Bearer `, `?api_key=`."""
+"""The text before a key in a place made for keys: `Authorization: Bearer `, `?api_key=`."""
 _EXPANSION = expression(r"\$\{[^}]{0,80}\}|\$\([^)]{0,200}\)|\$\w{1,80}|`[^`]{0,200}`|<[^>]{0,80}>|\{\w{0,40}\}")
 _REMOTE = expression(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
 _QUIET = words("shell_signs", "quiet")
 
 
 def judge_sent(scene: Scene, step: Step) -> None:
-    """What any command reads and keeps, and what it writes to a device of the network."""
+    """Judge the secrets that a command reads and stores, and the data that it writes to a network device."""
     _reads(scene, step)
     _keeps(scene, step)
     if step.name not in programs("fetchers") and (device := _device(scene, step)):
@@ -77,7 +77,7 @@ _OWN_STORAGE = shape("shell_signs", "own_storage", 0)
 
 
 def _device(scene: Scene, step: Step) -> str:
-    """The host that a step writes to through a device of the shell, or through a descriptor that was opened on one."""
+    """Return the host that a step writes to through a network device, or through a descriptor opened on one."""
     if not step.command.redirections:
         return ""
     if found := step.device():
@@ -97,7 +97,7 @@ def _device(scene: Scene, step: Step) -> str:
 
 
 def remote_host(word: str) -> Host:
-    """The host of the address of a repository; without a name for any other word."""
+    """Return the host of a repository address, or a host without a name for any other word."""
     if "://" in word:
         return host_at(word)
     found = re.match(r"[\w.-]{1,40}@([\w.-]{1,100}):", word)
@@ -105,7 +105,7 @@ def remote_host(word: str) -> Host:
 
 
 def _pushes(scene: Scene, step: Step) -> None:
-    """What is put into a repository and pushed to a host that nobody knows."""
+    """Report data that is added to a repository and pushed to an unknown host."""
     earlier = [one for one in scene.steps if one.name == "git"]
     hosts = [remote_host(word) for one in (step, *(two for two in earlier if two.has("remote"))) for word in one.texts]
     host = next((host for host in hosts if host.name and not host.near and host.kind != "known"), None)
@@ -125,7 +125,7 @@ def _pushes(scene: Scene, step: Step) -> None:
 
 
 def _reads(scene: Scene, step: Step) -> None:
-    """Reading a grave secret, told once where it is read; what only names it (`ssh -i`, `chmod`) is no reading."""
+    """Report each grave secret where it is read; a command that only names it (`ssh -i`, `chmod`) does not read it."""
     reader = (
         step.name in programs("readers")
         or not step.argv
@@ -139,7 +139,7 @@ def _reads(scene: Scene, step: Step) -> None:
 
 
 def _keeps(scene: Scene, step: Step) -> None:
-    """Keys of several services that are written into one file; files of settings have them by nature."""
+    """Report keys of several services that are written into one file, settings files excluded."""
     for target, _ in step.targets() if step.carries() else ():
         if not _SETTINGS.search(target):
             scene.report(judge_kept(frozenset(mark for mark in step.passed() if mark.kind == "key"), target))
@@ -147,11 +147,11 @@ def _keeps(scene: Scene, step: Step) -> None:
 
 _SETTINGS = shape("shell_signs", "settings", re.IGNORECASE)
 _KEEPERS = frozenset({"cp", "mv", "scp", "rsync", "install", "openssl", "gpg", "ditto", "sed", "ln"})
-"""Moving, encrypting or editing one's own key is not looking into it."""
+"""Programs that move, encrypt or edit a key, which does not count as reading it."""
 
 
 def _careful(step: Step, what: str) -> bool:
-    """Looking for a setting, or at a file that people edit by hand."""
+    """Return whether the command only looks for a setting, or at a file that people edit by hand."""
     if what not in ("SSH keys", "the SSH directory", "browser data", "wallets", "password managers", "the keychain"):
         return True
     return step.name in programs("pickers") - {"sed", "cut"} or any(word.endswith(".pub") for word in step.texts)
@@ -182,7 +182,7 @@ def _web(scene: Scene, step: Step) -> None:
 
 
 def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = False) -> bool:
-    """Report the gravest secret that a request carries. Returns whether there is one."""
+    """Report the gravest secret that a request carries, and return whether there is one."""
     body: set[Mark] = set()
     head: set[Mark] = set()
     for part in step.arguments:
@@ -207,7 +207,7 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
 
 
 def _judged(url: str, body: frozenset[Mark], head: frozenset[Mark]) -> Iterator[Judgement]:
-    """What the judge of the network says, and what only a command line shows: a key in no place that is made for it."""
+    """Yield the judgements on a request, and one that only applies to command lines: a key outside the places for keys."""
     host = host_at(url)
     if host.near:
         return
@@ -232,7 +232,7 @@ _WHERE: dict[str, Where] = {"head": "head", "login": "login", "url": "url", "ope
 
 
 def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, Where, str]]:
-    """The secrets in a part of a request, each with where it stands and what stands before it."""
+    """Yield the secrets in a part of a request, each with its position and the text before it."""
     word, text = step.spelled[part.at], part.text
     where: Where = _WHERE.get(part.place, "body")
     if part.place in ("output", "value", "flag", "code", "setting"):
@@ -246,7 +246,7 @@ def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, W
     path = _path(part)
     if where in ("body", "url") and name_of(step.command.argv) in (*FINDERS, "xargs", "parallel"):
         yield from ((mark, where, text.partition("{}")[0]) for mark in step.fed)
-    if part.place == "config":  # its options are read one by one; what is put there by a command is not
+    if part.place == "config":  # its options are read elsewhere, one by one, but not data that a command puts there
         marks = scene.stdin(step) if part.text == "-" else scene.in_file(step, part.text, word, part.at)
         yield from ((mark, "body", "") for mark in marks if mark.kind in CONTENT)
     elif path in ("-", "/dev/stdin"):
@@ -258,7 +258,7 @@ def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, W
 
 
 def _path(part: Argument) -> str:
-    """The file whose content a part of a request is."""
+    """Return the path of the file whose content a part of a request sends."""
     if part.place == "file":
         return "-" if part.text == "." else part.text
     if part.place in ("body", "head", "url", "operand") and part.text.startswith("@"):
@@ -315,7 +315,7 @@ def _address(step: Step) -> Host:
 
 
 def _names(scene: Scene, step: Step) -> None:
-    """Data in the labels of a name that is looked up."""
+    """Report data in the labels of a host name that is looked up."""
     for at, word in enumerate(step.spelled):
         pattern = step.name in ("ping", "ping6") and at > 0 and step.texts[at - 1] == "-p"
         if word.text.startswith(("-", "+", "@")) or ("." not in word.source and not pattern):
@@ -365,4 +365,4 @@ JUDGES: dict[str, Callable[[Scene, Step], None]] = {
     "request": _web, "connect": _connect, "look up": _names, "copy away": _copies, "mail": _mail, "upload": _upload,
     "publish": _publish, "call github": _call_github, "call": _call, "push": _pushes,
 }  # fmt: skip
-"""What the tables call how commands send."""
+"""The kinds of sending that the tables name, with their judges."""

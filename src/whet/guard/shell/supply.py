@@ -1,4 +1,4 @@
-"""Packages from where they should not come, and commands that are spelled so that nobody recognises them."""
+"""Rules for packages from untrustworthy sources, and for commands in a disguised spelling."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def judge_supply(scene: Scene, step: Step) -> None:
-    """Where any command gets packages from, and how its name is spelled."""
+    """Judge where a command gets packages from, and how its name is spelled."""
     if step.name in table()["packages"]["managers"]:
         _install(scene, step)
     for name, word in step.assignments:
@@ -33,7 +33,7 @@ def judge_supply(scene: Scene, step: Step) -> None:
 
 
 def _install(scene: Scene, step: Step) -> None:
-    """The indexes and addresses given to a package manager."""
+    """Judge the indexes and addresses that are passed to a package manager."""
     for value in step.placed("url"):
         _index(scene, step, value)
     if "config" in step.operands and step.has("set", "--global", "--add"):
@@ -45,7 +45,7 @@ def _install(scene: Scene, step: Step) -> None:
 
 
 def _index(scene: Scene, step: Step, word: str) -> None:
-    """An index, also as `name=address`."""
+    """Judge the address of an index, which may be written as `name=address`."""
     name, _, value = word.partition("=")
     url = value if "://" in value and "://" not in name else word
     if "://" in url:
@@ -64,7 +64,7 @@ def _unpinned(scene: Scene, step: Step) -> None:
 
 @cache
 def _dangerous() -> frozenset[str]:
-    """Programs whose names nobody has a reason to split."""
+    """Return the programs whose names nobody has a reason to split."""
     named = {*programs("fetchers"), *programs("sockets"), *INTERPRETERS, *programs("telling")}
     return frozenset(named - {"http", "https", "fetch", "fish"})
 
@@ -86,7 +86,7 @@ def _split(scene: Scene, step: Step) -> None:
 
 
 def _disguised(word: Word) -> str:
-    """The dangerous program that a command's first word spells in pieces, or nothing."""
+    """Return the dangerous program that the first word of a command spells in pieces, or an empty text."""
     source = word.source
     name = program(word.text.split()[0] if word.text.split() else "")
     if any(sign in source for sign in "?*[") and "/" in source and not word.names and not word.substituted:
@@ -111,7 +111,7 @@ _ROOMS = ("/bin/", "/usr/bin/", "/sbin/", "/usr/local/bin/")
 
 
 def _in_pieces(word: Word, last: str) -> bool:
-    """Letters next to an expansion, or several expansions in a row; a version number after a name is neither."""
+    """Return whether letters adjoin an expansion, or several expansions follow each other; a version number does not count."""
     if word.substituted and not word.names:
         return True
     bare = last.strip("\"'")

@@ -1,4 +1,4 @@
-"""The walk over the tree of a script: every command with its words, redirections, pipelines and surroundings."""
+"""Walk over the syntax tree of a script: every command with its words, redirections, pipelines and surroundings."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _LONGEST_FILE = 16_384
 _PARAMETER = expression(r"\$\{?[1-9@*]")
 _ACTS = shape("shell_signs", "acts", 0)
 _REMOVERS = frozenset(("rm", "rmdir", "shred", "srm", "unlink", "trash"))
-"""Programs that do to each of their words what a loop does to one after the other."""
+"""Programs that do to all their operands at once what a loop does to one after the other."""
 _WRITES = frozenset((">", ">>", ">|"))
 _READERS = frozenset(("cat", "chmod", "echo", "printf", "eval", "source", ".", "test", "[", *SHELLS))
-"""Programs that leave the files they name as they are."""
+"""Programs that do not change the files they name."""
 _READ = frozenset(("body", "config", "file", "form"))
-"""The places of arguments that name files which are only read."""
+"""Places of arguments that name files which are only read."""
 _SEPARATOR = expression(r"[;&|\n]")
 _LINE_END = expression(r"(?<!\\)\n")
 
@@ -61,7 +61,7 @@ _WORDS = words("shell_signs", "words")
 
 
 class Walk:
-    """One pass over the trees of a script."""
+    """One pass over the syntax trees of a script."""
 
     def __init__(self, known: Known, *, splice: bool = False) -> None:
         self.commands: list[Command] = []
@@ -75,15 +75,15 @@ class Walk:
         self._broken_lines: set[int] = set()
         self._words = Resolver(b"", known)
         self._splices = _MOST_SPLICED if splice else 0
-        """Characters of constant scripts, of `eval` and `sh -c`, and of functions that are called, that are still read as
-        a part of this one."""
+        """Characters of constant scripts (of `eval` and `sh -c`) and of called functions that may still be read as part of this
+        script."""
         self._redirected_to: Redirection | None = None
-        """The last one to a file; all commands of a group have the same."""
+        """The last redirection to a file; all commands of a group share it."""
         self._bodies: dict[str, tuple[str, int]] = {}
-        """The functions that depend on what they are called with, each with its line."""
+        """The functions that depend on their arguments, each with its line."""
 
     def read(self, text: bytes, line: int) -> set[int]:
-        """Walk the tree of a text that begins on a line of the script; answers the lines that have errors."""
+        """Walk the tree of a text that begins at `line` of the script, and return the lines with syntax errors."""
         self._line = line
         self._words = Resolver(text, self._known)
         self._broken_lines = set()
@@ -94,7 +94,7 @@ class Walk:
         return self._broken_lines
 
     def _note_functions(self, root: Node) -> None:
-        """Remember the functions of a script, which may be called in others before they are written."""
+        """Remember the functions of a script, because other functions may call them before they are defined."""
         for node in root.named_children:
             if node.type == "function_definition" and len(node.named_children) > 1:
                 body = self._words.source(node.named_children[-1])
@@ -113,7 +113,7 @@ class Walk:
             stack.extend(reversed(list(self._enter(node, scope))))
 
     def stop(self, line: int) -> None:
-        """Say that the rest was not read."""
+        """Record that the rest of the script was not read."""
         self.stopped = f"the script is too long to be read whole; stopped at line {line}"
 
     def _enter(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
@@ -161,7 +161,7 @@ class Walk:
             yield from self._one(group, own if number == 0 else own._replace(pipes=()))
 
     def _groups(self, node: Node) -> list[list[Node]]:
-        """The parts of a command, which are several commands where the grammar overlooked a separator."""
+        """Return the parts of a command: several commands if the grammar overlooked a separator."""
         children = node.children
         if node.start_point[0] == node.end_point[0] and not node.has_error:
             return [children]
@@ -222,7 +222,7 @@ class Walk:
         yield from ((one, below._replace(slot=slot)) for one, slot in nested)
 
     def _script(self, argv: Sequence[Word]) -> str:
-        """The constant script that `eval` or `sh -c` is given."""
+        """Return the constant script that is passed to `eval` or `sh -c`."""
         if self._splices <= 0 or not any(
             word.text == "eval" or word.text.rpartition("/")[2] in SHELLS for word in argv[:8]
         ):
@@ -241,7 +241,7 @@ class Walk:
         return " ".join(word.text for word in given) if all(word.known for word in given) else ""
 
     def _call(self, name: str, body: tuple[str, int], given: Sequence[Word], scope: Scope) -> None:
-        """Read a function with the words that it is called with; not again inside itself."""
+        """Read the body of a function with the arguments of a call; recursive calls are not followed."""
         lists = self._known.lists
         before = lists.get("@")
         lists["@"] = tuple(given)
@@ -347,7 +347,7 @@ class Walk:
             yield body, scope.within("loop")
 
     def _broken(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
-        """What could not be read: whole commands in it are walked, loose words in a row count as a command."""
+        """Walk a part with syntax errors: complete commands as usual, loose words in a row as one command."""
         argv: list[Word] = []
         loose: list[Node] = []
         for child in [*node.children, None]:
@@ -390,7 +390,7 @@ class Walk:
         return made
 
     def _note_files(self, command: Command) -> None:
-        """Remember what a command writes to a file, where that is constant; forget what it may write otherwise."""
+        """Remember the constant text that a command writes to a file, and forget files that it may change otherwise."""
         files, words = self._known.files, texts_of(command.argv)
         if files and words and name_of(command.argv) not in _READERS:
             name = name_of(command.argv)
@@ -423,7 +423,7 @@ class Walk:
         return name, word
 
     def _redirection(self, node: Node) -> tuple[Redirection, list[Word]]:
-        """The redirection, and the arguments that the grammar took for more targets."""
+        """Return the redirection, and the arguments that the grammar took for more targets."""
         operator, descriptor = "<<<" if node.type == "herestring_redirect" else "", ""
         words: list[Word] = []
         for child in node.children:
@@ -463,9 +463,9 @@ _MOST_HEREDOCS = 200
 
 
 def _masked(text: bytes) -> bytes:
-    """The text for the grammar, of the same length.
+    """Return the text for the grammar, with the same length.
 
-    The grammar takes a line that only begins with the end mark of a here-document for its end, and loses a `-` before one.
+    The grammar ends a here-document at a line that only begins with the end mark, and loses a `-` before a here-document.
     """
     masked = text.translate(MASK)
     if b"<<" not in masked:

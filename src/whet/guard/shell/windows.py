@@ -1,7 +1,7 @@
-"""The PowerShell and cmd checker: patterns for what is never honest, and the shell's reader for what is fetched, sent and run.
+"""The PowerShell and cmd checker: patterns for clear attacks, and the shell checker for what is fetched, sent and run.
 
-Carets, backticks, joined string pieces and constant variables are undone first, encoded commands are decoded and judged
-like scripts. Lines that fetch or send something are put into the words of a shell (`data/powershell.toml`).
+Carets, backticks, joined string pieces and constant variables are undone first; encoded commands are decoded and judged
+like scripts. Lines that fetch or send something are rewritten as shell commands (`data/powershell.toml`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _DEPTH = 3
 _LONGEST = 4_000
-"""Characters of a statement that are put into other words."""
+"""Longest part of a statement, in characters, that is rewritten as a shell command."""
 _JOINED = "\v"
-"""Stands for a line end that a backtick takes away, so that lines keep their numbers."""
+"""Stands for a line end that a backtick removes, so that lines keep their numbers."""
 _ACTS = shape("shell_signs", "windows_acts", re.IGNORECASE)
 _QUOTED = expression(r"(?<=[\"'`])[^\"'`\n]{12,2000}(?=[\"'`])")
 
@@ -36,7 +36,7 @@ PATTERNS = load_patterns("windows")
 
 
 def check(text: str) -> Seen:
-    """What a PowerShell or cmd script does that matters."""
+    """Return the hits and facts of a PowerShell or cmd script."""
     hits, facts = _judged(text, 1, _DEPTH)
     unique = {(hit.rule, hit.line): hit for hit in reversed(hits)}
     return Seen(tuple(sorted(unique.values(), key=lambda hit: hit.line)), tuple(dict.fromkeys(facts)))
@@ -78,9 +78,9 @@ def _rewrites() -> list[tuple[re.Pattern[str], str]]:
 
 
 def _as_shell(text: str) -> tuple[str, list[tuple[int, str]]]:
-    """What a script runs, in the words of a shell and a line each; of each the line where it stands, and how it is written.
+    """Rewrite a script as shell commands, one per line; return them, and for each the original line number and text.
 
-    What the shell's reader could not judge is left out. The commands in the strings of a line follow it.
+    Statements that the shell checker could not judge are left out. Commands in the strings of a line follow that line.
     """
     found: list[str] = []
     statements: list[tuple[int, str]] = []
@@ -104,7 +104,7 @@ def _acts(text: str) -> bool:
 
 
 def _from_start(statement: str) -> str:
-    """A long statement from the program that it runs on."""
+    """Return a part of a long statement, from shortly before the program that it runs."""
     programs = "|".join(load_toml("powershell")["programs"])
     found = re.search(rf"\b(?:{programs}|iex)\b", statement, re.IGNORECASE)
     start = max(0, found.start() - 200) if found is not None else 0
@@ -121,7 +121,7 @@ _HIDDEN = shape("shell_signs", "hidden")
 
 
 def plain(text: str) -> str:
-    """The text without carets, backticks and string pieces, constants put in for their variables."""
+    """Return the text without carets, backticks and string pieces, with variables replaced by their constant values."""
     clean = text.replace("\r\n", "\n").replace("`\n", _JOINED).replace("^\n", _JOINED)
     if "^" in clean:
         clean = re.sub(r"\^(?=[\w\"&|<>%$ /-])", "", clean)
@@ -142,7 +142,7 @@ def plain(text: str) -> str:
 
 
 def _spread(text: str) -> str:
-    """The text with tables of arguments that are given to a command by their name (`@name`) as its options."""
+    """Return the text with splatted arguments (`@name`) written out as options."""
     tables = {found[1].lower(): _ENTRY.findall(found[2]) for found in list(_ARGUMENTS.finditer(text))[:20]}
 
     def options(found: re.Match[str]) -> str:

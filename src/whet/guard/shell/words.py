@@ -1,8 +1,8 @@
-"""The words of a shell command as the shell would see them.
+"""The words of a shell command as the shell sees them.
 
-Quotes, backslashes, `$'..'`, concatenations, `${IFS}` and braces are undone, variables with a constant value are put
-in, and `$(echo ..)` is worked out, so that a word reads the same however it was spelled. What cannot be known stays
-as it was written.
+Quotes, backslashes, `$'..'`, concatenations, `${IFS}` and braces are undone, variables with a constant value are replaced
+and `$(echo ..)` is evaluated, so that a word reads the same however it is spelled. Parts that cannot be known stay as
+written.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 _DEPTH = 12
 _LONGEST = 16_384
 _CUT = "\x1f"
-"""Where an expansion outside quotes parts a word."""
+"""Marks where an unquoted expansion splits a word."""
 _BACKSLASH = expression(r"\\(\n|.)", re.DOTALL)
 _IN_QUOTES = expression(r"\\([$`\"\\\n])")
 _GLOB = expression(r"(?<!\\)[*?\[]")
 _BRACES = expression(r"\{([^{}\s]{0,400},[^{}\s]{0,400})\}")
 _RANGE = expression(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
 _SPECIAL = frozenset(f"\\{{}}{HOLE}")
-"""What makes a bare word something else than it is written."""
+"""Characters that give a bare word another meaning than its spelling."""
 _WHOLE_ARRAY = expression(r"^\"?\$(?:\{(\w{1,60})\[[@*]\]\}|[@*]|\{[@*]\})\"?$")
 _ELEMENT = expression(r"^\$\{\w{1,60}\[(\d{1,3})\]\}$")
 _MOST_LISTED = 100
@@ -35,7 +35,7 @@ _MOST_TURNS = 20
 _SYMBOLS = frozenset(("HOME", "USER", "PWD", "TMPDIR", "XDG_CONFIG_HOME"))
 """Variables whose names say what they hold."""
 _SAME = expression(r"\$\w+|\$\{\w+(?::?[-=?][^}]{0,200}|%/)?\}")
-"""A variable as it is, also with what stands for it where it is empty."""
+"""A plain variable, optionally with a default for an empty one."""
 _PARTLY = expression(r"https?://[^$`<]{4}|[~/][\w./-]{2}")
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
 _EXPANDED = frozenset((*_SUBSTITUTIONS, "simple_expansion", "expansion"))
@@ -46,20 +46,20 @@ class Word(NamedTuple):
     """One word of a command."""
 
     text: str
-    """Resolved as far as possible."""
+    """The text, resolved as far as possible."""
     known: bool = True
-    """Nothing in `text` is left to be expanded, globs and the tilde aside."""
+    """Nothing in `text` remains to be expanded, except globs and the tilde."""
     source: str = ""
-    """As it was written."""
+    """The word as written."""
     names: tuple[str, ...] = ()
-    """The variables in it; `!name` for one whose name is only known when it runs, in the variable `name`; `HOLE` for what the
-    program puts in that runs the command."""
+    """The variables in the word; `!name` if the variable `name` holds the name of the variable; `HOLE` for text
+    inserted by the program that runs the command."""
     substituted: bool = False
-    """A command or process substitution stands in it."""
+    """The word contains a command or process substitution."""
 
 
 class _Parts:
-    """A word in the making."""
+    """A word under construction."""
 
     __slots__ = ("braces", "known", "names", "substituted", "text")
 
@@ -72,25 +72,25 @@ class _Parts:
 
 
 class Known(NamedTuple):
-    """What a script has made known so far."""
+    """The constants that a script has defined so far."""
 
     variables: dict[str, str]
-    """The constants that were assigned."""
+    """Constant values of variables."""
     files: dict[str, str]
-    """What was written to files, or the package has in them, as far as it is constant."""
+    """Constant texts of files that the script wrote or that are in the package."""
     lists: dict[str, tuple[Word, ...]]
-    """The words of arrays, and those that a loop goes through."""
+    """The words of arrays, and those that a loop iterates over."""
     partly: dict[str, str]
     """Addresses and paths that are known in part."""
 
     @classmethod
     def within(cls, outer: Known | None = None) -> Known:
-        """What a script starts with that stands in another."""
+        """Return the initial state for a script inside another."""
         return cls(dict(outer.variables), dict(outer.files), {}, {}) if outer is not None else cls({}, {}, {}, {})
 
 
 class Resolver:
-    """Resolves the words of one text with what is known."""
+    """Resolves the words of one text with the constants known so far."""
 
     __slots__ = ("_bytes", "_known")
 
@@ -99,15 +99,15 @@ class Resolver:
         self._known = known
 
     def source(self, node: Node) -> str:
-        """What is written there."""
+        """Return the source text of a node."""
         return self._bytes[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def between(self, start: int, end: int) -> str:
-        """What is written from one byte to another."""
+        """Return the source text between two byte offsets."""
         return self._bytes[start:end].decode("utf-8", "replace")
 
     def words(self, node: Node) -> list[Word]:
-        """The words that a node becomes: mostly one, several where an expansion parts it or an array is put in."""
+        """Return the words that a node becomes: usually one, several if an expansion splits it or an array is inserted."""
         source = self.source(node)
         if node.type == "word" and _SPECIAL.isdisjoint(source):
             return [Word(source, True, source)]
@@ -125,7 +125,7 @@ class Resolver:
         return [Word(piece, parts.known, source, names, parts.substituted) for piece in texts or [""]]
 
     def each(self, node: Node) -> list[Word]:
-        """The words that a node becomes one after the other in a loop over constants."""
+        """Return the words that a node becomes, one after the other, in a loop over constants."""
         words = self.words(node)
         variables, lists = self._known.variables, self._known.lists
         turns = [name for word in words[:1] for name in word.names if 1 < len(lists.get(name, ())) <= _MOST_TURNS]
@@ -140,16 +140,16 @@ class Resolver:
         return found
 
     def word(self, node: Node) -> Word:
-        """One word, its pieces joined by blanks."""
+        """Return a node as one word, its pieces joined by spaces."""
         words = self.words(node)
         return words[0] if len(words) == 1 else words[0]._replace(text=" ".join(word.text for word in words))
 
     def listed(self, node: Node) -> tuple[Word, ...]:
-        """The words of an array."""
+        """Return the words of an array."""
         return tuple(word for child in node.named_children[:_MOST_LISTED] for word in self.words(child))
 
     def assign(self, name: str, word: Word, *, append: bool = False) -> None:
-        """Remember a constant, or forget what a name was."""
+        """Remember the value of a variable if it is constant, otherwise forget the old value."""
         if word.known and len(word.text) <= _LONGEST // 4:
             before = self._known.variables.get(name, "") if append else ""
             self._known.variables[name] = (before + word.text)[: _LONGEST // 4]
@@ -194,7 +194,7 @@ class Resolver:
                 parts.text += self._bytes[end : child.start_byte].decode("utf-8", "replace")
             end = child.end_byte
             if child.is_named:
-                if child.type in _EXPANDED:  # the grammar counts the blanks before one to it
+                if child.type in _EXPANDED:  # the grammar includes preceding whitespace in the node
                     source = self.source(child)
                     parts.text += source[: len(source) - len(source.lstrip(_BLANKS))]
                 self._add(child, parts, depth - 1, quoted=True)
@@ -251,7 +251,7 @@ class Resolver:
             parts.text += _CUT.join(value.split())
 
     def _parameter(self, number: int) -> Word | None:
-        """What the function that is read is called with at this place; a command there is judged where it stands."""
+        """Return argument `number` of the call that is being read; substitutions are judged where they are written."""
         given = self._known.lists.get("@", ())
         return given[number - 1] if 0 < number <= len(given) and not given[number - 1].substituted else None
 
@@ -320,7 +320,7 @@ class Resolver:
 
 
 def substitutions(node: Node) -> list[Node]:
-    """The substitutions that stand in a word, outermost ones only, in order."""
+    """Return the outermost substitutions in a word, in order."""
     if node.child_count == 0:
         return []
     found: list[Node] = []
@@ -335,7 +335,7 @@ def substitutions(node: Node) -> list[Node]:
 
 
 def _unbraced(text: str) -> list[str]:
-    """`a{b,c}` as the shell makes two words of it, one brace at a time."""
+    """Expand `a{b,c}` into two words as the shell does, one brace at a time."""
     words = [text]
     for _ in range(4):
         grown: list[str] = []

@@ -1,7 +1,7 @@
-"""Which program a command really runs, and the scripts it carries in its arguments.
+"""The program that a command runs in the end, and the scripts in its arguments.
 
-`sudo -u app env A=1 timeout 5 curl ..` runs curl, and `ssh host 'rm -rf /'` carries a script: both are looked through
-before anything is judged.
+`sudo -u app env A=1 timeout 5 curl ..` runs curl, and `ssh host 'rm -rf /'` carries a script: wrappers are removed before
+anything is judged.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ class Inner(NamedTuple):
     language: Language
     text: str
     known: bool
-    """All of it is there; `False` where a part is only known when it runs."""
+    """The text is complete; `False` if a part is only known at run time."""
     line: int
 
 
 _LANGUAGES: dict[Language, list[str]] = load_toml("shell_clients")["interpreters"]
 SHELLS = frozenset((*_LANGUAGES["shell"], "busybox"))
 INTERPRETERS: dict[str, Language] = {name: language for language, names in _LANGUAGES.items() for name in names}
-"""Programs that run what they are given, with the language they speak."""
+"""Programs that run code, each with its language."""
 _VERSIONED = expression(r"^(python|pypy|ruby|php|perl)(\d?)[\d.]*$")
 _DEPTH = 8
 
 
 def name_of(argv: Sequence[Word]) -> str:
-    """The program's bare name: `/usr/bin/bash` is `bash`, `python3.12` is `python3`."""
+    """Return the bare name of the program: `/usr/bin/bash` is `bash`, `python3.12` is `python3`."""
     return program(argv[0].text) if argv else ""
 
 
 @lru_cache(maxsize=4096)
 def program(path: str) -> str:
-    """The bare name of a program by its path; of a variable that names a person's shell, that of a shell."""
+    """Return the bare name of a program from its path; a variable that names the user's shell counts as `sh`."""
     if path[:1] == "$" and path.strip("${}") in ("SHELL", "BASH"):
         return "sh"
     name = path.rpartition("/")[2].rpartition("\\")[2].lower().removesuffix(".exe")
@@ -58,12 +58,12 @@ def program(path: str) -> str:
 
 
 def unwrapped(argv: Sequence[Word]) -> tuple[Word, ...]:
-    """The command that is run in the end, without `sudo`, `env`, `timeout`, `xargs` and the like."""
+    """Return the command that is run in the end, without `sudo`, `env`, `timeout`, `xargs` and the like."""
     return peel(argv)[0]
 
 
 def peel(argv: Sequence[Word]) -> tuple[tuple[Word, ...], list[tuple[str, Word]]]:
-    """The command that is run in the end, and the variables that `env` and others set for it."""
+    """Return the command that is run in the end, and the variables that `env` and other wrappers set for it."""
     words = tuple(argv)
     variables: list[tuple[str, Word]] = []
     for _ in range(_DEPTH):
@@ -99,7 +99,7 @@ def _peeled(words: tuple[Word, ...], variables: list[tuple[str, Word]]) -> tuple
 
 
 def texts_of(words: Sequence[Word]) -> tuple[str, ...]:
-    """The words as plain text."""
+    """Return the words as plain text."""
     return tuple(word.text for word in words)
 
 
@@ -107,7 +107,7 @@ FINDERS = {
     "find": ("-exec", "-execdir", "-ok", "-okdir"),
     **dict.fromkeys(("fd", "fdfind"), ("-x", "-X", "--exec", "--exec-batch")),
 }
-"""Programs that look for files, with the options before a command that they run for each."""
+"""Programs that search for files, with their options that introduce a command to run for each file."""
 
 
 def _find_exec(words: tuple[Word, ...], options: tuple[str, ...]) -> tuple[Word, ...] | None:
@@ -120,7 +120,7 @@ def _find_exec(words: tuple[Word, ...], options: tuple[str, ...]) -> tuple[Word,
 
 
 def inner(command: Command) -> tuple[Inner, ...]:
-    """The scripts in a command: `bash -c`, `eval`, `ssh host`, `python -c`, a here-document to an interpreter."""
+    """Return the scripts in a command: `bash -c`, `eval`, `ssh host`, `python -c`, a here-document for an interpreter."""
     argv = unwrapped(command.argv)
     name, outer = name_of(argv), name_of(command.argv)
     if name not in _carriers() and outer not in _carriers():
@@ -161,7 +161,7 @@ _AWK_WORDS = words("shell_signs", "awk_words")
 
 
 def awk_commands(words: tuple[str, ...]) -> str:
-    """What an awk program gives to a shell, and the variables in between, as a script."""
+    """Return the commands that an awk program passes to a shell, and the variables between them, as a script."""
     code = next((one.text for one in read_arguments("awk", words) if not one.option), "")
     return "; ".join(filter(None, _awk_commands(code))) if _AWK_RUNS.search(code) else ""
 
@@ -197,12 +197,12 @@ _SED_RUNS = expression(
     r"(?:^|[;{}\n])[ \t]{0,12}(?:\d{1,8}|\$|/(?:[^/\\\n]|\\.){0,200}/)?(?:,\S{1,40})?[ \t]{0,12}"
     r"(?:e[ \t]{0,12}(?:\n|$|;|\}|(?<=[ \t])([^\s;}][^\n]{0,2000}))|s([^\w\s\\])(?:(?!\2)[^\\\n]|\\.){0,400}\2((?:(?!\2)[^\\]|\\.){0,2000})\2[\dgpiImM]{0,6}e(?=[\dgpiImM]{0,6}(?:[\s;}]|$)))"
 )
-"""The command `e` of sed, and its substitutions with the flag `e`."""
+"""The command `e` of sed, and substitutions with the flag `e`."""
 _CONTAINERS = frozenset(("docker", "podman", "nerdctl", "kubectl", "lxc", "nsenter", "chroot", "vagrant"))
 
 
 def sed_commands(words: tuple[str, ...]) -> list[str]:
-    """The commands that the scripts of sed run, with nothing in place of one that it takes from its input."""
+    """Return the commands that sed scripts run, with an empty text for a command taken from the input."""
     arguments = read_arguments("sed", words)
     scripts = [one.text for one in arguments if one.option in ("-e", "--expression")]
     scripts = scripts or [one.text for one in arguments if one.text and not one.option][:1]
@@ -213,13 +213,13 @@ def sed_commands(words: tuple[str, ...]) -> list[str]:
 
 @cache
 def _carriers() -> frozenset[str]:
-    """Programs that take a script among their arguments."""
+    """Return the programs that take a script among their arguments."""
     given = (name for name, row in known_programs().items() if not {"code", "setting"}.isdisjoint(row.places.values()))
     return frozenset((*INTERPRETERS, *_CONTAINERS, *_AWKS, *SEDS, *given, "eval", "ssh", "trap", "watch", "alias"))
 
 
 _SETTING = expression(r"[^=!]{0,200}[=!]{1,2}\s{0,4}(.{1,2000})", re.DOTALL)
-"""`NAME=COMMAND`, or a command of an editor that runs one of the shell: `:silent !COMMAND`."""
+"""`NAME=COMMAND`, or an editor command that runs a shell command: `:silent !COMMAND`."""
 
 
 def _given(argv: Sequence[Word], line: int) -> list[Inner]:
@@ -229,7 +229,7 @@ def _given(argv: Sequence[Word], line: int) -> list[Inner]:
     for one in read_arguments(name, texts_of(argv[1:])):
         if (one.place == "setting" or one.text[:1] == "+") and (command := _SETTING.match(one.text)):
             found.append(one._replace(text=command[1]))
-    if name == "env" and found:  # what follows the text goes to the program in it
+    if name == "env" and found:  # the following words are arguments of the program in the text
         rest = argv[found[0].at + 2 :]
         text = " ".join((found[0].text, *map(quote, texts_of(rest))))
         return [Inner(language, text, all(word.known for word in argv), line)]
@@ -237,7 +237,7 @@ def _given(argv: Sequence[Word], line: int) -> list[Inner]:
 
 
 def _contained(name: str, words: Sequence[Word], line: int) -> list[Inner]:
-    """What a container runs, with the places of the machine instead of where they are mounted."""
+    """Return the script that a container runs, with host paths in place of their mount points."""
     after = next((at for at, word in enumerate(words[:-1]) if program(word.text) in SHELLS), len(words))
     found = _given(words[after:], line)
     arguments = read_arguments(name, texts_of(words))
@@ -280,7 +280,7 @@ _PROMPT = expression(
 
 
 def from_console(text: str) -> str:
-    """The commands of a transcript, each on the line where it stood; nothing for a text without prompts."""
+    """Return the commands of a transcript, each on its original line; an empty text if there are no prompts."""
     if not any(sign in text for sign in "$%❯➜λ@") or not _PROMPT.search(text):
         return ""
     lines: list[str] = []
