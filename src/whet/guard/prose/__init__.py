@@ -1,1 +1,1 @@
-"""Running text: what it tells a model or a person to do, and the code that stands in it."""
+"""Checkers for running text: its orders to a model or a person, and the code in it."""

@@ -1,7 +1,7 @@
-"""Prose: what a text orders (`orders`), and what the code in it does, each piece by the checker of its language.
+"""Prose: the orders in a text (`orders`), and the code in it, each piece checked by the checker of its language.
 
-What a skill shows in a fence is what the model will run, so it counts. Whoever writes an attack also writes the heading above
-it and the words before it: that they call it an example, or a mistake, counts only in a text that is all about the defence.
+The model may run any code that a skill shows in a fence, so that code counts. Attackers also write the heading above it and
+the words before it: that these call it an example, or a mistake, counts only in a text that is all about defence.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WINDOWS_HINTS = (
 )
 _INLINE = expression(r"`([^`\n]{6,1500})`")
 _TIMED = expression(r"^\s*(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,20}\s+){5})")
-"""The time at the beginning of a line for cron."""
+"""The time at the beginning of a crontab line."""
 _BARE = expression(
     r"(?:^|[\s:>(])((?:sudo\s+)?(?:curl|wget|bash\s+(?:-c|<\()|sh\s+-c|echo\s+[\"']?[A-Za-z0-9+/=]{16}|eval\s+[\"$]|nc\s+-|powershell\b|iex\b|iwr\b|irm\b|base64\s+-)[^\n]{4,1500})"
 )
@@ -50,7 +50,7 @@ _HINTS = (
 
 
 def check(text: str, beside: int = 0) -> Seen:
-    """What a Markdown or plain text orders, and what the code in it does, beside other texts of so many characters."""
+    """Check the orders and the code in a Markdown or plain text; `beside` is the number of characters in the other texts."""
     found = blocks(text)
     orders, code = find_orders(found, beside), _check_code(found, text)
     return Seen((*orders.hits, *code.hits), (*orders.facts, *code.facts))
@@ -78,16 +78,16 @@ def _check_code(found: list[Block], text: str) -> Seen:
 
 
 _PAGE = expression(r"\b(?:document|window)\.[a-z]|\baddEventListener\b|<script")
-"""Code that is shown for a page: what it imports runs in a browser, as a file of the package may not."""
+"""Code that is shown for a web page: its imports run in a browser, those of a file in the package may not."""
 _ORDERED = shape("prose", "ordered", frame=r"\b(?:{})\b")
 _NO_WORDS = expression(r"`[^`\n]{0,300}`?|https?://[^\s`]{1,300}")
 _DENIED = shape("prose", "denied", frame=r"\b(?:{})\b")
 
 
 def _is_sample(block: Block, before: Block | None) -> tuple[bool, bool]:
-    """Whether no words order to run code, and whether headings or words call it an example of a danger as well.
+    """Return whether no words order to run the code, and whether headings or words also call it an example of a danger.
 
-    The text of a block that is no fence is what stands before the code in it.
+    The text of a block that is not a fence is the text before the code in it.
     """
     words = block.text[-300:]
     if block.kind == "fence":
@@ -115,7 +115,7 @@ def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
 
 
 def _other_readings(text: str, language: str) -> Iterator[Seen]:
-    """The same code in other languages than the one it names: what a block calls itself keeps nobody from running it."""
+    """Yield the results for the same code in other languages: the label of a block does not keep anyone from running it."""
     if language != "shell" and _is_command(text, language):
         yield _as_shell(_PREFIX.sub("", text))
     if language != "python" and any(map(text.__contains__, _PYTHON_HINTS)) and _PYTHON.search(text):
@@ -144,16 +144,16 @@ _COMMAND = expression(
     r"|for[ \t]\w{1,40}[ \t]in[ \t][^:\n]{1,200}(?:;|$)(?=[\s\S]{0,400}?\bdo\b)|if[ \t][^:\n]{1,200};[ \t]?then|[A-Za-z_]\w{0,40}=\(?[\"']?[$`])",
     re.MULTILINE,
 )
-"""A line that a shell would run, behind the end of the one before it: what begins with a certain character is found quickly.
+"""A line that a shell would run, after the end of the line before: a fixed first character makes the search fast.
 
-An `export` of a JavaScript module is none, nor is a `for` without a `do`.
+An `export` of a JavaScript module does not count, nor does a `for` without a `do`.
 """
 _FUNCTION = expression(r"\n[ \t]{0,40}[A-Za-z_]\w{0,40}[ \t]?\(\)[ \t]?\{")
-"""A function of a shell; in JavaScript a method is written the same way."""
+"""A shell function; a method in JavaScript is written the same way."""
 
 
 def _is_command(text: str, language: str = "") -> bool:
-    """Is there a line that a shell would run?"""
+    """Return whether the text contains a line that a shell would run."""
     behind = f"\n{text}"
     if any(map(text.__contains__, (" ", "\t", "="))) and _COMMAND.search(behind) is not None:
         return True
@@ -161,17 +161,17 @@ def _is_command(text: str, language: str = "") -> bool:
 
 
 _SPELLING = frozenset(("split-command", "shell-not-read", "unpinned-run"))
-"""Rules about how a script is spelled, which say nothing of a text in another language."""
+"""Rules about the spelling of a script, which mean nothing for a text in another language."""
 
 
 def _as_shell(text: str) -> Seen:
-    """What a text of another language does when a shell runs it."""
+    """Check a text of another language as if a shell ran it."""
     seen = checker("shell")(text)
     return seen._replace(hits=tuple(hit for hit in seen.hits if hit.rule not in _SPELLING))
 
 
 def _unquoted(text: str) -> str:
-    """A fence in a quotation, without the marks of the quotation."""
+    """Return a fence in a quotation, without the quotation marks of Markdown."""
     lines = text.split("\n")
     if not all(line.lstrip().startswith(">") for line in lines if line.strip()):
         return text
@@ -184,7 +184,7 @@ _PREFORMATTED = expression(r"<pre[^>\n]{0,100}>(.{1,20000}?)</pre>", re.DOTALL |
 
 
 def _indented(text: str) -> Iterator[tuple[Seen, int, Block]]:
-    """Code outside fences: indented blocks and the text of `<pre>` elements."""
+    """Check code outside fences: indented blocks and the text of `<pre>` elements."""
     codes = list(_indented_rows(text)) if "\n    " in text or "\t" in text or text[:4].isspace() else []
     if "<pre" in text.lower():
         for found in _PREFORMATTED.finditer(text):
@@ -196,7 +196,7 @@ def _indented(text: str) -> Iterator[tuple[Seen, int, Block]]:
 
 
 def _indented_rows(text: str) -> Iterator[tuple[int, str]]:
-    """The indented blocks of a text, each with its line."""
+    """Yield the indented blocks of a text, each with its line."""
     kept: list[str] = []
     number = 0
     for number, row in enumerate(text.split("\n"), start=1):
@@ -214,7 +214,7 @@ def _indented_rows(text: str) -> Iterator[tuple[int, str]]:
 
 
 def commands(text: str) -> str:
-    """The commands of a text, each on the line where it stands."""
+    """Return the commands of a text, each on its own line of the original."""
     found = blocks(text)
     rows = [""] * (text.count("\n") + 2)
     for piece, line, _ in _pieces(found, list(_rows(found))):
@@ -224,7 +224,7 @@ def commands(text: str) -> str:
 
 
 def _pieces(found: list[Block], coded: list[_Row]) -> list[tuple[str, int, Block]]:
-    """The commands in fences and backticks, each with its line."""
+    """Return the commands in fences and backticks, each with its line."""
     pieces = [
         (_unquoted(block.text), block.line, block)
         for block in found
@@ -238,7 +238,7 @@ def _pieces(found: list[Block], coded: list[_Row]) -> list[tuple[str, int, Block
 
 
 def _together(found: list[Block], coded: list[_Row]) -> Iterator[tuple[Seen, int, Block]]:
-    """What the commands of a text do one after the other: what one block puts into a variable or a file, another may send."""
+    """Check the commands of a text in sequence: one block may put a secret into a variable or file that another sends."""
     pieces = _pieces(found, coded)
     if not 1 < len(pieces) <= _MOST_PIECES:
         return
@@ -256,19 +256,19 @@ _MOST_PIECES = 60
 
 
 def _language(block: Block) -> str:
-    """The checker for a fence; one that does not name its language may look like commands."""
+    """Return the language of a fence; a fence without a label may look like commands."""
     if block.language in _PLAIN and _LOOKS_LIKE.search(f"\n{block.text}"):
         return "powershell" if _is_windows(block.text) else "shell"
     return _LANGUAGES.get(block.language, "")
 
 
 def _is_windows(text: str) -> bool:
-    """Does a text name a command of Windows?"""
+    """Return whether a text names a Windows command."""
     return any(map(fold(text).__contains__, _WINDOWS_HINTS)) and _WINDOWS.search(text) is not None
 
 
 def _inline(found: list[_Row]) -> Iterator[tuple[Seen, int, Block]]:
-    """Commands in backticks and in running text; all of them are looked over at once, since few texts have any."""
+    """Check commands in backticks and in running text, first all of them at once, because few texts have any."""
     from whet.guard.shell.checker import worth_reading
 
     codes = list(_spans(found))
@@ -290,11 +290,11 @@ class _Row(NamedTuple):
     block: Block
     codes: list[str]
     bare: bool
-    """May a command stand outside the backticks?"""
+    """The row may contain a command outside the backticks."""
 
 
 def _rows(found: list[Block]) -> Iterator[_Row]:
-    """The rows that may have commands."""
+    """Yield the rows that may contain commands."""
     whole = "\n".join(block.text for block in found).lower()
     hints = tuple(hint for hint in _HINTS if hint in whole)
     for block in found:

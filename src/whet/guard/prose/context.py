@@ -1,8 +1,8 @@
-"""Being a danger, or speaking of one: what the place of a passage says about how it is meant.
+"""Whether a passage is a danger or only mentions one, judged by its position.
 
-Under a heading such as "Red flags", behind "watch for", in quotation marks or with a `never` in front, a danger is spoken
-of and not ordered. Each such sign takes a step off what it weighs, two at most; a heading alone takes one, whatever the
-skill says it is about. In a comment that nobody sees when the page is rendered, it weighs a step more.
+Under a heading such as "Red flags", after "watch for", in quotation marks or after a `never`, a danger is mentioned and not
+ordered. Each of these signs lowers the severity by one step, two at most; a heading alone by one, whatever the skill is
+about. In a comment that is invisible when the page is rendered, the severity is one step higher.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MENTIONING = shape("prose", "mentioning", 0, frame=r"\b(?:{})")
 
 @lru_cache(maxsize=1024)
 def mentions(trail: str) -> bool:
-    """Are dangers spoken of under these headings?"""
+    """Return whether dangers are only mentioned under these headings."""
     return _MENTIONING.search(trail) is not None
 
 
@@ -34,13 +34,13 @@ class Meant(NamedTuple):
     """How a passage is meant."""
 
     steps: int
-    """How many steps less it weighs."""
+    """Number of steps by which the severity is lowered."""
     shown: bool
-    """Its own sentence says that it is only mentioned."""
+    """The sentence itself says that the passage is only mentioned."""
 
 
 def meant(block: Block, before: str, *, quoted: bool = False) -> Meant:
-    """How a passage is meant, by its block and by what stands before it in the block."""
+    """Return how a passage is meant, judged by its block and by the text before it in the block."""
     quoted = quoted or _QUOTED.search(_END.split(before[-200:])[-1][-90:]) is not None
     said = speaks(before)
     if block.kind == "comment":
@@ -50,5 +50,5 @@ def meant(block: Block, before: str, *, quoted: bool = False) -> Meant:
 
 
 def speaks(before: str) -> bool:
-    """Do the words before it in its sentence say that it is only mentioned?"""
+    """Return whether the words before a passage in its sentence say that it is only mentioned."""
     return _SPEAKING.search(_END.split(before[-200:])[-1]) is not None

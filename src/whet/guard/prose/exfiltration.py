@@ -1,7 +1,7 @@
 """Orders to send: secrets to anybody, or the user's data to an address that the task does not need.
 
-A verb of sending, something to send and somewhere to send it, close together. How much that weighs depends on what is
-sent, on where to, and on the words around it: as a matter of course, unseen, under a pretext.
+Each has a verb of sending, something to send and a destination, close together. The severity depends on what is sent,
+on the destination, and on the words around the order: routinely, secretly, under a pretext.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MANY = expression(
     r"|\b(?:user|owner|developer|person)['’]s\s+(?:\w+\s+){0,2}(?:keys?|tokens?|secrets?|credentials?|passwords?|cookies)\b"
     r"|\b(?:ends?|ending|starts?|starting|contain(?:s|ing)?)\s+(?:(?:in|with)\s+)?[`\"'_*]{0,3}(?:KEY|TOKEN|SECRET|PASS)"
 )
-"""Secrets by the dozen, or of a person: no service asks for those of others."""
+"""Many secrets at once, or those of a person: no service asks for secrets of other services."""
 _TAKE = shape("prose", "take", frame=r"\b(?:{})\b")
 _TAKEN = shape("prose", "taken", frame=r"\b(?:{})\b")
 _COLLECTS = shape("prose", "collects", frame=r"\b(?:{})\w*\b")
@@ -55,7 +55,7 @@ _PLACEHOLDER = expression(r"your|example|domain\.|@email|user@|name@|someone|^[a
 _SENTENCE = expression(r"(?<=\D[.!?])\s+|(?<=[。！？])")
 _BEFORE_VERB = r"(?:^|[.!?:;,>()—–*\u4e00-\u9fff-]|\b(?:{}))[\s*_`\d.)\[\]]{0,12}$"
 _ORDERING = shape("prose", "ordering", re.IGNORECASE, frame=_BEFORE_VERB)
-"""What stands before the verb of an order."""
+"""The text before the verb of an order."""
 _FORBIDS = shape("prose", "forbids", re.IGNORECASE)
 _FETCHES = expression(
     r"\b(?:read|take|get|fetch|look\s+up|find|grab|extract|copy|print|load|resolve|note|obtain|retrieve|collect|gather|open|check|query|echo|need|lies|lese|hole|nimm|lee|toma|obtén|obtener|lis|lisez|prends|récupère\w*|leggi|leia|прочитай\w*|value|contents?|wert|valor|valeur)\b|读取|获取|取得|内容|的值|環境変数|环境变量|読み|읽",
@@ -69,7 +69,7 @@ _BARE_HOST = expression(
 _DOTTED = expression(
     r"\.(?:\d|(?i:com|net|org|io|dev|app|ai|co|me|info|cloud|site|xyz|top|ru|cn|de|example|test|invalid)\b)"
 )
-"""What a host that is named without its scheme has, and few sentences."""
+"""The ending of a host named without its scheme, which few sentences contain."""
 _HEADER = shape("prose", "header", frame=r"\b(?:{})\b")
 _TOWARDS = expression(
     r"(?:\b(?:to|with|at|via|into|onto|an|a|à)\s+(?:\w+\s+){0,4}|[到至给])[\s`*\"'<(]{0,4}$", re.IGNORECASE
@@ -86,11 +86,11 @@ _NEAR = 400
 """Characters around an order that are read with it."""
 
 EXPRESSIONS = (_SEND.pattern, _COLLECTS.pattern, _NAMELESS.pattern)
-"""Expressions that are looked for in rows."""
+"""Expressions that are searched in rows."""
 
 
 def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
-    """The orders to send of a text."""
+    """Yield the orders in a text to send something."""
     targets = {*index.matched(_ADDRESS_SIGN), *index.having(_NAMELESS.pattern)}
     for number in index.having(_SEND.pattern) if targets else ():
         if targets.isdisjoint(range(number, number + 5)):
@@ -106,7 +106,7 @@ def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
 
 
 def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
-    """Orders to send one secret to somebody it does not belong to, in one sentence or in two that follow each other."""
+    """Yield orders to send a secret to somebody it does not belong to, in one sentence or in two consecutive sentences."""
     placed = {*index.matched(_ADDRESS_SIGN)}
     placed.update(number for number in index.matched(_DOTTED) if _BARE_HOST.search(rows[number].text))
     placed |= {number - 1 for number in placed if number and rows[number - 1].text.endswith(":")}
@@ -133,7 +133,7 @@ def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
                         told = row.text[max(0, at - 2000) : at]
                         less, shown = meant(
                             block, told, quoted=told.count('"') % 2 == 1
-                        )  # of several sentences perhaps
+                        )  # the quotation may span several sentences
                         yield Hit(pattern.rule, row.line, shorten(sentence), severity, target, steps=less, shown=shown)
                 before = sentence[-_NEAR:]
 
@@ -143,7 +143,7 @@ def _is_spoken(block: Block) -> bool:
 
 
 def _sent(match: re.Match[str], before: str, early: str, rest: str, rows: Sequence[str]) -> tuple[Severity | None, str]:
-    """How grave it is to send what an order sends, and where it goes."""
+    """Return the severity of sending what an order sends, and the destination."""
     url, kind = _place(rest)
     if not kind or _FORBIDS.search(early):
         return None, ""
@@ -164,7 +164,7 @@ def _sent(match: re.Match[str], before: str, early: str, rest: str, rows: Sequen
     if what is None or "_" in what or not _TOWARDS.search(rest[: rest.find(url)]):
         return None, ""
     if _KEEPS.match(match[0]) and not ("'s" in match[0] or "’s" in match[0]):
-        return None, ""  # where people keep their own
+        return None, ""  # a place where people keep their own secrets
     if not bad and any(own_service(name, url) for name in _VARIABLE.findall(sentence)):
         return None, ""
     if not bad and (kind == "placeholder" or (familiar and _HEADER.search(sentence))):
@@ -177,7 +177,7 @@ def _is_owned(name: str) -> bool:
 
 
 def _grave(name: str, url: str, kind: str, *, bad: bool, login: bool) -> Severity | None:
-    """How grave it is to send a variable of the environment there."""
+    """Return the severity of sending an environment variable to an address."""
     if not secret_name(name) or (kind != "mail" and own_service(name, url if "://" in url else f"https://{url}")):
         return None
     if bad or _is_owned(name):
@@ -186,7 +186,7 @@ def _grave(name: str, url: str, kind: str, *, bad: bool, login: bool) -> Severit
 
 
 def _place(text: str) -> tuple[str, str]:
-    """The first outside place that a text names, as it stands there, and its kind."""
+    """Return the first outside destination in a text, as written there, and its kind."""
     for found in URL.finditer(text):
         if is_placeholder(host_of(found[0]).name):
             return found[0].rstrip(".,;:"), "placeholder"
@@ -201,18 +201,18 @@ def _place(text: str) -> tuple[str, str]:
 
 
 def _kind(url: str) -> str:
-    """What kind of place an address is; "" for what is near, and for hosts of good name but for what anyone has there."""
+    """Return the kind of an address; "" for nearby hosts, and for well-known hosts unless anyone can publish there."""
     kind = host_of(url).kind
     return "shared" if kind == "known" and is_shared(url) else "" if kind in _SKIP else kind
 
 
 def _joined(rows: Sequence[Row], found: list[Block], block: Block) -> str:
-    """The text of neighbouring rows of the same section."""
+    """Return the text of neighbouring rows of the same section."""
     return " ".join(row.text for row in rows if found[row.owner].trail == block.trail)
 
 
 def _target(text: str) -> tuple[str, str]:
-    """Where it goes, and what kind of place that is; empty where none is named."""
+    """Return the destination in a text and its kind; both are empty if there is none."""
     for match in URL.finditer(text):
         if kind := _kind(match[0]):
             return host_of(match[0]).name, kind
@@ -224,7 +224,7 @@ def _target(text: str) -> tuple[str, str]:
 
 
 def beside(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
-    """Secret files and an outside address in the same passage: whatever the language, one goes to the other."""
+    """Yield passages with secret files and an outside address: in any language, the files go to the address."""
     passages: list[tuple[Row, str, str]] = []
     for number in index.matched(_ADDRESS_SIGN):
         row = rows[number]
@@ -247,7 +247,7 @@ def beside(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit
 
 
 def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
-    """Orders to read what lies in secret places, with nothing said of sending."""
+    """Yield orders to read secret files that do not mention sending."""
     orders: list[tuple[Row, str]] = []
     for number in index.having(_COLLECTS.pattern):
         row = rows[number]
@@ -264,7 +264,7 @@ def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
 
 
 def facts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Fact]:
-    """What orders in prose do with files: put secrets into one, or send one. Another file may do the other half."""
+    """Yield facts about files in prose: an order fills a file with secrets, or sends one. Another may do the other half."""
     for number in sorted({*index.having(_COLLECTS.pattern), *index.having(_SEND.pattern)}):
         text, block = rows[number].text, found[rows[number].owner]
         if block.kind in ("heading", "fence", "frontmatter", "table") or not _NAMES_FILE.search(text):
@@ -283,7 +283,7 @@ _WHOLE = shape("prose", "whole")
 
 
 def _listed(found: list[Block], rows: Sequence[Row], number: int) -> Iterator[str]:
-    """The items of the list that a row begins."""
+    """Yield the items of the list that a row introduces."""
     for row in rows[number + 1 : number + 1 + _LONGEST_LIST]:
         if found[row.owner].kind != "item":
             break

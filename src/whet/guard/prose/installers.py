@@ -1,7 +1,7 @@
-"""Prerequisites that are the attack: "install this first", from a place nobody would install from.
+"""Prerequisites that are the attack: "install this first", from an untrustworthy place.
 
-Most malicious skills in public registries hold no code at all. They say that a program must be there before the skill
-works, and where to get it: a release of a stranger, a page to copy a command from, an archive with a password. No
+Most malicious skills in public registries contain no code at all. They say that a program must be installed before the
+skill works, and where to get it: a release of a stranger, a page to copy a command from, an archive with a password. No
 single sign is enough, since honest skills have prerequisites too; the signs of one section are added up.
 """
 
@@ -29,20 +29,20 @@ _MOST_BLOCKS = 24
 
 
 class _Unit(NamedTuple):
-    """A section: its blocks in one text, and the offset and line that each begins at."""
+    """A section: its blocks as one text, and the offset and line at which each begins."""
 
     text: str
     trail: str
     starts: tuple[tuple[int, int], ...]
 
     def line(self, offset: int) -> int:
-        """The line of the document that an offset lies in."""
+        """Return the line of the document at an offset."""
         start, line = next((start, line) for start, line in reversed(self.starts) if start <= offset)
         return line + self.text.count("\n", start, offset)
 
 
 def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
-    """The fake installers of a text, at most one of a kind for each section."""
+    """Yield the fake installers of a text, at most one of each kind per section."""
     whole, lowered = index.whole, index.whole.lower()
     packed = _has(lowered, "packed")
     locked = packed and _has(lowered, "password")
@@ -78,7 +78,7 @@ def _look(unit: _Unit, worst: int, *, locked: bool, shielded: bool, pasted: bool
 
 
 def _has(text: str, name: str) -> bool:
-    """Does one of the hints stand in a text? Much cheaper than the expressions that they stand for."""
+    """Return whether a text contains one of the hints. This is much cheaper than the expressions that they stand for."""
     return any(map(text.__contains__, _hints(name, plain=text.isascii())))
 
 
@@ -88,7 +88,7 @@ def _hints(name: str, *, plain: bool) -> tuple[str, ...]:
 
 
 def _units(found: list[Block]) -> Iterator[_Unit]:
-    """The sections, each with those right below it, since `Prerequisites` has a part for each system."""
+    """Yield the sections, each with its direct subsections, because `Prerequisites` has a part for each system."""
     start = 0
     while start < len(found):
         base = " > ".join(found[start].trail.split(" > ")[:2])
@@ -100,7 +100,7 @@ def _units(found: list[Block]) -> Iterator[_Unit]:
 
 
 def _starts(found: list[Block]) -> tuple[tuple[int, int], ...]:
-    """The offset and line that each block begins at."""
+    """Return the offset and line at which each block begins."""
     starts: list[tuple[int, int]] = []
     offset = 0
     for block in found:
@@ -129,7 +129,7 @@ def _locked(unit: _Unit) -> Iterator[Hit]:
 
 
 def _told(unit: _Unit) -> Iterator[Hit]:
-    """A password in any language, told beside an archive to be fetched."""
+    """Report a password in any language that is given next to an archive to download."""
     match = SIGNS["pass_word"].search(unit.text)
     if (
         match is None
@@ -142,7 +142,7 @@ def _told(unit: _Unit) -> Iterator[Hit]:
 
 
 def _shielded(unit: _Unit) -> Iterator[Hit]:
-    """Programs whose installation begins with a word about the virus scanner, in any language."""
+    """Report programs whose installation begins with a remark about the virus scanner, in any language."""
     match = SIGNS["scanner"].search(unit.text)
     if (
         match is None
@@ -173,13 +173,13 @@ def _unlocked(unit: _Unit) -> Iterator[Hit]:
 
 
 def _is_near(sign: re.Pattern[str], unit: _Unit, match: re.Match[str]) -> bool:
-    """Is the password told in the sentence that has the sign, or in the next one?"""
+    """Return whether the sign is up to 200 characters before the password, in its paragraph, or up to 120 after it."""
     start = max(unit.text.rfind("\n\n", 0, match.start()), match.start() - 200, 0)
     return sign.search(unit.text, start, match.end() + 120) is not None
 
 
 def _looks_given(match: re.Match[str], word: str) -> bool:
-    """Is the word a password that is told, and not the next word of a sentence?"""
+    """Return whether the word is a password that is given, and not the next word of a sentence."""
     before = match[0][: match[0].rfind(word)]
     return before.rstrip().endswith(("`", '"', "'", "“", ":", "=", "*", "：", "(", "「", "【", "是", "は", "is"))
 

@@ -1,9 +1,9 @@
-"""Markdown (and plain text) as blocks: what is running text, what is code, what nobody sees when it is rendered.
+"""Markdown (and plain text) as blocks: running text, code, and text that is invisible when rendered.
 
-Wrapped lines of a paragraph become one, so that a sentence can be matched wherever it was broken. Every block knows the
-line it begins in and the headings above it. Nothing is left out, and no mark switches anything off: what a fence or a
-comment opens and nothing closes is code or hidden to the end, and is read as if it were not there as well; a fence that
-names its language ends one that was opened before it; and the code in a comment is code.
+Wrapped lines of a paragraph become one, so that a sentence can be matched wherever it was broken. Every block has its first
+line and the headings above it. Nothing is left out, and no mark hides anything: a fence or comment that is never closed is
+code or hidden up to the end, and is also read as if it had not been opened; a fence that names its language ends one that
+was opened before it; and code in a comment is code.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ BlockKind = Literal["frontmatter", "heading", "paragraph", "item", "table", "quo
 _FENCE = expression(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,30})([^\n`]{0,200})$")
 _CLOSING = expression(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*$")
 _EXAMPLES = frozenset(("markdown", "md", "text", "txt"))
-"""Languages of fences that hold text with fences of its own."""
+"""Languages of fences that hold text with its own fences."""
 _TWICE = 8
-"""Fences that nothing closes and that are read both ways."""
+"""Number of unclosed fences that are read both ways."""
 _HEADING = expression(r"[ ]{0,3}(#{1,6})[ \t]+(.{0,300})$")
 _ITEM = expression(r"[ \t]{0,40}(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _LONG, _SHARED = 2000, 500
-"""Characters of a row, and how many of them two rows share that were one: more than any pattern reaches."""
+"""Longest row in characters, and the overlap of two rows that were one: more than any pattern reaches."""
 _BOLD_TITLE = expression(r"[ ]{0,3}\*\*([^*\n]{2,80})\*\*:?[ \t]*$")
 
 
 class Block(NamedTuple):
-    """A piece of a document. `trail` is the headings above it in lower case, outermost first, parted by ` > `.
+    """A piece of a document. `trail` is the headings above it in lower case, outermost first, joined by ` > `.
 
-    The title of the document is none of them: what it says of the whole is no place in it.
+    The title of the document is not part of it, because it describes the whole and not a place in it.
     """
 
     kind: BlockKind
@@ -43,29 +43,29 @@ class Block(NamedTuple):
     trail: str = ""
     language: str = ""
     closed: bool = True
-    """False for a fence that was never closed."""
+    """`False` for a fence that was never closed."""
 
 
 class Row(NamedTuple):
-    """A line to search in: a whole paragraph or item, or one line of code, and where it comes from.
+    """A line to search in: a whole paragraph or item, or one line of code, with its origin.
 
-    A very long one is several rows that overlap. A pattern is tried on the rows that have its words, and a megabyte
-    without a line end has the words of every pattern.
+    A very long line becomes several overlapping rows: a pattern is tried on the rows that contain its words, and a megabyte
+    without a line end contains the words of every pattern.
     """
 
     text: str
     line: int
     owner: int
-    """The number of its block."""
+    """The number of the block."""
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of a document, in order."""
+    """Return the blocks of a document, in order."""
     return _Reader(text).read()
 
 
 def rows(found: list[Block]) -> list[Row]:
-    """The blocks as rows, in order."""
+    """Return the blocks as rows, in order."""
     made: list[Row] = []
     for number, block in enumerate(found):
         lined = block.kind in ("fence", "frontmatter", "table")
@@ -78,7 +78,7 @@ def rows(found: list[Block]) -> list[Row]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """A long text in pieces that overlap, parted between words where there are any."""
+    """Yield a long text in overlapping pieces, split between words if possible."""
     start = 0
     while len(text) - start > _LONG:
         end = max(text.rfind(" ", start + _LONG // 2, start + _LONG), 0) or start + _LONG
@@ -109,7 +109,7 @@ class _Reader:
         return self.found
 
     def frontmatter(self) -> int:
-        """The row after the frontmatter. In doubt there is none: what `...` ends, or is very long, is read as prose."""
+        """Return the row after the frontmatter; 0 if there is none, or if its end is not within 400 rows."""
         if self.rows[0].strip() != "---":
             return 0
         for number, row in enumerate(self.rows[1:400], start=1):
@@ -119,7 +119,7 @@ class _Reader:
         return 0
 
     def block(self, at: int) -> int:
-        """Take in what begins at a row; the row after it."""
+        """Read the block that begins at a row, and return the row after it."""
         row = self.rows[at]
         stripped = row.strip()
         if not stripped:
@@ -183,7 +183,7 @@ class _Reader:
         return end + (found == "closing")
 
     def mark(self, at: int, mark: str) -> str:
-        """What a row is to a fence that was opened with a mark: its end, the begin of another one, or nothing."""
+        """Return what a row is for a fence that was opened with `mark`: "closing", "opening" (of another fence) or ""."""
         row = self.rows[at]
         if mark[:3] not in row or (found := _FENCE.match(row)) is None or found[1][0] != mark[0]:
             return ""
@@ -192,7 +192,7 @@ class _Reader:
         return "opening" if found[2] and len(found[1]) == len(mark) else ""
 
     def closes(self, character: str) -> list[int]:
-        """For each row, the length of the longest mark behind it that could close a fence."""
+        """Return for each row the length of the longest mark after it that could close a fence."""
         if character not in self.longest:
             longest = [0] * len(self.rows)
             for at in range(len(self.rows) - 1, 0, -1):
@@ -205,7 +205,7 @@ class _Reader:
     def comment(self, at: int) -> int:
         self.flush()
         if self.commented:
-            return at + 1  # nothing closed one before this, so nothing closes this: it is part of that
+            return at + 1  # an earlier comment is not closed, so this one is part of it
         end = at
         while end < len(self.rows) and "-->" not in self.rows[end]:
             end += 1

@@ -1,7 +1,7 @@
-"""What a text tells a model or a person to do.
+"""Orders that a text gives to a model or a person.
 
-Patterns find the orders, `context` says how they are meant. What needs several things together is put together
-here and in `installers` and `sending`.
+Patterns find the orders, `context` decides how they are meant. Orders that consist of several elements are assembled
+here, in `installers` and in `exfiltration`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def find_orders(found: list[Block], beside: int = 0) -> Seen:
-    """What the blocks of a Markdown or plain text order, beside other texts of so many characters."""
+    """Return the orders in the blocks of a text; `beside` is the number of characters in the other texts of the package."""
     look = _Look(found, _asked())
     look.match()
     look.judge(beside)
@@ -38,24 +38,24 @@ def find_orders(found: list[Block], beside: int = 0) -> Seen:
 
 
 def said(text: str) -> list[Passage]:
-    """The passages of a Markdown text, with what patterns find in them."""
+    """Return the passages of a Markdown text, with the patterns that matched them."""
     look = _Look(blocks(text), _asked())
     look.match()
     return list(look.said())
 
 
 def said_in_code(code: str) -> list[Passage]:
-    """The passages of a program that is a file."""
+    """Return the passages of a program that is a file."""
     return [Passage(line, text, _FILE, 0, begins=False, code=True) for line, text in pieces(code)]
 
 
 def check_program(code: str, beside: int = 0) -> Seen:
-    """What a program that is a file says that reads like what malicious ones say."""
+    """Return the passages of a program that read like those of malicious programs."""
     return Seen(tuple(_odd(said_in_code(code), beside)))
 
 
 def check_hidden(text: str) -> Seen:
-    """What is said in a text that is no prose: in comments and strings of code, in the values of data."""
+    """Check text that is not prose: comments and strings in code, values in data."""
     said = [Block("paragraph", row, number) for number, row in enumerate(text.split("\n"), start=1) if len(row) > _SAYS]
     look = _Look(said, _asked_hidden(), code=True)
     look.alone(_UNMISTAKABLE)
@@ -73,7 +73,7 @@ _COMMENT = expression(r"^[ \t]{0,40}(?:#|//|--|\*|;|%)[#/*!; \t-]{0,8}")
 
 
 def _comments(text: str) -> Iterator[Block]:
-    """The comments of a program or of data that speak to an agent, each as a paragraph."""
+    """Yield the comments of a program or of data that address an agent, each as a paragraph."""
     kept: list[str] = []
     for number, row in enumerate((*text.split("\n"), ""), start=1):
         if sign := _COMMENT.match(row):
@@ -86,13 +86,13 @@ def _comments(text: str) -> Iterator[Block]:
 
 @lru_cache(maxsize=1)
 def _asked_hidden() -> Literals:
-    """What is looked for in texts that are no prose."""
+    """Return the expressions that are searched in texts that are not prose."""
     return _literals(*_UNMISTAKABLE, "conceal", "hush", "foreign", *SCRIPTS)
 
 
 @lru_cache(maxsize=1)
 def _asked() -> Literals:
-    """Every expression that is looked for in rows."""
+    """Return all expressions that are searched in rows."""
     return _literals(*ORDERS, more=prose_sending.EXPRESSIONS)
 
 
@@ -109,7 +109,7 @@ class _Look:
         self.hits: list[Hit] = []
 
     def match(self) -> None:
-        """What patterns find."""
+        """Add the hits of all patterns."""
         self.alone(_ALONE)
         self.conceals()
         self.poisons()
@@ -121,7 +121,7 @@ class _Look:
         self.sends()
 
     def sends(self) -> None:
-        """Orders to read secrets, or to send something."""
+        """Add the orders to read secrets, or to send something."""
         self.hits.extend(prose_sending.hits(self.blocks, self.rows, self.index))
         sent = list(prose_sending.posts(self.blocks, self.rows, self.index))
         self.hits.extend(sent)
@@ -131,11 +131,11 @@ class _Look:
         self.hits.extend(prose_sending.reads(self.blocks, self.rows, self.index))
 
     def judge(self, beside: int) -> None:
-        """What no pattern knows for sure, but reads like what they know."""
+        """Add passages that no pattern matches for certain, but that read like those that patterns match."""
         self.hits.extend(_odd(list(self.said()), beside))
 
     def said(self) -> Iterator[Passage]:
-        """The passages: running text, the description, and the text and code in fences."""
+        """Yield the passages: running text, the description, and the text and code in fences."""
         matched: dict[int, set[str]] = {}
         for hit in self.hits:
             matched.setdefault(hit.line, set()).add(f"={hit.rule}")
@@ -168,20 +168,20 @@ class _Look:
         row = self.rows[number]
         start = match.start()
         if match[0].startswith("http"):
-            start = row.text.rfind(" ", 0, start) + 1  # the quotation mark before an address quotes the address only
+            start = row.text.rfind(" ", 0, start) + 1  # the quotation mark before an address quotes only the address
         less, shown = meant(self.blocks[row.owner], row.text[:start])
         if _EXPRESSION.search(row.text) or (self.code and _ASSERTED.search(row.text, 0, start)):
-            less = min(2, less + 1)  # the patterns of a scanner or the words of its tests, not words to a reader
+            less = min(2, less + 1)  # the patterns of a scanner or the strings of its tests, not words to a reader
         self.hits.append(Hit(rule, row.line, shorten(match[0]), severity, steps=less, shown=shown))
 
     def alone(self, groups: Iterable[str]) -> None:
-        """What says enough by itself."""
+        """Add the hits of patterns that suffice on their own."""
         for group in groups:
             for pattern, number, match in self.index.search(ORDERS[group]):
                 self.add(pattern.rule, number, match, pattern.severity)
 
     def conceals(self) -> None:
-        """Keeping something from the user is an attack when something is done."""
+        """Add orders to hide something from the user, if something is done at the same time."""
         for pattern, number, match in self.index.search((*ORDERS["conceal"], *ORDERS["hush"])):
             around = self.around(number, match)
             if _DEED.search(around):
@@ -190,16 +190,16 @@ class _Look:
                 self.add(pattern.rule, number, match, "warn")
 
     def around(self, number: int, match: re.Match[str], width: int = 260) -> str:
-        """The text around a match, with the rows before and after its own."""
+        """Return the text around a match, with the rows before and after it."""
         text = self.rows[number].text
         before = self.rows[number - 1].text[-width:] if number else ""
         after = self.rows[number + 1].text[:width] if number + 1 < len(self.rows) else ""
         return f"{before}\n{text[max(0, match.start() - width) : match.end() + width]}\n{after}"
 
     def poisons(self) -> None:
-        """Writing into the agent's files is poisoning them when what is written bends the agent.
+        """Add orders to write into the agent's files, if the written text manipulates the agent.
 
-        A skill that is there to write them speaks of little else: then only the same passage counts.
+        A skill whose purpose is to write them speaks of little else: then only the same passage counts.
         """
         head = self.blocks[0].text if self.blocks and self.blocks[0].kind == "frontmatter" else ""
         purpose = _AGENT_FILE.search(head) is not None
@@ -207,7 +207,7 @@ class _Look:
             row = self.rows[number]
             after = [] if purpose else self.rows[number + 1 : number + 16]
             if row.text.endswith(":") or self.blocks[row.owner].kind == "fence":
-                after = [one for one in after if one.owner == after[0].owner]  # what is written is in one block
+                after = [one for one in after if one.owner == after[0].owner]  # the written text is in one block
             else:
                 after = after[:3]
             text = " ".join(one.text for one in after)
@@ -218,7 +218,7 @@ class _Look:
                 self.add(pattern.rule, number, match, "info")
 
     def approvals(self) -> None:
-        """Settings that switch approvals off are an order where the text says to write them into the agent's files."""
+        """Add settings that disable approvals; critical if the text says to write them into the agent's files."""
         for pattern, number, match in self.index.search(ORDERS["approval"]):
             around = " ".join(row.text for row in self.rows[max(0, number - 5) : number + 2])
             written = _WRITES.search(around) and any(place.kind == "agent" for place in places(around))
@@ -233,7 +233,7 @@ class _Look:
             self.alone(script for script, letter in SCRIPTS.items() if letter.search(self.index.whole))
 
     def name(self) -> None:
-        """What the frontmatter calls itself."""
+        """Check the name and the claims in the frontmatter."""
         for row in self.rows[:40]:
             if self.blocks[row.owner].kind != "frontmatter":
                 break
@@ -259,7 +259,7 @@ def _odd(passages: list[Passage], beside: int) -> Iterator[Hit]:
 
 
 def _oddest(text: str, stems: set[str]) -> str:
-    """The sentence of a passage that has most words with these stems."""
+    """Return the sentence of a passage with the most words of these stems."""
     sentences = [sentence for sentence in _SENTENCE.split(text) if len(sentence) > SHORTEST] or [text]
     known = ({stem(word.lower()) for word in _LETTERS.findall(sentence)} for sentence in sentences)
     weights = [len(stems & words) for words in known]
@@ -272,30 +272,30 @@ _SENTENCE = expression(r"(?<=[.!?])\s{1,9}|\n|(?<=[。！？])")
 
 @lru_cache(maxsize=256)
 def _signs(kind: str, heading: str) -> frozenset[str]:
-    """What the place of a passage tells the model."""
+    """Return the signs that the position of a passage gives to the model."""
     placed = {f"<{kind}>"} if kind in ("comment", "quote", "table", "fence") else set()
     return frozenset({*placed, "<mentioned>"} if mentions(heading) else placed)
 
 
 _TEXT = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
 SHORTEST = 12
-"""Characters below which running text says too little, even together with what stands around it."""
+"""Characters below which running text says too little, even together with its surroundings."""
 _FILE = frozenset(("<file>",))
 _SAYS = 24
 """Characters below which a line of code or data says nothing."""
 _UNMISTAKABLE = ("override", "authority", "spreads")
 _ALONE: tuple[str, ...] = tuple(load_table("words")["orders_alone"])
-"""Groups of patterns that are orders without anything beside them."""
+"""Groups of patterns that are orders on their own."""
 _DEED = shape("prose", "deed", frame=r"\b(?:{})|\.env\b|\.ssh\b")
 _WRITES = shape("prose", "writes", frame=r"\b(?:{})\b")
 _CAUTIOUS = shape("prose", "cautious", frame=r"\b(?:{})\b")
 _EXPRESSION = expression(r"\\[sbwd][+*?{)|]|\\s\+|\(\?[:i!=]|\.\*\??[)\w]|\[\^")
-"""What stands in regular expressions only."""
+"""Syntax that occurs only in regular expressions."""
 _ASSERTED = expression(r"^\s{0,40}(?:assert\b|(?:self\.)?assert\w+\(|expect\(|await\s+expect\()")
-"""How a line of a test begins that compares something."""
+"""The beginning of a line in a test that compares something."""
 _AGENT_FILE = expression(r"\b(?:claude|agents?|gemini|soul|memory|copilot-instructions)\.md\b", re.IGNORECASE)
 _DAILY = expression(r"(?:heartbeat|soul|identity)\.md", re.IGNORECASE)
-"""Files that an agent reads by itself, again and again."""
+"""Files that an agent reads automatically, again and again."""
 _TELLING = shape("prose", "telling", frame=r"name:.{0,40}(?:{})")
 _ORDER = shape("prose", "order", frame=r"\b(?:{})\b")
 _TO_MODEL = expression(

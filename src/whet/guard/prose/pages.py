@@ -1,4 +1,4 @@
-"""HTML and SVG: what is shown, what is hidden in comments, attributes and invisible elements, and what scripts do."""
+"""HTML and SVG: visible text, text in comments, attributes and invisible elements, and scripts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SPOKEN = expression(
 
 
 def check(text: str) -> Seen:
-    """What a page says and does."""
+    """Check the text and the scripts of a page."""
     from whet.guard.prose import checker as prose
     from whet.guard.prose.orders import check_hidden
 
@@ -58,8 +58,8 @@ def check(text: str) -> Seen:
 
 
 def _parted(text: str) -> tuple[list[tuple[str, str, int]], str]:
-    """The scripts and styles of a page, each with its name and the lines before it, and the page without them: their
-    lines are there, and nothing on them. What is never closed goes to the end, and is page as well."""
+    """Return the scripts and styles of a page, each with its name and the number of lines before it, and the page with blank
+    lines in their place. An unclosed element extends to the end, and also stays in the page."""
     parts: list[tuple[str, str, int]] = []
     kept: list[str] = []
     at = lines = 0

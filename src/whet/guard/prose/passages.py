@@ -1,12 +1,12 @@
 """Passages that read like the orders of malicious skills: a small linear model over words, concepts and signs.
 
-Polite orders have no vocabulary of their own, so no pattern finds them; how likely their words are together can be learned.
-The model is a table of weights (`data/passages.txt`), learned by `benchmarks/passages.py` from attacks and honest twins by
-many writers and from the paragraphs of honest skills. It sees the words of a passage, the concepts that they stand for in
-eight languages (`data/concepts.toml`), marks of code such as options and pipes, where it stands, and which patterns matched
-it. It reads running text and code alike, each passage alone and all passages of a section together: an order is often
-spread over a sentence, a list and a command. The sum of the weights is the log-odds that it is an order of an attacker, and
-two thresholds make a warning or a danger of it.
+Polite orders have no vocabulary of their own, so no pattern finds them; but the likelihood of their words together can be
+learned. The model is a table of weights (`data/passages.txt`), learned by `benchmarks/passages.py` from attacks and honest
+twins by many writers and from the paragraphs of honest skills. Its features are the words of a passage, the concepts that
+they stand for in eight languages (`data/concepts.toml`), marks of code such as options and pipes, the position of the
+passage, and the patterns that matched it. It reads running text and code alike, each passage alone and all passages of a
+section together: an order is often spread over a sentence, a list and a command. The sum of the weights is the log-odds
+that a passage is an order of an attacker, and two thresholds turn it into a warning or a danger.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _MARK = expression(
     r"|(?<=/)dev/\w{1,20}|(?<=~)(?=/)|(?<=/)\.[a-z]\w{1,14}|(?<=\.)[a-z]\w{1,14}|(?<=&)&)"
 )
 _CALL, _LONGEST_CALL = expression(r"\b[a-z_]\w{1,20}\("), 21
-"""What commands and programs are made of: options, pipes, endings, calls."""
+"""The elements of commands and programs: options, pipes, file name extensions, calls."""
 _RESERVED = (".example", ".test", ".invalid")
-"""Endings of hosts in examples of attacks, which say that it is an example."""
+"""Top-level domains reserved for examples, which show that an attack is only an example."""
 _LONGEST = 1500
 _FEWEST = {False: 6, True: 3}
-"""Words below which a passage of running text, or of code, says too little."""
+"""Number of words below which a passage of running text (False) or code (True) says too little."""
 _ENGLISH = 2
-"""So many different ones of the commonest English words make a passage English."""
+"""Number of different common English words that make a passage English."""
 _FULL, _WIDEST = 500, 1200
 """Characters at which a group ends before the next paragraph, and at which it ends anywhere."""
 _PIECE = 600
@@ -56,23 +56,23 @@ class Passage(NamedTuple):
     line: int
     text: str
     signs: frozenset[str]
-    """Where it stands, and which patterns matched it."""
+    """The position of the passage, and the patterns that matched it."""
     section: int = 0
     begins: bool = True
-    """It is a paragraph, which may begin a group; a list or a block of code goes with what stands before it."""
+    """A paragraph, which may begin a group; a list or a block of code belongs to the passage before it."""
     code: bool = False
 
 
 class Look(NamedTuple):
-    """What the model sees of a passage: words, pairs of words, marks and signs; and the concepts it speaks of."""
+    """The features of a passage (words, pairs of words, marks and signs) and the concepts in it."""
 
     seen: frozenset[str]
     concepts: frozenset[str]
 
 
 class Score(NamedTuple):
-    """How far a passage lies beyond the two thresholds (above 0: it is beyond), the words that weigh most, and what it
-    seems to order."""
+    """How far a passage is beyond the two thresholds (above 0: beyond), its heaviest words, and the orders that it seems to
+    give."""
 
     warn: float
     critical: float
@@ -81,7 +81,7 @@ class Score(NamedTuple):
 
 
 def tokens(text: str) -> list[str]:
-    """The words of a passage; of scripts without blanks, its pairs of characters."""
+    """Return the words of a passage; for scripts without spaces, pairs of characters."""
     ignored = word_list("addresses")
     text = text[:_LONGEST]
     if not has_foreign_letters(text):
@@ -98,7 +98,7 @@ def tokens(text: str) -> list[str]:
 
 
 def _part_humps(raw: bytes) -> bytes:
-    """`camelCase` as two words."""
+    """Split `camelCase` into two words."""
     cases = raw.translate(_CASES)
     parts, start = [], 0
     while (at := cases.find(b"aA", start)) >= 0:
@@ -108,7 +108,7 @@ def _part_humps(raw: bytes) -> bytes:
 
 
 def stem(word: str) -> str:
-    """What the forms of a word share."""
+    """Return the part that the forms of a word share."""
     if len(word) > 4 and word.isascii():
         for ending in ("ing", "ed", "es", "s"):
             if word.endswith(ending) and len(word) - len(ending) > 2:
@@ -119,34 +119,34 @@ def stem(word: str) -> str:
 
 
 class Word(NamedTuple):
-    """What the model knows of a word."""
+    """The properties of a word in the model."""
 
     stem: str
     light: bool
-    """It is a word of every sentence."""
+    """The word is so common that every sentence may contain it."""
     concepts: tuple[str, ...]
 
 
 class _Words(dict[str, Word]):
-    """Words, as far as they were asked for."""
+    """A cache of words, filled on demand."""
 
     def __init__(self) -> None:
         super().__init__()
         self.weights, self.concepts = model()[0], concepts()[0]
         self.light, self.english = word_list("function"), word_list("english")
         self.heavy: dict[str, str] = {}
-        """The stems of the words that weigh something in English text and in code, and "" for the others."""
+        """The stems of the words that have a weight in English text and in code, and "" for the others."""
         self.worth = {"": 0}
-        """What these stems weigh."""
+        """The weights of these stems."""
         self.stems: dict[str, str] = {}
         lightest = set(map(stem, self.light))
         self.doubtful = self.weights.keys() & {f"{one} {two}" for one in lightest for two in lightest}
-        """Pairs that count unless both are words of every sentence."""
+        """Pairs that count unless both words are common in every sentence."""
         self.meanings: dict[str, tuple[str, ...]] = {}
         """The concepts that the words stand for."""
 
     def learn(self, words: set[str]) -> None:
-        """Look up what is new of some words."""
+        """Look up the words that are not in the cache."""
         if len(self) > _KEPT:
             for kept in (self, self.stems, self.heavy, self.meanings):
                 kept.clear()
@@ -154,11 +154,11 @@ class _Words(dict[str, Word]):
             self[word]
 
     def are_english(self, words: list[str]) -> bool:
-        """Are these words of an English passage?"""
+        """Return whether the words are those of an English passage."""
         return len(self.english.intersection(words)) >= _ENGLISH
 
     def pairs(self, words: list[str]) -> set[str]:
-        """The pairs of words that the model knows."""
+        """Return the pairs of words that the model knows."""
         found = map(" ".join, pairwise(map(self.stems.__getitem__, words)))
         pairs = set(filter(self.weights.__contains__, found))
         if not pairs.isdisjoint(self.doubtful):
@@ -184,10 +184,10 @@ def _words() -> _Words:
 
 
 def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | None:
-    """What the model sees of a passage; nothing where it says too little.
+    """Return the features of a passage, or `None` if it says too little.
 
-    Words of other languages than English would tell the language and little else: there are few honest skills to learn
-    them from. Their concepts count.
+    Words of languages other than English would reveal the language and little else, because there are few honest skills to
+    learn them from. Only their concepts count.
     """
     words = tokens(text)
     if len(words) < _FEWEST[code]:
@@ -203,17 +203,17 @@ def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | 
 
 
 class Weighed(NamedTuple):
-    """A passage that says enough to be weighed: its words and concepts, or everything."""
+    """A passage that says enough to be weighed: its words and concepts, and its marks if they were computed."""
 
     passage: Passage
     words: list[str]
     concepts: frozenset[str]
     marks: set[str] | None
-    """Pairs of words, marks of code and what is denied, where that was looked at."""
+    """Pairs of words, marks of code and denied concepts, if they were computed."""
     weight: int
 
     def look(self) -> Look:
-        """What the model sees of it and knows; the same as `look`, without what weighs nothing."""
+        """Return the features of the passage that the model knows; like `look`, without features that have no weight."""
         one, known = self.passage, _words()
         seen = {*one.signs, *(_more(one, self.words, self.concepts) if self.marks is None else self.marks)}
         if one.code:
@@ -225,10 +225,10 @@ class Weighed(NamedTuple):
 
 
 def weigh(one: Passage, words: list[str], least: int) -> Weighed | None:
-    """What the model sees of a passage, and what that weighs; nothing where it says too little.
+    """Return the features of a passage and their weight, or `None` if it says too little.
 
-    Where its words and concepts alone stay far below `least`, pairs of words and marks hardly make up for that: it is
-    what words and concepts weigh, and nothing more is looked at.
+    If its words and concepts alone stay far below `least`, pairs of words and marks hardly make up for that: then they are not
+    computed, and the weight is that of the words and concepts.
     """
     if len(words) < _FEWEST[one.code]:
         return None
@@ -244,7 +244,7 @@ def weigh(one: Passage, words: list[str], least: int) -> Weighed | None:
 
 
 def _more(one: Passage, words: list[str], named: frozenset[str]) -> set[str]:
-    """Pairs of words that the model knows, marks of code and what is denied in a passage."""
+    """Return the known pairs of words, the marks of code and the denied concepts of a passage."""
     known = _words()
     marks = set(_marks(one.text[:_LONGEST]))
     if one.code or known.are_english(words):
@@ -255,11 +255,11 @@ def _more(one: Passage, words: list[str], named: frozenset[str]) -> set[str]:
 
 
 _MORE = {False: 40, True: 150}
-"""What pairs of words and marks add to a passage of running text, or of code, at the most, but for one in some hundreds."""
+"""The most that pairs and marks add to a passage of running text (False) or code (True), with one exception in hundreds."""
 
 
 def _tokens_of(texts: Sequence[str]) -> list[list[str]]:
-    """The words of several passages; those without letters beyond ASCII are parted all at once."""
+    """Return the words of several passages; if all of them are ASCII, they are split at once."""
     texts = [text[:_LONGEST].replace("\n", " ") for text in texts]
     whole = "\n".join(texts)
     if not texts or has_foreign_letters(whole):
@@ -270,12 +270,12 @@ def _tokens_of(texts: Sequence[str]) -> list[list[str]]:
 
 
 def _pairs(known: list[Word]) -> list[str]:
-    """The words of a passage in pairs; two that are in every sentence say nothing."""
+    """Return the words of a passage in pairs, except pairs of two common words."""
     return [f"{one} {two}" for (one, first, _), (two, second, _) in pairwise(known) if not (first and second)]
 
 
 def _marks(text: str) -> Iterator[str]:
-    """Addresses by their kind, and the marks of code outside them: the name of a host tells nothing."""
+    """Yield the kinds of addresses, and the marks of code outside addresses: the name of a host says nothing."""
     if "@" in text:
         yield "<mail>"
     if "`" in text:
@@ -297,7 +297,7 @@ def _marks(text: str) -> Iterator[str]:
 
 
 def _concepts(groups: Iterable[tuple[str, ...]], text: str) -> frozenset[str]:
-    """The concepts of a passage: those of its words, and those that scripts without blanks name."""
+    """Return the concepts of a passage: those of its words, and those that scripts without spaces name."""
     named = frozenset(chain.from_iterable(groups))
     if not text.isascii() and _EAST.search(text):
         table, east = concepts()
@@ -306,7 +306,7 @@ def _concepts(groups: Iterable[tuple[str, ...]], text: str) -> frozenset[str]:
 
 
 def _denied(known: list[Word]) -> Iterator[str]:
-    """The concepts that stand behind a `not`."""
+    """Yield the concepts that follow a negation."""
     for at, word in enumerate(known):
         if "never" in word.concepts:
             for near in known[at + 1 : at + 5]:
@@ -314,7 +314,7 @@ def _denied(known: list[Word]) -> Iterator[str]:
 
 
 def features(looks: Sequence[Look]) -> set[str]:
-    """What the model sees of passages that stand together."""
+    """Return the features of passages that belong together."""
     seen = set[str]().union(*(look.seen for look in looks))
     seen.update(_crossed(tuple(sorted(frozenset[str]().union(*(look.concepts for look in looks))))))
     if len(looks) > 1:
@@ -324,27 +324,27 @@ def features(looks: Sequence[Look]) -> set[str]:
 
 @lru_cache(maxsize=1024)
 def _weight_of_signs(signs: frozenset[str], *, code: bool) -> int:
-    """What the place of a passage and the patterns that matched it weigh."""
+    """Return the weight of the position of a passage and of the patterns that matched it."""
     weights = model()[0]
     return sum([weights.get(sign, 0) for sign in (signs | {"<code-block>"} if code else signs)])
 
 
 @lru_cache(maxsize=4096)
 def _weight_of(named: frozenset[str]) -> int:
-    """What concepts and their pairs weigh."""
+    """Return the weight of concepts and their pairs."""
     weights = model()[0]
     return sum([weights.get(feature, 0) for feature in _crossed(tuple(sorted(named)))])
 
 
 @lru_cache(maxsize=4096)
 def _crossed(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Concepts and their pairs, as the model knows them."""
+    """Return concepts and their pairs as feature names."""
     return (*(f"+{name}" for name in names), *(f"{one}+{two}" for one, two in combinations(names, 2)))
 
 
 @cache
 def concepts() -> tuple[dict[str, tuple[str, ...]], re.Pattern[str]]:
-    """What each stem stands for, and an expression for the words of scripts without blanks."""
+    """Return the concepts of each stem, and an expression for the words of scripts without spaces."""
     table: dict[str, tuple[str, ...]] = {}
     east = []
     for concept, words in load_toml("concepts").items():
@@ -359,7 +359,7 @@ def concepts() -> tuple[dict[str, tuple[str, ...]], re.Pattern[str]]:
 
 
 def pieces(code: str, line: int = 1) -> Iterator[tuple[int, str]]:
-    """A program in pieces that end at blank lines, or where they get long, each with its line."""
+    """Yield a program in pieces that end at blank lines, or where they get long, each with its line."""
     kept: list[str] = []
     size, start = 0, line
     for number, row in enumerate(code.split("\n"), start=line):
@@ -372,13 +372,13 @@ def pieces(code: str, line: int = 1) -> Iterator[tuple[int, str]]:
 
 
 def spans(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
-    """What is judged: every passage alone, and those of a section together."""
+    """Yield the ranges that are judged: every passage alone, and the passages of a section together."""
     yield from ((at, at + 1) for at in range(len(passages)))
     yield from _sections(passages)
 
 
 def _sections(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
-    """Sections of several passages, parted at a paragraph where they are long."""
+    """Yield the sections of several passages, split at a paragraph if they are long."""
     at = 0
     while at < len(passages):
         end, size = at + 1, len(passages[at].text)
@@ -393,7 +393,7 @@ def _sections(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
 
 
 def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passage, Score]]:
-    """The passages that are beyond a threshold; a section only where none of its passages says as much alone.
+    """Yield the passages beyond a threshold; a section only if none of its passages alone is as far beyond.
 
     `beside` is the number of characters in the other texts of the package.
     """
@@ -429,19 +429,19 @@ def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passag
 
 
 def lift(passages: int) -> float:
-    """What a passage has to weigh in addition in a package of so many: the more there are, the odder is the oddest."""
+    """Return the additional weight required in a package of `passages`: the more there are, the odder is the oddest."""
     return _PER_SIZE * math.log(min(max(passages, _FEW), _MANY) / _USUAL)
 
 
 _PER_SIZE = 0.6
 _FEW, _USUAL, _MANY = 20, 40, 400
-"""Passages of a short, a usual and a long package."""
+"""Numbers of passages of a short, a usual and a long package."""
 _EACH = 160
-"""Characters of a usual passage."""
+"""Length in characters of a usual passage."""
 
 
 def score(looks: Sequence[Look], more: int = 0) -> Score:
-    """Judge what stands together, in a text where that has to weigh more than usual."""
+    """Score passages that belong together; `more` is subtracted from their weight."""
     seen = features(looks)
     weights, warn, critical = model()
     total = sum(map(weights.__getitem__, seen & weights.keys())) - more
@@ -459,19 +459,19 @@ def score(looks: Sequence[Look], more: int = 0) -> Score:
 
 
 _GROUNDS = {frozenset(ground.split()): order for ground, order in load_table("words")["grounds"].items()}
-"""What a passage has to speak of to be a danger and not only odd, where no pattern matched it, and what that orders."""
+"""Concepts that a passage must contain to be a danger and not only odd, if no pattern matched it, and the order they make."""
 _CODE = frozenset(("<fence>", "<file>", "<code-block>"))
-"""The places of code. By itself it is only odd: the readers of programs know where its values go."""
+"""The positions of code. Code alone is only odd: the checkers of programs know where its values go."""
 UNIT = 0.04
-"""What one step of a written weight stands for."""
+"""The log-odds that one unit of a stored weight stands for."""
 _NOTHING = Score(-9.0, -9.0)
 _FAR = -4.0
-"""A section is judged only where one of its passages comes as near to the threshold for a warning."""
+"""A section is judged only if one of its passages comes this close to the threshold for a warning."""
 
 
 @cache
 def model() -> tuple[dict[str, int], int, int]:
-    """The weights, and the biases that put the thresholds for a warning and for a danger at 0."""
+    """Return the weights, and the biases that put the thresholds for a warning and for a danger at 0."""
     path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", "passages.txt")
     with open(path, encoding="utf-8") as file:
         parts = file.read().replace("\n", "\t").split("\t")

@@ -1,4 +1,4 @@
-"""What orders look like, from `data/orders.toml`: patterns by groups, and expressions that count near a match."""
+"""The patterns of orders from `data/orders.toml`: in groups, with expressions that count near a match."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ORDERS = {
     for name, group in load_toml("orders").items()
     if isinstance(group, list)
 }
-"""The patterns of each group, matched on one block in one line (`whet.guard.prose.markdown.rows`)."""
+"""The patterns of each group, matched on a block as one line (`whet.guard.prose.markdown.rows`)."""
 NEAR = {name: expression(regex, re.IGNORECASE | re.MULTILINE) for name, regex in load_toml("orders")["near"].items()}
-"""What turns a match into something else."""
+"""Expressions that change the meaning of a match."""
 INSTALLER = {name: expression(regex, re.IGNORECASE) for name, regex in load_toml("orders")["installer"].items()}
 """The signs of fake installers."""
 SCRIPTS = {
@@ -24,4 +24,4 @@ SCRIPTS = {
     "kana": expression("[\u3040-\u30ff]"),
     "hangul": expression("[\uac00-\ud7af]"),
 }
-"""A letter of each script that has a group of its own."""
+"""A letter of each script that has its own group of patterns."""
