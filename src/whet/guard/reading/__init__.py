@@ -1,1 +1,1 @@
-"""Bytes become texts: decoded, made canonical, unpacked, and told apart by kind."""
+"""Reading of packages: bytes are decoded, unpacked, put into canonical spelling and classified by kind."""

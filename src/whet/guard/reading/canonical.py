@@ -1,11 +1,11 @@
-"""One text, one spelling: what a person cannot see is taken out, what looks alike is made alike, and both are reported.
+"""Canonical spelling: invisible characters are removed, look-alikes are replaced, and both are reported.
 
-Checkers match words, so a word must not be able to hide from them by an invisible character, a letter of another
-alphabet or a strange line end. Honest writing in any language passes unchanged and unreported: joiners in Persian,
-Hindi and emoji, right-to-left text, words wholly in Cyrillic. Lines keep their numbers: a line ends at a line feed, a
+Checkers match words, so a word must not be able to hide from them with an invisible character, a letter of another
+alphabet or a strange line end. Honest text in any language passes unchanged and unreported: joiners in Persian,
+Hindi and emoji, right-to-left text, words entirely in Cyrillic. Lines keep their numbers: a line ends at a line feed, a
 carriage return, both together, or a Unicode line or paragraph separator.
 
-Plain ASCII pays for one scan; other text without anything odd in it for two.
+Plain ASCII costs one scan; other text without oddities costs two.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HIDDEN = (
     "\ufff0-\ufffb\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
 )
 INVISIBLE = f"{_TAGS}\U000e0100-\U000e01ef{_BIDI}{_HIDDEN}"
-"""What nobody sees, for a class of characters in an expression."""
+"""Invisible characters, for a character class in an expression."""
 _ALIKE = "".join(LETTERS)
 _STYLED = (
     "\uff01-\uff5e\U0001d400-\U0001d7ff\u24b6-\u24e9\U0001f130-\U0001f149\u1d43-\u1d5b"
@@ -71,7 +71,7 @@ _MATTERS = shape("reading", "matters")
 
 
 def canonical(text: str) -> tuple[str, tuple[Hit, ...]]:
-    """The text as checkers read it, and what was odd about it."""
+    """Return the text as checkers read it, and hits for its oddities."""
     raw = text.encode("utf-8", "surrogatepass")
     foreign = _foreign(raw)
     alike = _LOOKALIKE.search(foreign) is not None
@@ -92,7 +92,7 @@ def canonical(text: str) -> tuple[str, tuple[Hit, ...]]:
 
 
 def concealed(text: str) -> list[tuple[str, int, str]]:
-    """Texts written in characters that nobody sees: how, at which offset, and what they say."""
+    """Return texts written in invisible characters: the method, the offset and the text."""
     foreign = "" if text.isascii() else _foreign(text.encode("utf-8", "surrogatepass"))
     if not _CARRIER.search(foreign):
         return []
@@ -110,7 +110,7 @@ def concealed(text: str) -> list[tuple[str, int, str]]:
 
 
 def padding(text: str) -> list[Hit]:
-    """Text that matters, pushed out of sight by hundreds of blanks or blank lines."""
+    """Report text that matters, pushed out of sight by hundreds of spaces or blank lines."""
     hits: list[Hit] = []
     step = _PAD // 2
     last = 0
@@ -120,7 +120,7 @@ def padding(text: str) -> list[Hit]:
             continue
         before = text[max(0, start - _PAD) : start]
         begin = start - len(before) + len(before.rstrip())
-        last = _BLANKS.match(text, start).end()  # type: ignore[union-attr]  # it matches anything, also nothing
+        last = _BLANKS.match(text, start).end()  # type: ignore[union-attr]  # it matches anything, even an empty text
         lines, right = text.count("\n", begin, last), last - max(begin, text.rfind("\n", begin, last) + 1)
         if lines >= _PAD_LINES or (right >= _PAD and not _in_table(text, begin)):
             rest = text[last : last + 400]
@@ -137,7 +137,7 @@ def _in_table(text: str, offset: int) -> bool:
 
 
 def _foreign(raw: bytes) -> str:
-    """The characters of a text beyond ASCII, each once: enough to see whether a closer look is needed."""
+    """Return the characters of a text beyond ASCII, each once: enough to see whether a closer look is needed."""
     return "".join(set(raw.translate(None, _ASCII).decode("utf-8", "surrogatepass")))
 
 
@@ -149,7 +149,7 @@ def _report(
 
 
 def _visible(text: str) -> str:
-    """Evidence on one short line, with names for what cannot be seen."""
+    """Return evidence as one short line, with names for invisible characters."""
     line = " ".join(text[:400].split())
     shown = "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in line)
     return shown if len(shown) <= 160 else shown[:157] + "..."
@@ -168,7 +168,7 @@ def _lines(text: str, hits: list[Hit]) -> str:
 
 
 def _terminal(text: str, hits: list[Hit]) -> str:
-    """Escape sequences and control characters: gone, and reported where they would hide something from a reader."""
+    """Remove escape sequences and control characters, and report those that would hide something from a reader."""
     if "\x1b" in text:
         for match in _CONCEALING.finditer(text):
             _report(hits, "terminal-escape", text, match.start(), text[match.start() : match.start() + 60])
@@ -192,7 +192,7 @@ def _untag(run: str) -> str:
 
 
 def _tag_runs(text: str) -> list[re.Match[str]]:
-    """Tags that say something; a few of them one by one are a range in somebody's regular expression."""
+    """Return the runs of tags that carry text; a few single tags are a range in a regular expression."""
     runs = [match for match in _TAG_RUN.finditer(text) if not _is_flag(match)]
     lengths = [len(match[2]) for match in runs]
     return runs if max(lengths, default=0) >= 4 or sum(lengths) >= 24 else []
@@ -215,7 +215,7 @@ def _unselect(run: str) -> str:
 
 
 def _selectors(text: str, hits: list[Hit]) -> str:
-    """A selector chooses a form of the character before it; several in a row, or after Latin letters, carry data."""
+    """Remove variation selectors that choose no form: several in a row, or after Latin letters, they carry data."""
     loose: list[int] = []
 
     def take(match: re.Match[str]) -> str:
@@ -238,7 +238,7 @@ def _selectors(text: str, hits: list[Hit]) -> str:
 
 
 def _bidi(text: str, hits: list[Hit]) -> str:
-    """Direction controls: those that reorder Latin text deceive; those around right-to-left text are its grammar."""
+    """Remove direction controls; report those that reorder Latin text, but not those around right-to-left text."""
     for match in _BIDI_RUN.finditer(text):
         if match[0] not in "\u202b\u202e\u2067":
             continue
@@ -254,7 +254,7 @@ def _bidi(text: str, hits: list[Hit]) -> str:
 
 
 def _unwidth(run: str) -> str:
-    """Two invisible characters in turn can spell bits."""
+    """Return the text that two alternating invisible characters spell as bits."""
     signs = sorted(set(run))
     if len(signs) != 2:
         return ""
@@ -302,12 +302,12 @@ def _split_word(text: str, offset: int, hits: list[Hit], *, quiet: bool) -> None
 
 
 def _joins(character: str) -> bool:
-    """Whether a joiner beside this character has a purpose: scripts that join, and emoji."""
+    """Return whether a joiner next to this character has a purpose: in scripts that join, and in emoji."""
     return character > "\u02ff" and not character.isspace()
 
 
 def _styled(text: str, hits: list[Hit]) -> str:
-    """Full-width, mathematical and circled letters are plain letters in another dress; Chinese punctuation is not."""
+    """Replace full-width, mathematical and circled letters by plain letters; Chinese punctuation stays."""
 
     def plain(match: re.Match[str]) -> str:
         run = match[0]
@@ -330,7 +330,7 @@ def _beside(text: str, match: re.Match[str]) -> bool:
 
 
 def _mixed(text: str, hits: list[Hit]) -> str:
-    """Words of Latin letters with look-alikes among them."""
+    """Respell words of Latin letters that contain look-alikes."""
     spans: list[tuple[int, int, str]] = []
     at = 0
     while match := _MIXED.search(text, at):
@@ -346,7 +346,7 @@ def _mixed(text: str, hits: list[Hit]) -> str:
 
 
 def _whole_words(text: str) -> tuple[str, tuple[Hit, ...]]:
-    """Words of nothing but look-alikes, in a text that is otherwise Latin."""
+    """Respell words that consist only of look-alikes, in a text that is otherwise Latin."""
     first = _WHOLE.search(text)
     if first is None or _FOREIGN.search(text):
         return text, ()
@@ -382,7 +382,7 @@ def _respelled(text: str, spans: list[tuple[int, int, str]]) -> str:
 
 
 def _around(text: str, offset: int, belongs: Callable[[str], bool]) -> tuple[str, int]:
-    """The word at an offset, at most 40 characters to each side, and where it begins."""
+    """Return the word at an offset, at most 40 characters to each side, and its start."""
     start = end = offset
     while start > 0 and offset - start < 40 and belongs(text[start - 1]):
         start -= 1

@@ -1,7 +1,7 @@
-"""Letters that look like others, and the words that are worth disguising.
+"""Look-alike letters, and the words that are worth disguising.
 
-The table is small on purpose: only letters that a reader takes for the Latin one at a glance. It is used on words that
-mix scripts, never on whole words of another script, so that Russian, Greek and the rest stay what they are.
+The table is small on purpose: it has only letters that a reader takes for the Latin one at a glance. It is used on words
+that mix scripts, never on whole words of another script, so that Russian, Greek and other text stays unchanged.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from whet.guard.tables import load_table
 
 _TABLE = load_table("confusables")
 LETTERS: dict[str, str] = {pair[0]: pair[1] for row in _TABLE["letters"].values() for pair in row.split()}
-"""Look-alike -> the Latin letter it passes for."""
+"""Maps a look-alike to the Latin letter it resembles."""
 ORDERS: frozenset[str] = frozenset(_TABLE["orders"])
-"""Words that an instruction or a command is made of: nobody disguises them by accident."""
+"""Words of instructions and commands: nobody disguises them by accident."""
 COMMON: frozenset[str] = frozenset(_TABLE["common"])
-"""Words common enough that a look-alike in them is worth a look."""
+"""Words so common that a look-alike in them is worth reporting."""

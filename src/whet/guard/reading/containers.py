@@ -1,8 +1,8 @@
-"""What lies inside files that are no text: members of archives, what follows a picture, words in its metadata.
+"""The content of files that are not text: members of archives, data after a picture, text in its metadata.
 
-Archives are opened in memory, member by member, on counted bytes: nothing is taken from a header on trust, nothing is
-written to disk. Unlike the reader of `.skill` packages, this one goes on after trouble, because what can be read of a
-suspicious archive is worth reading; the trouble itself is reported.
+Archives are opened in memory, member by member, and bytes are counted: no header is trusted, nothing is written to disk.
+Unlike the reader of `.skill` packages, this one continues after an error, because the readable part of a suspicious
+archive is worth reading; the error itself is reported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RATIO, _RATIO_FROM = 200, 4 * _MIB
 
 
 class Budget:
-    """How much may still be unpacked of one package."""
+    """The entries and bytes of one package that may still be unpacked."""
 
     __slots__ = ("bytes", "entries")
 
@@ -47,22 +47,22 @@ class Part(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """What a container holds, and what was wrong with it."""
+    """The content of a container, and the problems found in it."""
 
     parts: tuple[Part, ...]
     hits: tuple[Hit, ...] = ()
 
 
 class _BombError(Exception):
-    """The archive unpacks to far more than its size; the message says how."""
+    """The archive unpacks to far more than its size; the message gives the ratio."""
 
 
 class _SpentError(Exception):
-    """The archive holds more than is read of a package; the message says what."""
+    """The archive holds more than is read of a package; the message names the limit."""
 
 
 class _Meter:
-    """Counts what comes out against what went in."""
+    """Compares the unpacked size with the packed size and the budget."""
 
     __slots__ = ("_budget", "_made", "_packed")
 
@@ -84,7 +84,7 @@ class _Meter:
 
 
 def unpack(data: bytes, what: str, name: str, budget: Budget) -> Inside:
-    """The members of an archive. `what` is its kind, `name` its path, for what has one member only."""
+    """Return the members of an archive. `what` is its kind; `name` is its path, from which a single member gets its name."""
     parts: list[Part] = []
     hits: list[Hit] = []
     meter = _Meter(budget, len(data))
@@ -106,7 +106,7 @@ def unpack(data: bytes, what: str, name: str, budget: Budget) -> Inside:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """Everything that the readers of the standard library raise on bytes that are not what they should be."""
+    """Return the exceptions that the standard library raises for damaged archives."""
     import lzma
     import tarfile
     import zipfile
@@ -135,7 +135,7 @@ def _path_hits(name: str, hits: list[Hit]) -> None:
 def _zip(data: bytes, parts: list[Part], hits: list[Hit], meter: _Meter) -> None:
     import zipfile
 
-    if data.count(_ZIP_ENTRY) > _MOST_LISTED:  # opening it lists every one of them
+    if data.count(_ZIP_ENTRY) > _MOST_LISTED:  # opening the archive would list all of them
         raise _SpentError("it has more entries than are read of a package")
     archive = zipfile.ZipFile(io.BytesIO(data))
     locked = []
@@ -193,7 +193,7 @@ def _tar(data: bytes, parts: list[Part], hits: list[Hit], meter: _Meter) -> None
 
 
 def _inflate(data: bytes, what: str, meter: _Meter) -> bytes:
-    """One compressed stream, or several behind each other."""
+    """Decompress one stream, or several in sequence."""
     import bz2
     import lzma
     import zlib
@@ -225,7 +225,7 @@ def _inflate(data: bytes, what: str, meter: _Meter) -> bytes:
 
 
 def zip_at_end(data: bytes) -> int:
-    """Where a zip begins that stands at the end of other data; -1 when there is none."""
+    """Return the offset of a zip archive at the end of other data; -1 if there is none."""
     end = data.rfind(b"PK\x05\x06", max(0, len(data) - 66_000))
     if end <= 0 or len(data) < end + 22:
         return -1
@@ -235,13 +235,13 @@ def zip_at_end(data: bytes) -> int:
 
 
 def rest_of_image(data: bytes, what: str) -> bytes:
-    """What follows the end of a picture, without the blanks and zeros that some programs leave."""
+    """Return the data after the end of a picture, without the whitespace and zeros that some programs leave."""
     end = {"png": _png_end, "jpeg": _jpeg_end, "gif": _gif_end, "riff": _riff_end, "pdf": _pdf_end}[what](data)
     return data[end:].strip(b"\0\r\n\t ") if 0 < end < len(data) else b""
 
 
 def _png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Type, begin and end of the content of each chunk."""
+    """Yield the type of each chunk, and the start and end of its content."""
     at = 8
     while at + 12 <= len(data):
         length = int.from_bytes(data[at : at + 4], "big")
@@ -254,7 +254,7 @@ def _png_end(data: bytes) -> int:
 
 
 def _jpeg_segments(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Marker, begin and end of each segment up to the picture itself."""
+    """Yield the marker, start and end of each segment up to the image data."""
     at = 2
     while at + 4 <= len(data) and data[at] == 0xFF:
         marker = data[at + 1]
@@ -303,7 +303,7 @@ def _pdf_end(data: bytes) -> int:
 
 
 def words_of_image(data: bytes, what: str) -> str:
-    """The text in a picture's metadata: comments, descriptions, what was written into it."""
+    """Return the text in the metadata of a picture: comments and descriptions."""
     found: list[bytes] = []
     if what == "png":
         found = [_png_text(kind, data[start:end]) for kind, start, end in _png_chunks(data) if kind in _PNG_TEXT]
@@ -343,7 +343,7 @@ _PDF_ACTIVE = re.compile(rb"/(?:JavaScript|JS|Launch)\b(?!\s*null)")
 
 
 def pdf_actions(data: bytes) -> tuple[str, ...]:
-    """Names in a PDF that make it do something when it is opened, also in its packed objects."""
+    """Return the names in a PDF that make it act when it is opened, including those in packed objects."""
     import zlib
 
     found = {match[0].decode() for match in _PDF_ACTIVE.finditer(_unhashed(_without_streams(data)))}
@@ -357,7 +357,7 @@ def pdf_actions(data: bytes) -> tuple[str, ...]:
 
 
 def _without_streams(data: bytes) -> bytes:
-    """The objects of a PDF without their packed content, in which any name may occur by chance."""
+    """Return the objects of a PDF without their packed content, in which any name may occur by chance."""
     pieces, at = [], 0
     while (start := data.find(b"stream\n", at)) >= 0 or (start := data.find(b"stream\r", at)) >= 0:
         end = data.find(b"endstream", start)

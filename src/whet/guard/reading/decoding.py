@@ -1,9 +1,9 @@
-"""Texts inside texts: what is written in base64, hexadecimal, character codes and the like, made readable.
+"""Texts inside texts: base64, hexadecimal, character codes and similar encodings, made readable.
 
-Each decoder has a cheap sign that must be there before it looks closer, and what it yields must read like text or begin
-like a known kind of file. What comes out is looked into again, a few layers deep. Everything is bounded: layers, the
-number of pieces and their size. Honest base64 (pictures, hashes, certificates, tokens) decodes to bytes that are no
-text, which a probe of the first bytes tells.
+Each decoder has a cheap sign that must be present before it looks closer, and its output must read like text or begin
+like a known kind of file. The output is searched again, a few layers deep. Everything is bounded: layers, the number of
+pieces and their size. Honest base64 (pictures, hashes, certificates, tokens) decodes to bytes that are not text, which a
+probe of the first bytes shows.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ SHORTEST = 12
 
 
 class Hidden(NamedTuple):
-    """Something that stood encoded in a text."""
+    """A text or file that was encoded in a text."""
 
     via: tuple[str, ...]
-    """What was undone, outermost first."""
+    """The encodings that were undone, outermost first."""
     offset: int
-    """Where it stood in the outermost text."""
+    """The offset in the outermost text."""
     text: str
     data: bytes = b""
     """The bytes of a program or container; `text` is empty then."""
@@ -47,7 +47,7 @@ class _Piece(NamedTuple):
 
 
 def hidden(text: str) -> list[Hidden]:
-    """Everything decodable in a text, layer after layer; at most `MOST` pieces and `ROOM` characters."""
+    """Return everything decodable in a text, layer by layer; at most `MOST` pieces and `ROOM` characters."""
     found: list[Hidden] = []
     seen: set[str | bytes] = set()
     room = ROOM
@@ -74,7 +74,7 @@ def hidden(text: str) -> list[Hidden]:
 
 
 def readable(data: bytes) -> str:
-    """Bytes as text, when that is what they are."""
+    """Return bytes as text, or an empty text if they are not text."""
     if len(data) < SHORTEST:
         return ""
     if 0 in data[:64]:
@@ -94,7 +94,7 @@ _KEPT_BINARIES = kinds.PROGRAMS | kinds.ARCHIVES | kinds.SEALED | {"pickle", "pd
 
 
 def _opened(content: str | bytes, room: int) -> tuple[tuple[str, ...], str | bytes]:
-    """What bytes hold: text, text under compression, or a file worth keeping."""
+    """Return the content of bytes: text, compressed text, or a file worth keeping, with the compression that was undone."""
     if isinstance(content, str):
         return (), content[:room] if len(content) >= SHORTEST else ""
     text = readable(content)
@@ -128,7 +128,7 @@ def _inflated(content: bytes, bits: int, room: int) -> bytes:
 
 
 class _Given(NamedTuple):
-    """A text in the forms that the cheap signs are looked up in: a byte for each character."""
+    """A text in the forms in which the cheap signs are searched: one byte per character."""
 
     text: str
     raw: bytes
@@ -139,7 +139,7 @@ _WINDOW = 1 << 20
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
-    """The pieces of a text, window by window: a text of many megabytes is never held in several forms at once."""
+    """Yield the pieces of a text, window by window, so that a huge text is never held in several forms at once."""
     if len(text) <= _WINDOW:
         yield from _pieces_of(text)
         return
@@ -192,7 +192,7 @@ def _base64(given: _Given) -> Iterator[_Piece]:
 
 
 def _units(pieces: list[tuple[int, str]], *, deflated: bool) -> Iterator[_Piece]:
-    """Runs in a row: as one if they decode as one, without words before or behind them, else each alone."""
+    """Decode runs in a row: as one if they decode as one, perhaps without the first or last, otherwise each alone."""
     for first, last in ((0, 0), (0, 1), (1, 0), (1, 1)):
         row = pieces[first : len(pieces) - last]
         content = _run("".join(piece for _, piece in row), deflated=deflated)
@@ -206,7 +206,7 @@ def _units(pieces: list[tuple[int, str]], *, deflated: bool) -> Iterator[_Piece]
 
 
 def _plain_word(run: str) -> bool:
-    """Paths, identifiers and rulers: nothing in them decodes to text."""
+    """Return whether a run is a path, an identifier or a ruler, in which nothing decodes to text."""
     return (
         len(run) < 200
         and (run.islower() or run.isupper() or run.isdigit())
@@ -216,7 +216,7 @@ def _plain_word(run: str) -> bool:
 
 
 def _continued(text: str, start: int, end: int) -> tuple[list[tuple[int, str]], int]:
-    """A run with the ones it goes on in, on the next lines or in the next strings, and where they end."""
+    """Return a run with its continuations on the next lines or in the next strings, and the end of the last one."""
     pieces = [(start, text[start:end])]
     while len(pieces) < 50_000 and text[end : end + 1] != "=":
         match = _NEXT.match(text, end)
@@ -232,7 +232,7 @@ _BASE32 = expression(r"[A-Z2-7]+")
 
 
 def _run(run: str, *, deflated: bool = False) -> tuple[str, bytes] | None:
-    """What a run of letters and digits stands for, when it reads like something."""
+    """Return the encoding and the content of a run of letters and digits, if it reads like something."""
     if len(run) < _LEAST:
         return None
     if _HEX.fullmatch(run):
@@ -254,7 +254,7 @@ def _run(run: str, *, deflated: bool = False) -> tuple[str, bytes] | None:
 
 
 def _promising(head: bytes) -> bool:
-    """Whether the first bytes say that the rest is worth decoding."""
+    """Return whether the first bytes show that the rest is worth decoding."""
     if len(head) < SHORTEST:
         return False
     if (
@@ -299,7 +299,7 @@ _JOINS = (b'""+""+""', b'"","",""', b'""""""', b'"".""."".', b'""&""&""')
 
 
 def _joined(given: _Given) -> Iterator[_Piece]:
-    """Strings too short to stand out, put together by `+`, by standing side by side, or by `join`."""
+    """Decode strings too short to stand out that are joined by `+`, by adjacency or by `join`."""
     text = given.text
     skeleton = given.raw.translate(_QUOTES, _STRING_LETTERS)
     if not any(sign in skeleton for sign in _JOINS):
@@ -317,7 +317,7 @@ _ONE_ESCAPE = expression(_ESCAPED)
 
 
 def _escapes(given: _Given) -> Iterator[_Piece]:
-    r"""`\x63`, `\u0063` and `\143` in strings."""
+    r"""Decode `\x63`, `\u0063` and `\143` in strings."""
     text = given.text
     if "\\" in text and sum(text.count(sign) for sign in ("\\x", "\\u", "\\U", "\\0", "\\1")) >= 4:
         yield from _spread("escapes", text, _ESCAPES, lambda run: _ONE_ESCAPE.sub(_unescape, run))
@@ -330,7 +330,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _spread(name: str, text: str, pattern: re.Pattern[str], undo: Callable[[str], str]) -> Iterator[_Piece]:
-    """Runs that are many and small become one piece, each on its own line as far from the first as it was."""
+    """Join many small runs into one piece, each at its original line distance from the first."""
     lines: list[str] = []
     first = at = 0
     for match in pattern.finditer(text):
@@ -360,7 +360,7 @@ _XOR = expression(rf"\^=?\s{{0,3}}({_NUMBER}|\w)")
 
 
 def _numbers(given: _Given) -> Iterator[_Piece]:
-    """Lists of character codes, and calls that make characters of codes; also under a visible exclusive or."""
+    """Decode lists of character codes and calls that turn codes into characters, even under a visible exclusive or."""
     text = given.text
     found: list[tuple[int, list[int]]] = []
     squeezed = given.raw.translate(_DIGITS, b" \t\r\n")
@@ -381,7 +381,7 @@ def _codes(run: str) -> list[int]:
 
 
 def _spelled(codes: list[int]) -> str:
-    """The text that character codes spell, if most of it is letters."""
+    """Return the text that character codes spell, if most of it is letters."""
     if not all(31 < code < 0x3000 or code in (9, 10, 13) for code in codes):
         return ""
     said = "".join(map(chr, codes))
@@ -406,7 +406,7 @@ _NEEDLESS = expression(r"%(?:4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a]|3[0-9])", re.IG
 
 
 def _percent(given: _Given) -> Iterator[_Piece]:
-    """Percent-encoding of characters that need none; that of ordinary addresses is left alone."""
+    """Decode percent-encoded characters that need no encoding; ordinary addresses are left alone."""
     text = given.text
     if given.raw.count(b"%") < 6:
         return
@@ -435,7 +435,7 @@ _EIGHTY_FIVE = expression(r"<~([!-u\sz]{15,100000})~>")
 
 
 def _base85(given: _Given) -> Iterator[_Piece]:
-    """Base85 has no look of its own: it is tried where something says that it is there."""
+    """Decode base85. It has no recognisable form, so it is tried where the text mentions it."""
     text = given.text
     if "85" not in text and "<~" not in text:
         return
@@ -458,7 +458,7 @@ def _attempt(name: str, offset: int, run: str, undo: Callable[[bytes], bytes]) -
 
 
 def _literals(text: str, least: int = 15) -> Iterator[tuple[int, str]]:
-    """The string literals of a text, at most fifty."""
+    """Return the string literals of a text, at most fifty."""
     found = ((match.start(), match[1] or match[2] or match[3]) for match in _STRINGS.finditer(text))
     return islice((one for one in found if len(one[1]) >= least), 50)
 
@@ -467,7 +467,7 @@ _REVERSALS = ("[::-1]", ".reverse()", "reversed(", "| rev", "|rev", "strrev(", "
 
 
 def _turned(given: _Given) -> Iterator[_Piece]:
-    """Strings written backwards or in ROT13, where the text says how to turn them."""
+    """Decode strings written backwards or in ROT13, if the text says how to reverse them."""
     text = given.text
     if any(sign in given.lowered for sign in (b"rot13", b"rot_13", b"n-za-m")):
         import codecs
@@ -484,9 +484,9 @@ def _turned(given: _Given) -> Iterator[_Piece]:
 
 
 def _says_something(turned: str) -> bool:
-    """Is there a word in it that any expression or any rule of the shell looks for, or a run that may be encoded?
+    """Return whether a reversed text contains a word that an expression or shell rule looks for, or an encoded run.
 
-    An honest string has none when it is read backwards.
+    An honest string contains neither when it is read backwards.
     """
     if not any(word in _telling() or word[:4] in _telling() for word in vocabulary(turned)):
         return b"a" * _LEAST in turned.encode("latin-1", "replace").translate(_CLASS)
@@ -508,7 +508,7 @@ _COMMAND_SIGNS = expression(r"[|/$&;]")
 
 
 def _alone(text: str) -> Iterator[tuple[int, str]]:
-    """Lines that may be a command in another writing, at most fifty."""
+    """Return the lines that may be an encoded command, at most fifty."""
     found = ((match.start(1), match[1]) for match in _ALONE.finditer(text))
     return islice((one for one in found if _COMMAND_SIGNS.search(one[1])), 50)
 
@@ -518,7 +518,7 @@ _SPACED = expression(r"(?:\b[0-9a-fA-F]{2}[ :\n]){11,}[0-9a-fA-F]{2}\b")
 
 
 def _spaced_hex(given: _Given) -> Iterator[_Piece]:
-    """Bytes one by one, in hexadecimal or in binary digits."""
+    """Decode bytes that are written one by one, in hexadecimal or binary digits."""
     text = given.text
     if b"0 01" in given.raw or b"1 01" in given.raw:
         for match in _BITS.finditer(text):

@@ -1,7 +1,7 @@
-"""Bytes to text: which encoding a file is in, told by its bytes alone.
+"""Bytes to text: the encoding of a file, detected from its bytes alone.
 
-Nothing that can be read as text is given up: a few bad bytes or NULs in a script do not make it a binary. A file that
-is no text gives `None`, and `strings` still finds what is printable in it.
+Nothing that can be read as text is given up: a few bad bytes or NULs in a script do not make it a binary. A binary file
+gives `None`, and `strings` still finds its printable parts.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Decoded(NamedTuple):
-    """A text, and how it was written."""
+    """A text and its encoding."""
 
     text: str
     encoding: str
     marked: bool
-    """Whether a byte order mark said so."""
+    """Whether a byte order mark declares the encoding."""
     broken: tuple[str, ...] = ()
-    """Words that bytes of no encoding stood in, such as `cu\\xffrl`; in `text` they are whole again."""
+    """Words that contained invalid bytes, such as `cu\\xffrl`; in `text` they are repaired."""
 
 
 _MARKS = (
@@ -44,7 +44,7 @@ _SAMPLE = 1 << 16
 
 
 def decode(data: bytes) -> Decoded | None:
-    """The text of a file, or nothing when it is a binary."""
+    """Return the text of a file, or `None` if it is a binary."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             text = data[len(mark) :].decode(encoding, "replace")
@@ -64,7 +64,7 @@ def decode(data: bytes) -> Decoded | None:
 
 
 def _wide(data: bytes) -> str:
-    """UTF-16 or UTF-32 without a mark, told by where the NULs are."""
+    """Detect UTF-16 or UTF-32 without a byte order mark by the positions of the NULs."""
     if len(data) < 8:
         return ""
     quarters = [data[place::4].count(0) * 4 / len(data) for place in range(4)]
@@ -105,7 +105,7 @@ def _printable(text: str) -> bool:
 
 
 def cooked(text: str) -> tuple[str, str]:
-    """The text of Python source whose first lines name an encoding that turns it into something else, and its name."""
+    """Return Python source decoded as the encoding that its first lines name, if that changes its meaning, and that name."""
     for line in text.split("\n", 2)[:2]:
         match = _COOKIE.match(line)
         if match:
@@ -116,6 +116,6 @@ def cooked(text: str) -> tuple[str, str]:
 
 
 def strings(data: bytes) -> Iterator[str]:
-    """The printable runs of a binary, six characters or longer."""
+    """Yield the printable runs of a binary, six characters or longer."""
     for match in _STRING.finditer(data):
         yield match[0].decode("ascii")

@@ -1,4 +1,4 @@
-"""What a file is: programs, archives and media by their first bytes, texts by what they say and then by their name."""
+"""The kind of a file: programs, archives and media by their first bytes, texts by their content and then by their name."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 _TABLE: dict[str, Any] = load_table("kinds")
 ARCHIVES = frozenset(_TABLE["archives"])
-"""Containers that are looked into."""
+"""Containers that are opened."""
 SEALED = frozenset(_TABLE["sealed"])
-"""Containers that are not."""
+"""Containers that are not opened."""
 PROGRAMS = frozenset(_TABLE["programs"])
 _MAGIC = [(bytes.fromhex(mark), what) for what, marks in _TABLE["magic"].items() for mark in marks]
 _BY_FIRST = {mark[0]: [pair for pair in _MAGIC if pair[0][0] == mark[0]] for mark, _ in _MAGIC}
 _TEXTUAL = frozenset(_TABLE["textual"])
-"""What a text may begin like, too."""
+"""Kinds whose first bytes may also begin a text."""
 
 
 def magic(data: bytes) -> str:
-    """What the bytes are: one of the names above, `png`, `jpeg`, `pdf`, `pickle`, `media`, `data` and so on; empty
-    when they are text or unknown."""
+    """Return the kind of binary data: one of the names above, `png`, `jpeg`, `pdf`, `pickle`, `media`, `data` and so on; empty
+    for text and unknown data."""
     head = data[:16]
     for mark, what in _BY_FIRST.get(data[0] if data else 0, ()):
         if head.startswith(mark):
@@ -58,7 +58,7 @@ def _deep_magic(data: bytes) -> str:
 
 
 def is_pyc(head: bytes) -> bool:
-    """Whether bytes begin like compiled Python 3."""
+    """Return whether bytes begin like compiled Python 3."""
     return (
         len(head) >= 16
         and head[1] in (0x0C, 0x0D, 0x0E)
@@ -106,13 +106,13 @@ _HEAD = 20_000
 
 
 def extension(path: str) -> str:
-    """The last extension of a path, in lower case and without its dot; a dot file's name counts as one."""
+    """Return the last extension of a path, in lower case and without its dot; the name of a dot file counts as one."""
     name = path.rsplit("/", 1)[-1].lower()
     return name.rpartition(".")[2] if "." in name else ""
 
 
 def kind_of(path: str, text: str) -> Kind:
-    """What a text is: a shebang or an unmistakable script says it first, then the name, then how it begins."""
+    """Return the kind of a text, by a shebang or an unmistakable script, then by its name, then by its beginning."""
     named = _TABLE["names"].get(path.rsplit("/", 1)[-1].lower()) or _EXTENSIONS.get(extension(path))
     shebang = _shebang(text)
     if shebang and named in (None, "markdown", "json", "yaml", "toml", "html", "text"):
@@ -125,7 +125,7 @@ def kind_of(path: str, text: str) -> Kind:
 
 
 def disguised(path: str, kind: Kind) -> bool:
-    """Whether a file is named as data or a picture but is a program."""
+    """Return whether a program has the name of a data file or a picture."""
     return extension(path) in _DATA and kind in ("python", "shell", "javascript", "powershell")
 
 
@@ -143,7 +143,7 @@ def _shebang(text: str) -> Kind | None:
 
 
 def _unmarked(text: str) -> Kind | None:
-    """A script in a file that is called Markdown but has no Markdown in it."""
+    """Return the language of a script in a file that is named as Markdown but contains none."""
     head = text[:_HEAD]
     if head.startswith("---") or "```" in head or "](" in head:
         return None
@@ -163,7 +163,7 @@ def _scripted(path: str, text: str, named: Kind | None) -> Kind:
 
 
 def _script(text: str, share: float, least: int) -> Kind | None:
-    """A script without a shebang: one line that is nothing else, and most lines look like it."""
+    """Return the language of a script without a shebang: one line is unmistakable, and most lines look like it."""
     lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")][:200]
     if len(lines) < least:
         return None

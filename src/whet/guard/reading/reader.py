@@ -1,9 +1,9 @@
-"""The bytes of a package become texts: every file, whatever its name, and what is hidden in it.
+"""Converts the bytes of a package to texts: every file, whatever its name, and the content hidden in it.
 
-`read` gives each readable text as a `Document` in canonical spelling, with what had to be undone to read it, and a hit
-for everything that is odd about the bytes themselves: disguise, hiding, programs, and whatever could not be looked at.
-What the texts say is for the checkers. Nothing here touches a disk, runs or unmarshals anything, or lets a package say
-what to leave out.
+`read` returns each readable text as a `Document` in canonical spelling, with the encodings that were undone to read it, and
+a hit for everything odd about the bytes themselves: disguise, hiding, programs, and content that could not be read. The
+checkers judge the texts. Nothing here touches a disk, runs or unmarshals anything, or lets a package say what to leave
+out.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 _MIB = 1024 * 1024
 LARGEST = 24 * _MIB
-"""Bytes of a file that are read whole; of a larger one the begin and the end."""
+"""Largest file in bytes that is read whole; of a larger one only the beginning and the end."""
 END = 4 * _MIB
 NESTED = 3
-"""Archives in archives."""
+"""Deepest nesting of archives in archives."""
 MOST_DOCUMENTS = 8_000
 
 _WORTH_A_LOOK = shape("reading", "worth_a_look")
 _SVG_SCRIPT = shape("reading", "svg_script")
 _GIF_SCRIPT = expression(r"GIF8[79]a[ \t\r\n]{0,20}(?:=|/\*)")
-"""The first word of a picture as a name that a script assigns to, or before a comment that hides the picture in it."""
+"""The first bytes of a picture as a variable that a script assigns to, or before a comment that hides the picture."""
 _OFFICE = expression(r"(?:word|ppt|xl)/[\w/.-]{1,80}\.xml", re.IGNORECASE)
 _SCRIPT_NAMES = words("reading", "script_names")
 _BAIT_NAMES = expression(
@@ -72,7 +72,7 @@ _PICKLED_CODE = re.compile(
 
 
 def read(files: Mapping[str, Item]) -> Reading:
-    """Everything readable of a package, and what was noticed on the way."""
+    """Return the readable texts of a package, and the hits found while reading."""
     reader = _Reader(files)
     for path in sorted(files):
         item, spot = files[path], Spot(path)
@@ -87,7 +87,7 @@ def read(files: Mapping[str, Item]) -> Reading:
 
 
 class Spot(NamedTuple):
-    """Where something stands: in which file, under what had to be undone, on which line, in how many archives."""
+    """A place in a package: the file, the encodings undone, the line, and the number of archives around it."""
 
     path: str
     via: tuple[str, ...] = ()
@@ -95,16 +95,16 @@ class Spot(NamedTuple):
     depth: int = 0
 
     def at(self, text: str, offset: int) -> Spot:
-        """The place of an offset in a text that begins here."""
+        """Return the place of an offset in a text that begins here."""
         return self._replace(line=self.line + line_of(text, offset) - 1)
 
     def under(self, *how: str) -> Spot:
-        """The same place in what is left when more is undone."""
+        """Return the same place after more encodings are undone."""
         return self._replace(via=(*self.via, *how))
 
 
 class _Reader:
-    """What has been read of one package so far."""
+    """The texts and hits of one package so far."""
 
     __slots__ = ("budget", "documents", "hits", "sources")
 
@@ -124,13 +124,13 @@ class _Reader:
             self.hit(Spot(spot.path), "not-analysed", f"more than {MOST_DOCUMENTS} texts in one package")
 
     def name(self, path: str) -> None:
-        """A file name can deceive like any other text."""
+        """Report a file name that deceives like any other text can."""
         if not path.isascii():
             _, hits = canonical.canonical(path.replace("/", " "))
             self.hits += [(path, hit._replace(line=1)) for hit in hits]
 
     def file(self, spot: Spot, data: bytes, *, executable: bool = False) -> None:
-        """One file, or what stood in one as if it were a file."""
+        """Read one file, or content that is treated like a file."""
         if _BAIT_NAMES.search(spot.path):
             self.hit(spot, "scanner-bait", "a file that tells scanners what to leave out")
         what = kinds.magic(data)
@@ -154,7 +154,7 @@ class _Reader:
             self.unmarked(spot, data, what, executable=executable)
 
     def unmarked(self, spot: Spot, data: bytes, what: str, *, executable: bool) -> None:
-        """Text, or bytes of no kind that is looked into."""
+        """Read text, or bytes of an unknown kind."""
         start = containers.zip_at_end(data)
         if start > 0 and not what:
             severity: Severity = "warn" if data.startswith(b"#!") else "critical"
@@ -177,13 +177,13 @@ class _Reader:
         self.words(spot, data)
 
     def pickle(self, spot: Spot, data: bytes) -> None:
-        """Pickled data that names what executes; it is searched, never loaded."""
+        """Report pickled data that names code to execute; it is searched, never loaded."""
         match = _PICKLED_CODE.search(data)
         if match:
             self.hit(spot, "pickle-code", repr(match[0])[2:-1])
 
     def words(self, spot: Spot, data: bytes) -> None:
-        """Addresses and commands among the printable strings of a binary."""
+        """Add the addresses and commands among the printable strings of a binary."""
         found, room = [], 200_000
         for run in encodings.strings(data):
             if _WORTH_A_LOOK.search(run):
@@ -195,7 +195,7 @@ class _Reader:
             self.add(spot.under("strings"), "text", "\n".join(found))
 
     def encoded(self, spot: Spot, decoded: encodings.Decoded) -> None:
-        """A text, with what is odd about the way it is written down."""
+        """Read a decoded text, and report oddities of its encoding."""
         text = decoded.text
         for word in decoded.broken[:5]:
             self.hit(spot, "damaged-text", word)
@@ -211,7 +211,7 @@ class _Reader:
         self.text(spot, text, kind if _GIF_SCRIPT.match(text) else None)
 
     def text(self, spot: Spot, text: str, kind: Kind | None = None, *, inner: bool = False) -> None:
-        """A text and everything hidden in it. `inner` is set for what was decoded already, layer by layer."""
+        """Read a text and everything hidden in it; `inner` is set for text that was already decoded, layer by layer."""
         for how, offset, said in canonical.concealed(text):
             self.add(spot.at(text, offset).under(how), kinds.kind_of("", said), said)
         path, text = spot.path, text.removeprefix("\ufeff")
@@ -233,7 +233,7 @@ class _Reader:
             self.hidden(spot, plain)
 
     def hidden(self, spot: Spot, text: str) -> None:
-        """What stands encoded in a text."""
+        """Read the encoded content of a text."""
         found = decoding.hidden(text)
         if len(found) >= decoding.MOST or sum(len(piece.text) for piece in found) >= decoding.ROOM:
             evidence = f"more than {decoding.MOST} encoded texts, or larger ones than are read"
@@ -256,7 +256,7 @@ class _Reader:
                 self.pickle(where, piece.data)
 
     def bait(self, spot: Spot, text: str) -> None:
-        """Sentences that tell a scanner or a reviewer to look away."""
+        """Report sentences that tell a scanner or a reviewer to look away."""
         lowered = text.lower()
         for word in _BAIT_WORDS:
             at = lowered.find(word)
@@ -270,7 +270,7 @@ class _Reader:
                 at = lowered.find(word, at + 120)
 
     def notebook(self, spot: Spot, text: str) -> bool:
-        """The cells of a notebook; whether it is one."""
+        """Read the cells of a notebook, and return whether the text is one."""
         import json
 
         try:
@@ -302,7 +302,7 @@ class _Reader:
         return True
 
     def archive(self, spot: Spot, data: bytes, what: str) -> None:
-        """The members of an archive, as files of the package."""
+        """Read the members of an archive as files of the package."""
         if spot.depth >= NESTED:
             self.hit(Spot(spot.path), "not-analysed", f"an archive inside {NESTED} others")
             return
@@ -326,7 +326,7 @@ class _Reader:
                 self.file(within, part.data, executable=part.executable)
 
     def sealed(self, spot: Spot, data: bytes, what: str) -> None:
-        """Containers that are not opened, and the office files of old."""
+        """Report containers that are not opened, and read legacy office files."""
         if what != "ole":
             self.hit(spot, "unreadable-archive", f"{what} archives are not opened")
             return
@@ -339,7 +339,7 @@ class _Reader:
         self.words(Spot(spot.path), data)
 
     def program(self, spot: Spot, data: bytes, what: str, member: str = "") -> None:
-        """Native programs and libraries; of an archive of them one hit is enough."""
+        """Report native programs and libraries, once per archive."""
         path = spot.path
         if not any(at == path and hit.rule == "native-executable" for at, hit in self.hits):
             self.hit(spot, "native-executable", f"{what}: {member or path.rsplit('/', 1)[-1]}")
@@ -349,7 +349,7 @@ class _Reader:
             self.archive(spot._replace(depth=spot.depth + 1), data[start:], "zip")
 
     def compiled(self, spot: Spot, data: bytes) -> None:
-        """Compiled Python: what it says, and whether it can come from the source beside it."""
+        """Read the strings of compiled Python, and report whether it can come from the source beside it."""
         folder, _, name = spot.path.rpartition("/")
         stem = name.split(".", 1)[0]
         homes = [folder, folder.rpartition("/")[0]] if folder.endswith("__pycache__") else [folder]
@@ -366,7 +366,7 @@ class _Reader:
             self.add(spot.under("compiled python"), "text", said)
 
     def media(self, spot: Spot, data: bytes, what: str) -> None:
-        """Pictures and PDF: what follows their end, what their metadata say, what they do."""
+        """Read pictures and PDF: data after their end, metadata, active content."""
         said = containers.words_of_image(data, what)
         if said:
             self.text(spot.under("metadata"), said, "text", inner=True)
@@ -399,7 +399,7 @@ class _Reader:
 
 
 def _one_program(cells: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The code of a notebook as the one program that it is, if it can be read so; lines keep their numbers if they can."""
+    """Return the code of a notebook as one program if it parses as one; line numbers are kept if possible."""
     from whet.guard.python.checker import parses
 
     plain = [(line, source) for line, source in cells if not source.lstrip().startswith("%%")]
@@ -428,7 +428,7 @@ def _html_outputs(cell: dict[str, object]) -> Iterable[str]:
 
 
 def _without_tags(data: bytes) -> str:
-    """The words of an office file: a line for each paragraph."""
+    """Return the text of an office file, one line per paragraph."""
     text = data.decode("utf-8", "replace")
     text = re.sub(r"</(?:w:p|a:p|si|row)>", "\n", text)
     return re.sub(r"<[^<>]{0,4000}>", "", text)
