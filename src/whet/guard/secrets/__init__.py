@@ -1,1 +1,1 @@
-"""Secrets: found in packages, blacked out in findings, hidden in transcripts; one table of shapes and places for all."""
+"""Secrets: found in packages, removed from findings, hidden in transcripts, all with one table of shapes and places."""

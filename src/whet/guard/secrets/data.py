@@ -1,4 +1,4 @@
-"""The tables `data/secret_*.toml`: the rows of each are made once, when they are first needed."""
+"""The tables `data/secret_*.toml`; the rows of each are created when they are first needed."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ from whet.guard.tables import load_toml
 
 
 class Shape(NamedTuple):
-    """How the tokens of one provider look."""
+    """The form of the tokens of one provider."""
 
     kind: str
-    """Words for a person, and what is left where a token is hidden."""
+    """Human-readable kind, also used as the replacement for a hidden token."""
     mark: str
-    """A piece of text that is always there, looked for first."""
+    """A text that every token contains, searched first."""
     regex: str
     bits: float | None = None
-    """The least number of bits in a character of the varying part; without it, the shape accuses no package."""
+    """Least entropy in bits per character of the varying part; a shape without it does not accuse a package."""
     apart: bool = False
-    """Other signs may stand between the mark and the token."""
+    """Other characters may stand between the mark and the token."""
 
 
 class Place(NamedTuple):
-    """Where a secret stands that no name announces."""
+    """A place of a secret that no name announces."""
 
     mark: str
-    """A piece of text that is always there, looked for first."""
+    """A text that the place always contains, searched first."""
     before: str
     kind: str = "password"
     behind: str = ""
     proof: str = ""
-    """How much it takes to be one, where it is not as for others of its kind."""
+    """The required proof, if it differs from that of the kind."""
     unless: str = ""
-    """What must not stand in the command before it."""
+    """An expression that must not match the command before it."""
 
 
 @cache
 def exact(regex: str) -> re.Pattern[str]:
-    """The pattern of a shape, as it is."""
+    """Return the compiled pattern of a shape."""
     return re.compile(regex)
 
 
 @cache
 def shapes() -> tuple[Shape, ...]:
-    """The tokens whose shape says what they are."""
+    """Return the tokens that are recognised by their shape alone."""
     return tuple(Shape(**row) for row in load_toml("secret_shapes")["shapes"])
 
 
 @cache
 def all_shapes() -> tuple[Shape, ...]:
-    """These, and tokens that only the name before them identifies."""
+    """Return `shapes()` and the tokens that only the name before them identifies."""
     return (*shapes(), *(Shape(**row) for row in load_toml("secret_shapes")["named"]))
 
 
 @cache
 def accusing() -> tuple[tuple[Shape, float], ...]:
-    """The shapes that accuse a package, and the bits that it takes."""
+    """Return the shapes that accuse a package, each with the required bits."""
     return tuple((shape, shape.bits) for shape in all_shapes() if shape.bits is not None)
 
 
 @cache
 def places() -> tuple[Place, ...]:
-    """The places on command lines and in calls."""
+    """Return the places on command lines and in calls."""
     table = load_toml("secret_places")
     fragments: dict[str, str] = table["fragments"]
 
@@ -75,7 +75,7 @@ def places() -> tuple[Place, ...]:
 
 @cache
 def names() -> dict[str, str]:
-    """The words that name a secret, and what it takes to be one, as patterns for text in lower case."""
+    """Return the words that name a secret, each with its pattern for text in lower case."""
     table = load_toml("secret_words")
     keys = "|".join(f"(?<={word}{sep}key)" for word in table["keys"] for sep in ("", "_", "-", " "))
     return {word: pattern.replace("@keys@", keys) for word, pattern in table["names"].items()}

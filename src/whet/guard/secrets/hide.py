@@ -1,10 +1,10 @@
-"""Secrets hidden before anything of a transcript is kept or a finding is shown: `ghp_...` becomes `[secret:github-token]`.
+"""Hides secrets before a transcript is stored or a finding is shown: `ghp_...` becomes `[secret:github-token]`.
 
-Two ways to know a secret. By its shape, also on less evidence than it takes to accuse a package. By its place: after a name
-such as `password`, in an address, in a header.
-Digests, commits, identifiers and paths have no such place and stay. Base64 that is nobody's secret becomes `[binary]`.
-The names of variables, of functions and of placeholders stay too: they are what a skill should say instead.
-Code still parses afterwards, where its language is known: see `marks`.
+A secret is recognised in two ways. By its shape, with less evidence than it takes to accuse a package. By its place: after a
+name such as `password`, in an address, in a header.
+Digests, commits, identifiers and paths have no such place and stay. Base64 that is not a secret becomes `[binary]`.
+The names of variables, functions and placeholders stay too, because a skill should use them instead of secrets.
+Code in a known language still parses afterwards: see `marks`.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["BINARY", "Known", "hide_secrets"]
 _REMEMBERED = 100
-"""Secrets that are known by their value."""
+"""Largest number of secrets that are remembered by their value."""
 
 _ESCAPED = expression(r"(?:\\[bfnrt]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\[\d{1,2}m)\Z")
-"""What may stand right before a token although it ends in a letter or a digit: an escaped line end, a colour."""
+"""Text that may directly precede a token although it ends in a letter or a digit: an escaped line end, a colour."""
 _CODE = expression(r"\\u00([2-7][0-9A-Fa-f])")
 _LEFT = expression(r"^(?:\\b|\(\?<!\[[^\]]*\]\))")
 _RIGHT = expression(r"(?:\\b|\(\?!\[[^\]]*\]\))$")
-"""How the patterns of shapes say that a token begins and ends there."""
+"""The parts of shape patterns that require a token to begin and end there."""
 _KEY = expression(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
     r"(?:(?:(?!-----BEGIN )[\s\S]){0,20000}?-----END [A-Z0-9 ]{0,60}-----"
     r"|[^\n]{0,4000}(?:\n(?:[^\n]{0,300}?[A-Za-z0-9+/=]{16}[^\n]{0,4000}|[ \t]{0,40}[A-Za-z0-9+/=]{0,76}[ \t\r]{0,4}(?=\n|\Z)"
     r"|[A-Za-z-]{4,20}: [^\n]{0,80})){0,400})"
 )
-"""A private key; one whose end is missing goes on as long as the lines are such as keys have."""
+"""A private key; one without an end extends over all following lines that look like those of keys."""
 _KEY_END = expression(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
 _PUTTY = expression(r"(Private-Lines: \d{1,3}(?:\\n|\r?\n))(?:[A-Za-z0-9+/=]{1,80}(?:\\n|\r?\n|\Z)){1,400}")
 _DATA = expression(r"data:[\w.+/-]{3,80}(?:;[\w.+=-]{1,40}){0,3};base64,[A-Za-z0-9+/=_-]{4,4000000}", re.ASCII)
@@ -48,11 +48,11 @@ _LINES = expression(r"(?:[A-Za-z0-9+/]{60,80}(?:\\n|\\r|\r?\n)){6,}[A-Za-z0-9+/]
 
 
 def hide_secrets(text: str, known: Known | None = None, language: str = "") -> tuple[str, int]:
-    """The text without secrets, and how many were hidden.
+    """Return the text without secrets, and the number of hidden secrets.
 
-    What is a secret in one place is one everywhere: values that were found by their place are hidden in the rest of the
-    text too, and learned by `known`, for other texts. `language` is that of a text that is code; without it the text is
-    prose, and its fenced blocks are code of the language that they name.
+    A secret in one place is a secret everywhere: values found by their place are also hidden in the rest of the text, and
+    `known` learns them for other texts. `language` is the language of a text that is code; without it the text is prose, and
+    its fenced blocks are code in the language that they name.
     """
     known = Known() if known is None else known
     text = without_marks(text)
@@ -78,13 +78,13 @@ def hide_secrets(text: str, known: Known | None = None, language: str = "") -> t
 
 
 class Known:
-    """Secrets that were found by their place, and are secrets wherever else they stand."""
+    """Secrets that were found by their place, and are hidden everywhere else."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, str] = {}
 
     def learn(self, value: str, kind: str) -> None:
-        """Remember a secret, if it is one that can be told from a word."""
+        """Remember a secret, if it can be distinguished from a word."""
         for spelling in {value, _unescaped(value)}:
             if len(self._kinds) < _REMEMBERED and is_telling(spelling):
                 self._kinds[spelling] = kind
@@ -93,7 +93,7 @@ class Known:
         return bool(self._kinds)
 
     def hide(self, text: str, language: str = "") -> tuple[str, int]:
-        """The text without the secrets that are known, and how many there were."""
+        """Return the text without the known secrets, and their number."""
         text = without_marks(text)
         marks = Marks()
         for value, kind in self._kinds.items():
@@ -108,25 +108,25 @@ def _known(marks: Marks, kind: str, found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _whole(value: str) -> re.Pattern[str]:
-    """The value; one that is short or made of words only as a whole, not within a longer word."""
+    """Return a pattern for the value; a short value, or one made of words, does not match within a longer word."""
     within = len(value) >= 12 and not re.fullmatch(r"[A-Za-z -]+", value)
     return re.compile(re.escape(value) if within else rf"(?<![A-Za-z0-9]){re.escape(value)}(?![A-Za-z0-9])")
 
 
 def _unescaped(value: str) -> str:
-    """A secret that stood in JSON, as it is elsewhere."""
+    """Return a secret from JSON without its escapes."""
     return _CODE.sub(lambda found: chr(int(found[1], 16)), value).replace("\\/", "/").replace('\\"', '"')
 
 
 @lru_cache(maxsize=128)
 def _pattern(regex: str) -> re.Pattern[str]:
-    """The pattern of a shape, taken loosely at both ends: what is glued to a token does not save it."""
+    """Return the pattern of a shape without its boundaries: characters attached to a token do not protect it."""
     return re.compile(_RIGHT.sub("", _LEFT.sub("", regex)))
 
 
 def _token(shape: Shape, hide: Hide, found: re.Match[str]) -> str:
-    """A token hidden, wherever it begins. Only `sk-` also ends words, as in `task-list`, which do not look random."""
-    if shape.apart or shape.mark.endswith("="):  # the name before it stays; what is longer is hidden by its place
+    """Hide a token wherever it begins. Only `sk-` also ends words, as in `task-list`, which do not look random."""
+    if shape.apart or shape.mark.endswith("="):  # the name before it stays; a longer value is hidden by its place
         longer = re.match(r"[\w/+-]", found.string[found.end() : found.end() + 1])
         return found[0] if longer else f"{found.string[found.start() : found.start(1)]}{hide(found[1], shape.kind)}"
     before = found.string[max(0, found.start() - 6) : found.start()]
@@ -135,12 +135,12 @@ def _token(shape: Shape, hide: Hide, found: re.Match[str]) -> str:
 
 
 def _is_mixed(text: str) -> bool:
-    """Are there letters of both cases and digits in it, as in base64, and not in words?"""
+    """Return whether a text contains letters of both cases and digits, as base64 does and words do not."""
     return any(c.islower() for c in text) and any(c.isupper() for c in text) and any(c.isdigit() for c in text)
 
 
 def _without_ends(text: str, hide: Hide) -> str:
-    """The text without keys whose beginning is missing, as in the last lines of a file."""
+    """Return the text without keys whose beginning is missing, as in the last lines of a file."""
     pieces: list[str] = []
     done = 0
     for found in _KEY_END.finditer(text):

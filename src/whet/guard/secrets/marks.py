@@ -1,9 +1,9 @@
-"""What was found in one text: each secret is replaced by a mark that remembers it, until all of them are decided.
+"""Marks for the secrets of one text: each secret is replaced by a mark that remembers it, until all of them are decided.
 
-In prose every mark becomes `[secret:kind]`. In code that would break the syntax outside of strings and comments, and
-what stands there is mostly no secret: `password = read_password1` names a variable. So in code whose language is known,
-a mark stays only where the code still parses with it. A name is given back, a number becomes a string, and a token
-that stands where only a name may stand becomes `SECRET_GITHUB_TOKEN`.
+In prose every mark becomes `[secret:kind]`. In code that would break the syntax outside strings and comments, where most
+candidates are not secrets: `password = read_password1` names a variable. So in code of a known language, a mark stays only
+if the code still parses with it. A name is restored, a number becomes a string, and a token where only a name is valid
+becomes `SECRET_GITHUB_TOKEN`.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 BINARY = "[binary]"
 _FIRST = 0xF0000
-"""A character for private use; with the number of a mark added it is part of the mark, and of no other text."""
+"""A private-use character; the number of a mark is added to it to identify the mark, and no other text contains it."""
 _MOST = 0xFFFD
 _MARK = expression(r"\[(secret:[^\[\]\n]{1,60}|binary)([\U000F0000-\U000FFFFD])\]")
 _NAME = expression(r"[A-Za-z_$][\w$]{0,80}(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]{0,80}){0,8}[\s:;,.!?)\]}]{0,80}\Z")
 _CLOSING = expression(r"[)\]}>,;:]")
 _SWITCH = expression(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
 _RANDOM = 4
-"""Changes between letters and digits from which on a name is none: `a8f3kd92jf83`."""
+"""Number of changes between letters and digits from which a text is not a name: `a8f3kd92jf83`."""
 _NUMBERS = frozenset(("password", "pin", "code"))
-"""Kinds of secrets that may be numbers, and the least number of digits."""
+"""Kinds of secrets that may be numbers of at least `_DIGITS` digits."""
 _DIGITS = 6
 _QUOTE = expression(r"\"\"\"|'''|[\"'`]")
 _RUN = expression(r"[A-Za-z0-9+/]{40}")
 _COMMENT = expression(r"//|#|--|/\*|\A\s*\*")
 _COMMENT_END = expression(r"(?:[^/*]|/(?!\*)|\*(?!/)){0,20000}\*/")
 _QUOTES = expression(r"\"|(?<!\w)'|'(?!\w)")
-"""The signs of a string; one in the middle of a word is an apostrophe."""
+"""The quotes of a string; a quote in the middle of a word is an apostrophe."""
 _UNCLEAR = expression(
     r"`|<<[~-]?[\"']?[A-Za-z_]|<<<|^[ \t]{0,40}[A-Z][A-Z_]{1,40}[ \t]{0,9};?\r?$|</|/>|\?>|^=begin|^__END__|#=|\{-|-\}|\$/"
     r"|\[=*\[|\]=*\]|\[\w{0,40}\||\|\]|[%~][A-Za-z]{0,20}[({\[<|/]",
     re.MULTILINE,
 )
-"""Signs of text that goes on over lines: raw strings and heredocs of any language, markup, comments of some languages."""
+"""Signs of text over several lines: raw strings and heredocs of any language, markup, comments of some languages."""
 _TRIED = 60
-"""Marks of one piece of code that are tried with a parser."""
+"""Largest number of marks in one piece of code that are tried with a parser."""
 
 
 class Found(NamedTuple):
@@ -53,7 +53,7 @@ class Found(NamedTuple):
     value: str
     kind: str
     sure: bool
-    """It is known by its shape or its value, not only by where it stands."""
+    """The secret is known by its shape or its value, not only by its place."""
 
 
 class Marks:
@@ -64,7 +64,7 @@ class Marks:
         self._returned: set[int] = set()
 
     def put(self, value: str, kind: str, *, sure: bool = False) -> str:
-        """What stands in the place of a secret until all are decided."""
+        """Return the mark that replaces a secret until all are decided."""
         plain = show(kind)
         if len(self._found) >= _MOST:
             return plain
@@ -72,9 +72,9 @@ class Marks:
         return f"{plain[:-1]}{chr(_FIRST + len(self._found) - 1)}]"
 
     def settle(self, text: str, language: str = "") -> tuple[str, int]:
-        """The text with every mark decided, and how many secrets were hidden.
+        """Return the text with every mark decided, and the number of hidden secrets.
 
-        `language` is that of the whole text. Without it, the text is prose, and its labelled blocks are code.
+        `language` is the language of the whole text. Without it, the text is prose, and its labelled blocks are code.
         """
         if not self._found:
             return text, 0
@@ -89,7 +89,7 @@ class Marks:
         return settled, sum(self._found[number].kind != "binary" for number in shown)
 
     def by_place(self) -> Iterator[tuple[str, str]]:
-        """The secrets that only their place told, with their kinds; known once the text is settled."""
+        """Yield the secrets that were found only by their place, with their kinds; complete once the text is settled."""
         for number, found in enumerate(self._found):
             if not found.sure and number not in self._returned:
                 yield self._original(found.value), found.kind
@@ -105,7 +105,7 @@ class Marks:
                 yield number, mark
 
     def _render(self, text: str, forms: Mapping[int, str] | None = None) -> str:
-        """The text with each mark in its form; without forms, as prose has it."""
+        """Return the text with each mark in its form; without `forms`, in the form for prose."""
 
         def shown(mark: re.Match[str]) -> str:
             number = ord(mark[2]) - _FIRST
@@ -116,7 +116,7 @@ class Marks:
         return _MARK.sub(shown, text)
 
     def _original(self, text: str) -> str:
-        """The text as it was."""
+        """Return the text with all secrets restored."""
         while any(True for _ in self._numbers(text)):
             text = self._render(text, {number: self._found[number].value for number, _ in self._numbers(text)})
         return text
@@ -147,7 +147,7 @@ class Marks:
         return self._render(code, forms)
 
     def _forms(self, number: int, *, program: bool) -> Iterator[str]:
-        """What may stand for a secret in code, the best first."""
+        """Yield the possible replacements for a secret in code, the best first."""
         found = self._found[number]
         yield (plain := show(found.kind))
         value = self._original(found.value)
@@ -163,11 +163,11 @@ class Marks:
             yield value
 
     def _named(self, number: int) -> str:
-        """The secret as the name of a variable."""
+        """Return the secret as the name of a variable."""
         return "SECRET_" + "".join(sign if sign.isalnum() else "_" for sign in self._found[number].kind.upper())
 
     def _is_name(self, number: int) -> bool:
-        """Is it the name of something in a program, or a number such as a limit, as far as one can tell?"""
+        """Return whether the secret is probably a name in a program, or a number such as a limit."""
         found = self._found[number]
         value = self._original(found.value)
         if value.isdigit():
@@ -175,9 +175,9 @@ class Marks:
         return not found.sure and _NAME.match(value) is not None and len(_SWITCH.findall(value)) < _RANDOM
 
     def _without_parser(self, code: str) -> dict[int, str]:
-        """The names that are given back in code that cannot be parsed.
+        """Return the names to restore in code that cannot be parsed.
 
-        They stand on lines without strings and comments, in code in which no string goes on over lines.
+        They are on lines without strings and comments, in code in which no string spans several lines.
         """
         original = self._original(code)
         if _UNCLEAR.search(original) or any(len(_QUOTES.findall(line)) % 2 for line in original.split("\n")):
@@ -194,10 +194,10 @@ class Marks:
 
 
 def without_marks(text: str) -> str:
-    """The text, in which nothing can be taken for a mark that was put there."""
+    """Return the text with everything changed that could be mistaken for a mark."""
     return _MARK.sub(lambda mark: f"[{mark[1]}\N{REPLACEMENT CHARACTER}]", text)
 
 
 def show(kind: str) -> str:
-    """What is left of a secret of some kind."""
+    """Return the replacement for a secret of a kind."""
     return BINARY if kind == "binary" else f"[secret:{kind.lower().replace(' ', '-')}]"

@@ -1,8 +1,8 @@
-"""Secrets known by where they stand: after a name, in an address, in a header, on a command line.
+"""Secrets recognised by their place: after a name, in an address, in a header, on a command line.
 
-A name says how much proof it takes. After `password` any value is one. After `token` or `api_key`, which also name
-types, counts and columns, the value must look random, unless the place takes nothing but literals: a query, a header, a
-variable of a shell, a flag, a string. References to variables, calls and placeholders are never hidden.
+The name determines the required proof. After `password` any value is a secret. After `token` or `api_key`, which also name
+types, counts and columns, the value must look random, unless the place takes only literals: a query, a header, a
+shell variable, a flag, a string. References to variables, calls and placeholders are never hidden.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from whet.guard.tables import shape
 
 _PASSWORD = expression(r"pass|pwd|pw$|kennwort|contraseña|senha|wachtwoord|пароль|密码|パスワード")
 _SHORT = expression(r"(?<![a-z_-])(?:pass|pw)", re.IGNORECASE)
-"""Words that are a password's name only where its value looks like one: `pass: 48, fail: 2`."""
+"""Words that name a password only if the value looks like one: `pass: 48, fail: 2`."""
 _QUOTED = (
     r"(?P<quote>\\{0,3}[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){1,400})(?=(?P=quote)|\n|\Z)"
     r"|\\{0,3}[\"'`](?P<open>[^\s\"'`]{3,400})"
 )
-"""A value in quotes, which may be escaped, may hold the other quotes, and may have lost its end."""
+"""A value in quotes, which may be escaped, may contain the other quotes, and may lack its end."""
 _WITHIN = expression(
     r"[A-Za-z](?<!auth)(?<!access)(?<!api)(?<!bot)(?<!refresh)(?<!id)(?<!user)(?<!hub)(?<!lab)(?<!csrf)t\Z", re.ASCII
 )
-"""A token that is only the end of a longer word, as in `asttokens`, and no `accessToken` or `authtoken`."""
+"""A `token` that is only the end of a longer word, as in `asttokens`, but not in `accessToken` or `authtoken`."""
 _VALUE = rf"(?:{_QUOTED}|(?P<bare>(?:[^\s\"'`,;&|<>(){{}}\[\]\\]|\\[/u]){{3,2000}}))"
 _ASSIGNED = expression(
     r"(?P<rest>[\w.-]{0,24}?)"
@@ -35,20 +35,20 @@ _ASSIGNED = expression(
     r"(?:\r?\n[ \t]{1,12})?)" + _VALUE
 )
 _LITERAL = frozenset({"token", "secret", "key", "credential"})
-"""Kinds of secrets that may be as weak as a password where nothing but a literal can stand."""
+"""Kinds of secrets that may be as weak as a password where only a literal is possible."""
 _REST = expression(
     r"(?:[_-]?(?:access|shared|hash|admin))?(?:[_-]?(?:key|value|base|id(?=_key)|\d{1,2}))*", re.IGNORECASE
 )
-"""What may follow the word in a name that is still that of a secret: `SECRET_ACCESS_KEY`."""
+"""Text that may follow the word in the name of a secret: `SECRET_ACCESS_KEY`."""
 _NAME_BEFORE = expression(r"[\w-]+\Z")
 _OWN = expression(r"(?:secret|access|api|private|signing)[_-]?key|client[_-]?secret|auth[_-]?token", re.IGNORECASE)
-"""Names of nothing but secrets, behind which a string is one."""
+"""Names of nothing but secrets, after which a string is one."""
 _MIXED = expression(r"(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Za-z0-9!#%^*+]{6,}")
-"""A value of letters and digits that is no name with hyphens, as those of secrets in a cluster are."""
+"""A value of letters and digits that is not a name with hyphens, such as those of secrets in a cluster."""
 _CUT = ("...", "…")
 _TIGHT = frozenset({"=", '="', "='"})
 _PLAIN = expression(r"[:=>]")
-"""Separators behind which any value of a password is one; in a table or a call it has to look like one."""
+"""Separators after which any value of a password is one; in a table or a call it must look like one."""
 _SPOKEN = expression(
     r"(?P<rest>[\w-]{0,12})(?P<sep>(?: for [\w.@-]{1,40}){0,1}[ \t]{1,3}(?:is|was|ist)[ \t]{0,3}:?[ \t]{0,3})"
     rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`]{{2,400}}[^\s\"'`,.;:)]))"
@@ -67,21 +67,21 @@ _SECRET = expression(r"\bkind\\{0,3}\"?: ?\\{0,3}\"?Secret\b")
 _DATA = expression(r"(?:stringData|data)\\{0,3}\"?:")
 _ENTRY = expression(r"([\w.-]\\{0,3}\"?: {0,4}\\{0,3}\"?)([A-Za-z0-9+/]{6,20000}={0,2})(?=\\{0,3}\"|,|\s|\Z)")
 _LAST = expression(r"\n[ \t]{0,8}(?:\\{0,3}\"?metadata|kind|type|apiVersion|- )")
-"""What ends the data of a manifest: another field of it, or a list."""
+"""The end of the data of a manifest: another field of it, or a list."""
 _ARGUMENT = (
     r"(?:\\{0,3}\"(?P<double>[^\"\\\n]{3,200})|\\{0,3}'(?P<single>[^'\\\n]{3,200})"
     r"|(?P<bare>[^\s\"'`$<({\\-][^\s\"'`|;&)\\]{2,200}))"
 )
 """A secret on a command line."""
 _COMMAND = expression(r"[|;&\n(`]|[\"'](?=\w+ )")
-"""Where a command begins within a text."""
+"""The beginning of a command within a text."""
 _OTHER_NAME = shape("secret_words", "other_names", re.IGNORECASE, frame=r"s?[_-]?(?:{})\b")
 _HEADER = 4_000
-"""Characters of a header that are looked at."""
+"""Largest number of characters of a header that are examined."""
 
 
 def hide_in_places(text: str, hide: Hide) -> str:
-    """The text without the secrets that stand in places for secrets."""
+    """Return the text without the secrets in places for secrets."""
     if "://" in text:
         text = _IN_ADDRESS.sub(partial(_address, hide), text)
         text = _AS_USER.sub(partial(_user, hide), text)
@@ -102,13 +102,13 @@ def hide_in_places(text: str, hide: Hide) -> str:
 
 
 def names_secret(name: str) -> str:
-    """The kind of secret that a name stands for, or "" where it stands for none."""
+    """Return the kind of secret that a name stands for, or "" if it does not name one."""
     words = list(_core(tuple(names())).finditer(name.lower())) if len(name) <= 80 else []
     return "" if not words or _is_other(name, words[-1].end()) else _kind(words[-1][0])
 
 
 def _is_other(text: str, start: int = 0) -> bool:
-    """Does a name go on so that it is not that of a secret: `token_count`, `secret-name`, `tokenizer`?"""
+    """Return whether a name continues so that it does not name a secret: `token_count`, `secret-name`, `tokenizer`."""
     return _OTHER_NAME.match(text, start) is not None
 
 
@@ -125,12 +125,12 @@ def _kind(core: str) -> str:
 
 @lru_cache(maxsize=256)
 def _core(words: tuple[str, ...]) -> re.Pattern[str]:
-    """The names that begin with these words; fewer are found faster."""
+    """Return a pattern for the names that begin with these words; fewer words are found faster."""
     return re.compile("|".join(names()[word] for word in words))
 
 
 def _named(text: str, lowered: str, words: tuple[str, ...], hide: Hide) -> str:
-    """The values after names hidden; the names are looked for in the lowered text, which is as long."""
+    """Hide the values after names; the names are searched in the lower-case text, which has the same length."""
     pieces: list[str] = []
     done = 0
     for core in _core(words).finditer(lowered):
@@ -150,7 +150,7 @@ def _named(text: str, lowered: str, words: tuple[str, ...], hide: Hide) -> str:
 
 
 def _proof(text: str, core: re.Match[str], found: re.Match[str], kind: str) -> str:
-    """How much it takes to be a secret here: a password by any name need not look random."""
+    """Return the proof required here: a password by any name need not look random."""
     short = core[0] in {"pass", "pw"} and _SHORT.match(text, core.start())
     named = found["sep"].isspace() or not found["sep"].strip() or _PLAIN.search(found["sep"]) or "is" in found["sep"]
     if kind == ANY:
@@ -159,7 +159,7 @@ def _proof(text: str, core: re.Match[str], found: re.Match[str], kind: str) -> s
 
 
 def _literal(text: str, core: re.Match[str], found: re.Match[str]) -> str:
-    """The proof in a place that takes nothing but literals; "" elsewhere, and where the name goes on."""
+    """Return the proof for a place that takes only literals; "" elsewhere, and if the name continues."""
     if not _REST.fullmatch(found["rest"]):
         return ""
     before = _NAME_BEFORE.search(text, max(0, core.start() - 60), core.start())
@@ -191,12 +191,12 @@ def _literal(text: str, core: re.Match[str], found: re.Match[str]) -> str:
 
 
 def _called(text: str, start: int, end: int) -> bool:
-    """Is the value the name of a function, or of something that is looked into?"""
+    """Return whether the value is the name of a function, or of something that is indexed."""
     return text[end : end + 1] in {"(", "["} and re.fullmatch(r"[\w.]+", text[start:end]) is not None
 
 
 def _header_value(text: str, start: int) -> tuple[int, int]:
-    """Where the secret of a header begins and ends: after the scheme, up to the end of the line or of the quotes."""
+    """Return the start and end of the secret in a header: after the scheme, up to the end of the line or the quotes."""
     stop = text.find("\n", start)
     stop = min(len(text) if stop < 0 else stop, start + _HEADER)
     quote = re.search(r"\\{0,3}[\"'`]", text[start:stop])
@@ -214,7 +214,7 @@ def _header_value(text: str, start: int) -> tuple[int, int]:
 
 
 def _after(text: str, core: re.Match[str]) -> re.Match[str] | None:
-    """What follows the name: its separator and a value; nothing where the name goes on to mean something else."""
+    """Return the separator and the value after a name; `None` if the name continues to mean something else."""
     start, end = core.span()
     if _is_other(text, end) or (core[0] == "token" and _WITHIN.search(text[max(0, start - 16) : start + 1])):
         return None
@@ -228,7 +228,7 @@ def _after(text: str, core: re.Match[str]) -> re.Match[str] | None:
 
 
 def _user(hide: Hide, found: re.Match[str]) -> str:
-    """A token that stands in an address in place of a user."""
+    """Hide a token in an address in place of a user."""
     if len(found[2]) < 16 or not looks_random(found[2]):
         return found[0]
     return f"{found[1]}{hide(found[2], 'token')}"
@@ -248,7 +248,7 @@ def _header(hide: Hide, found: re.Match[str]) -> str:
 
 
 def _flag(hide: Hide, found: re.Match[str]) -> str:
-    """A password behind the name of a user; what stands before it stays."""
+    """Hide a password after the name of a user; the text before it stays."""
     value = found[found.lastindex or 0]
     if not is_secret(value, "password"):
         return found[0]
@@ -256,7 +256,7 @@ def _flag(hide: Hide, found: re.Match[str]) -> str:
 
 
 def _argument(place: Place, hide: Hide, found: re.Match[str]) -> str:
-    """A secret on a command line or in a call; what stands around it stays."""
+    """Hide a secret on a command line or in a call; the text around it stays."""
     start, end = found.span(found.lastgroup or 0)
     value = found.string[start:end]
     if not is_secret(value, place.proof or place.kind) or not _holds(place, found):
@@ -266,18 +266,18 @@ def _argument(place: Place, hide: Hide, found: re.Match[str]) -> str:
 
 @cache
 def _pattern(place: Place) -> re.Pattern[str]:
-    """The place as a pattern: what stands before is its first group, and its last group is the secret."""
+    """Return the pattern of a place: the first group is the text before the secret, and the last group is the secret."""
     return re.compile(f"({place.before}){_ARGUMENT}{place.behind}")
 
 
 def _holds(place: Place, found: re.Match[str]) -> bool:
-    """Is it this command?"""
+    """Return whether nothing in the command before the secret rules out the place."""
     before = found.string[max(0, found.start() - 200) : found.end(1)]
     return not place.unless or re.search(place.unless, _COMMAND.split(before)[-1]) is None
 
 
 def _manifest(hide: Hide, text: str) -> str:
-    """The values of a secret of Kubernetes, which are base64 and may have any name."""
+    """Hide the values of a Kubernetes secret, which are base64 and may have any name."""
     start = _DATA.search(text) if _SECRET.search(text) else None
     if start is None:
         return text

@@ -1,7 +1,7 @@
-"""Secrets that lie in a package.
+"""Secrets that are shipped in a package.
 
-A token counts when it has the shape of its provider *and* looks random: placeholders, examples from documentation and
-repeated characters do not.
+A token counts if it has the shape of its provider *and* looks random: placeholders, examples from documentation and
+repeated characters do not count.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _LEET = expression(r"p[a4@][s5$]{2}|s3cr3t|^\W*(?:user|admin|root|db)", re.IGNOR
 _LONGEST_ACCOUNT = 200
 _MOST = 20
 _SHORTEST = 16
-"""Characters of the varying part of a token."""
+"""Least number of characters in the varying part of a token."""
 RUNS = bytes(
     code if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "+/=_.~:-") else 32 for code in range(256)
 )
-"""What tokens are made of, from their mark to their end; everything else parts."""
+"""The characters of tokens, from their mark to their end; all other characters separate."""
 _KEY_LENGTH = 56
 """Characters between the lines of the shortest private key."""
 
 
 def find_secrets(text: str) -> Seen:
-    """The secrets of a text that look real."""
+    """Return the secrets of a text that look real."""
     hits: list[Hit] = []
     told: set[int] = set()
     runs = _long_runs(text)
@@ -84,7 +84,7 @@ def find_secrets(text: str) -> Seen:
 
 
 def _has_account(text: str) -> bool:
-    """Is there an `@` in an address of the web?"""
+    """Return whether there is an `@` in a URL."""
     at = text.find("@")
     while at >= 0:
         start = text.rfind("://", max(0, at - _LONGEST_ACCOUNT), at)
@@ -95,13 +95,13 @@ def _has_account(text: str) -> bool:
 
 
 def _long_runs(text: str) -> str:
-    """What could be tokens, by its length: most texts have few of them, and marks are looked for in nothing else."""
+    """Return the texts long enough to be tokens: most documents have few of them, and marks are searched only there."""
     parts = text.encode("latin-1", "replace").translate(RUNS).split()
     return b" ".join([part for part in parts if len(part) >= _SHORTEST]).decode("latin-1")
 
 
 def _is_real(varying: str, least: float) -> bool:
-    """Does the varying part of a token look random?"""
+    """Return whether the varying part of a token looks random."""
     if len(varying) < _SHORTEST or _PLACEHOLDERS.search(varying) or _RUN.search(varying):
         return False
     if len(varying) >= 20 and (varying.isalpha() and (varying.islower() or varying.isupper())) and least > 3.2:
@@ -115,7 +115,7 @@ def _bits(text: str) -> float:
 
 
 def _counting(text: str) -> bool:
-    """Do its characters follow one another, as in `a1b2c3d4` or `ABCDEFGH`?"""
+    """Return whether the characters count up, as in `a1b2c3d4` or `ABCDEFGH`."""
     evens, odds = text[::2], text[1::2]
     return any(
         sum(ord(second) - ord(first) == 1 for first, second in pairwise(row)) > len(row) * 0.5
@@ -131,7 +131,7 @@ def _shown_as_example(text: str, offset: int) -> bool:
 
 
 def _is_key(body: str) -> bool:
-    """Is there a key between the lines, or only dots that stand for one?"""
+    """Return whether there is a key between the lines, and not only dots that stand for one."""
     bare = re.sub(r"\\n|\\r|[^A-Za-z0-9+/=]", "", body)
     return (
         len(bare) >= _KEY_LENGTH
@@ -143,7 +143,7 @@ def _is_key(body: str) -> bool:
 
 
 def _is_password(value: str, host: str) -> bool:
-    """Is this the password of an account at a machine that others can reach, and not a word that stands for one?"""
+    """Return whether this is the password of an account on a reachable machine, and not a word that stands for one."""
     if host_of(host).kind in ("loopback", "private", "reserved") or _PLACEHOLDERS.search(f"{value} {host}"):
         return False
     return looks_random(value) and _bits(value) >= 3 and not _LEET.search(value) and not _counting(value)

@@ -1,7 +1,7 @@
-"""Secrets that somebody tells: `use the token X`, `the pin is X`, `log in with dana / X`.
+"""Secrets that somebody mentions in prose: `use the token X`, `the pin is X`, `log in with dana / X`.
 
-Prose also says what passwords are like, so a value has to be one that prose has no use for: letters with digits, signs
-within, two words with a hyphen that are no quality. A plain word counts only as what a password is, at a clause's end.
+Prose also describes passwords, so a value must be one that prose has no use for: letters with digits, signs within, two
+hyphenated words that are not a quality. A plain word counts only as the password itself, at the end of a clause.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _LOGIN = expression(
 _BESIDE = expression(rf"(?<![\w-]){_NAME} {{1,2}}{_VALUE}", re.IGNORECASE)
 _CLAUSE = expression(r"[.,;!]?(?:\s{0,2}\Z|\n|[,;] |\. [A-Z]| (?:for|on|and|use|please)\b)")
 Hide = Callable[[str, str], str]
-"""What stands in the place of a secret of some kind."""
+"""Returns the replacement for a secret of a kind."""
 
 
 def hide_in_speech(text: str, lowered: str, hide: Hide) -> str:
-    """The text without secrets that somebody tells in it; `lowered` is the text in lower case."""
+    """Return the text without secrets that somebody mentions in it; `lowered` is the text in lower case."""
     if any(word in lowered for word in words("secret_words", "told")):
         text = _IS.sub(partial(_told, hide, is_=True), text)
         text = _TOLD.sub(partial(_told, hide), text)
@@ -62,7 +62,7 @@ def _told(hide: Hide, found: re.Match[str], *, is_: bool = False) -> str:
 
 
 def _beside(hide: Hide, found: re.Match[str]) -> str:
-    """A value right after the word, which has to look like nothing but a secret."""
+    """Hide a value directly after the word, which must look like nothing but a secret."""
     value = _value(found)
     mixed = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
     certain = (
@@ -85,7 +85,7 @@ def _value(found: re.Match[str]) -> str:
 
 
 def _ends(found: re.Match[str], value: str) -> bool:
-    """Does the clause end with the value?"""
+    """Return whether the clause ends with the value."""
     return bool(found["mark"]) or _CLAUSE.match(found.string, found.start("value") + len(value)) is not None
 
 

@@ -1,8 +1,8 @@
-"""What a value looks like that stands where a secret may stand.
+"""Whether a value in a place for secrets looks like a secret.
 
-Three degrees of proof. After a name that can only be a password's, any value counts. In a place that takes a literal,
-any but a plain word of prose. Everywhere else it has to look random. References to variables, calls, types and what
-only holds the place of a secret never count.
+There are three degrees of proof. After a name that can only be that of a password, any value counts. In a place for a
+literal, any value counts except a plain word. Everywhere else the value must look random. References to variables, calls,
+types and placeholders never count.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ANY = "password"
-"""The degree at which any value counts; it is the kind of most of them, too."""
+"""The degree at which any value counts; it is also the kind of most such values."""
 LITERAL = "literal"
-"""The degree at which a plain word does not count. Any other kind of secret has to look random."""
+"""The degree at which a plain word does not count. Any other kind of secret must look random."""
 
 _REFERENCE = expression(
     r"[$%@{]|=\{\{|\[\w+\]$|//|--?[a-z][a-z-]+(?:=|$)|\^[A-Z]+\^|(?:ConvertTo|Read|Get|New)-[A-Z]\w+$"
@@ -52,17 +52,17 @@ _DIGEST = expression(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
 
 
 def is_reference(value: str) -> bool:
-    """Does the value say where the secret is, or of what kind, and is none itself?"""
+    """Return whether the value only says where the secret is, or of what kind."""
     return bool(_REFERENCE.match(value) or _OWNER.match(value) or _NAMED_REFERENCE.match(value))
 
 
 def is_empty(value: str) -> bool:
-    """Does the value only hold the place of a secret?"""
+    """Return whether the value is only a placeholder for a secret."""
     return _EMPTY.match(value) is not None
 
 
 def is_secret(value: str, kind: str) -> bool:
-    """May the value of something called so be a secret? `kind` says how much it takes."""
+    """Return whether the value may be a secret; `kind` determines the required proof."""
     bare = value.strip().rstrip(":.!?,;").strip("*_'\"")
     if (
         "://" in bare
@@ -87,7 +87,7 @@ def is_secret(value: str, kind: str) -> bool:
 
 
 def is_said(value: str) -> bool:
-    """May a value in prose be a secret? Words that say what a password is like are none."""
+    """Return whether a value in prose may be a secret. Words that describe a password are not."""
     bare = value.strip().rstrip(":.!?,;)").strip("*_'\"`")
     if (
         len(bare) < 5
@@ -101,7 +101,7 @@ def is_said(value: str) -> bool:
 
 
 def is_said_word(value: str) -> bool:
-    """May a plain word in prose be a password, as in `the password is swordfish`?"""
+    """Return whether a plain word in prose may be a password, as in `the password is swordfish`."""
     return (
         4 <= len(value) <= 40
         and value.isalpha()
@@ -113,7 +113,7 @@ def is_said_word(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Letters with digits, or of both cases within a word, or a long word without sense."""
+    """Return whether a value has letters with digits, mixed case within a word, or is a long meaningless word."""
     if len(value) < 8 or " " in value.strip() or value.isdigit():
         return False
     if any(c.isdigit() for c in value) and any(c.isalpha() for c in value):
@@ -124,9 +124,9 @@ def looks_random(value: str) -> bool:
 
 
 def is_telling(value: str) -> bool:
-    """Can the value be nothing but this secret, wherever it stands?
+    """Return whether the value can be nothing but this secret, wherever it occurs.
 
-    Words with hyphens can, and phrases; a plain word, a number, the name of a thing with a number cannot.
+    Hyphenated words and phrases can; a plain word, a number, or the name of a thing with a number cannot.
     """
     if not 6 <= len(value) <= 400 or not any(c.isalpha() for c in value) or _is_thing(value):
         return False
@@ -138,17 +138,17 @@ def is_telling(value: str) -> bool:
 
 
 def _is_thing(value: str) -> bool:
-    """Is it the name of a thing that ends in a number, and nobody's password in prose?"""
+    """Return whether it is the name of a thing that ends in a number, which is not a password in prose."""
     return _THING.match(value) is not None
 
 
 def _is_quality(value: str) -> bool:
-    """Does a word with a hyphen say of what kind something is, as `case-sensitive` does?"""
+    """Return whether a hyphenated word describes a quality, as `case-sensitive` does."""
     return bool(_QUALITY_BEGINNING.match(value) or _QUALITY_END.match(value))
 
 
 def seed_phrases(text: str) -> Iterator[re.Match[str]]:
-    """The phrases of wallets in a text, except those that everybody knows."""
+    """Yield the wallet phrases in a text, except well-known ones."""
     lowered = text.lower()
     if not any(name in lowered for name in ("mnemonic", "seed", "recovery")):
         return
