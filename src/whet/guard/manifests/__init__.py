@@ -1,1 +1,1 @@
-"""Manifests and configurations: what installing, opening or starting something brings about."""
+"""Checkers for manifests and configurations: the effects of installing, opening or starting something."""

@@ -1,4 +1,4 @@
-"""What is configured for agents: MCP servers, hooks, permissions, and the frontmatter of a skill."""
+"""Configurations for agents: MCP servers, hooks, permissions, and the frontmatter of a skill."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _WIDENING = shape("manifests", "widening", 0)
 _WRITING = shape("manifests", "writing", 0)
 _ADDED = expression(r"\b(?:claude|codex|gemini|qwen)\s{1,4}mcp\s{1,4}add(?:-json)?\s([^\n]{1,800})")
 _NEAR = 1_000
-"""Characters around a setting in which the file and the writing stand."""
+"""Characters around a setting that must contain the file and the writing."""
 
 
 def edits(notes: Notes) -> None:
-    """Commands and code, also in a text's fences, that widen what an agent may do or give it a server from anywhere."""
+    """Report commands and code, even in fences, that widen an agent's permissions or add an untrustworthy server."""
     text = notes.text
     if "mcp" in text:
         for found in _ADDED.finditer(text):
@@ -64,7 +64,7 @@ def edits(notes: Notes) -> None:
 
 
 def servers(notes: Notes, data: Any) -> bool:
-    """Every MCP server that a configuration has; whether it has any."""
+    """Check every MCP server of a configuration, and return whether there are any."""
     found = False
     for key, value, _ in walk(data):
         if key in ("mcpServers", "mcp_servers", "servers", "context_servers") and isinstance(value, dict):
@@ -100,7 +100,7 @@ def _server(notes: Notes, name: str, server: Mapping[str, object]) -> None:
 
 
 def _keys(text: str) -> frozenset[Mark]:
-    """The secrets of the environment that a setting names."""
+    """Return the secret environment variables that a setting names."""
     return frozenset(mark for name in _VARIABLE.findall(text) if (mark := secret_key(name)) is not None)
 
 
@@ -116,7 +116,7 @@ def _odd(url: str) -> Severity | None:
 
 
 def _sent_away(command: str) -> Severity | None:
-    """What a hook is told of every step of the agent goes elsewhere."""
+    """Return the severity of a hook that sends its input, which describes each step of the agent, elsewhere."""
     found = URL.search(command) if _SENDING.search(command) else None
     if found is None or host_of(found[0]).near:
         return None
@@ -124,7 +124,7 @@ def _sent_away(command: str) -> Severity | None:
 
 
 def hooks(notes: Notes, data: Any) -> None:
-    """The commands of hooks, wherever they are nested."""
+    """Check the commands of hooks, wherever they are nested."""
     for key, value, _ in walk(data):
         if key not in ("command", "cmd", "run", "commands") or not isinstance(value, str | list):
             continue
@@ -134,7 +134,7 @@ def hooks(notes: Notes, data: Any) -> None:
 
 
 def settings(notes: Notes, data: Any) -> None:
-    """Settings of an agent that come with the package."""
+    """Check the settings of an agent that are shipped in the package."""
     values = table(data)
     before = len(notes.hits)
     hooks(notes, values.get("hooks"))
@@ -175,7 +175,7 @@ def _redirects(notes: Notes, environment: Mapping[str, object], severity: Severi
 
 
 def codex(notes: Notes, data: Any) -> None:
-    """Codex's config.toml."""
+    """Check the config.toml of Codex."""
     values = table(data)
     never = values.get("approval_policy") == "never"
     full = values.get("sandbox_mode") == "danger-full-access"
@@ -194,7 +194,7 @@ def codex(notes: Notes, data: Any) -> None:
 
 
 def skill(notes: Notes, _path: str) -> None:
-    """The frontmatter of a SKILL.md: tools, hooks, and what its metadata have downloaded."""
+    """Check the frontmatter of a SKILL.md: tools, hooks, and the downloads in its metadata."""
     from whet.skill.coerce import split_tools
     from whet.skill.frontmatter import read_document
 
@@ -214,7 +214,7 @@ def skill(notes: Notes, _path: str) -> None:
 
 
 def _fields(notes: Notes, values: Any) -> None:
-    """Commands and orders in fields of the frontmatter that nobody is shown."""
+    """Check commands and orders in fields of the frontmatter that are not shown to anyone."""
     from whet.guard.prose.orders import check_hidden
 
     for key, value, _ in walk({name: one for name, one in table(values).items() if name not in _SHOWN}):
@@ -240,20 +240,20 @@ def _download(notes: Notes, step: Mapping[str, object]) -> None:
 
 
 def server_file(notes: Notes, data: Any) -> None:
-    """A configuration of MCP servers; of one that cannot be parsed, what looks like commands."""
+    """Check a configuration of MCP servers; if it cannot be parsed, everything in it that looks like a command."""
     if data is None:
         hooks(notes, [{"command": found} for found in _COMMAND.findall(notes.text)[:50]])
     servers(notes, data)
 
 
 def settings_file(notes: Notes, data: Any) -> None:
-    """The settings of an agent, with its servers."""
+    """Check the settings of an agent, with its servers."""
     settings(notes, data)
     servers(notes, data)
 
 
 def editor_settings(notes: Notes, data: Any) -> None:
-    """The settings of an editor, which may start programs when a folder is opened."""
+    """Check the settings of an editor, which may start programs when a folder is opened."""
     settings(notes, data)
     for key, value, _ in walk(data):
         words = texts(value) if key == "args" else []

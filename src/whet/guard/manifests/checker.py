@@ -1,9 +1,9 @@
 """Files that are run, or that decide what is run, because of their name: manifests, configurations, hooks.
 
-A file is known by its name and path. Commands in it go to the shell's checker, code to the checker of its language;
-here is decided what it means that they stand in *this* file: run at installation, at opening, at every start. What a
-skill shows as the package.json, the settings or the workflow of a project is what the project will have, so a fence is
-looked at like the file it stands for.
+A file is recognised by its name and path. Its commands go to the shell checker, its code to the checker of the language;
+this module decides what it means that they are in *this* file: run at installation, at opening, at every start. When a
+skill shows the package.json, the settings or the workflow of a project, the project will have it, so a fence is checked
+like the file it stands for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KNOWN_BY = shape("manifests", "known_by", re.MULTILINE)
 _BUSY = expression(r"\b(?:curl|wget|base64|nc|bash|powershell|iex)\s|/dev/tcp/|\bsh\s-c|\brm\s-")
 _LARGEST = 200_000
 _MOST = 50
-"""Here-documents of a text that are looked at."""
+"""Largest number of here-documents in a text that are checked."""
 _SHOWN_SERVERS = expression(r"[\"']?(?:mcpServers|mcp_servers)[\"']?\s{0,4}[:=\]]")
 _FORMATS = {"json": "json", "jsonc": "json", "json5": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml"}
 _SETTINGS = (".tf", ".hcl", ".nomad", ".pkr", ".gradle", ".nix", ".ini", ".cfg", ".conf")
@@ -43,20 +43,20 @@ _ASSIGNED = expression(
 
 
 class Reader(NamedTuple):
-    """What reads a manifest or configuration, and how that is known."""
+    """The function that checks a kind of manifest or configuration, and how the kind is recognised."""
 
     read: Callable[[Notes, Any], None]
     paths: re.Pattern[str]
-    """How the paths end, in lower case."""
+    """Matches the end of the path in lower case."""
     format: str
-    """How the text is parsed; a reader without a format gets the path instead."""
+    """The format of the text; a reader without a format gets the path instead of parsed data."""
     keys: frozenset[str]
-    """Keys by which data of the format is known, whatever its file is called."""
+    """Keys that identify data of the format, regardless of the file name."""
     fences: frozenset[str]
 
 
 def check(document: Document) -> Seen:
-    """What a manifest or configuration brings about, and what any text does to the settings of agents or installs."""
+    """Check a manifest or configuration, and any text for changes to agent settings and for installations."""
     notes = Notes(document.text, document.kind)
     if document.kind not in ("json", "yaml", "toml"):
         agents.edits(notes)
@@ -73,7 +73,7 @@ _HERE = expression(
 
 
 def _written(notes: Notes) -> None:
-    """Configurations that a script writes from a here-document."""
+    """Check configurations that a script writes from a here-document."""
     for found in islice(_HERE.finditer(notes.text), _MOST) if "<<" in notes.text else ():
         path, end = found[1] or found[3], notes.text.find(f"\n{found[2]}", found.end() - 1, found.end() + _LARGEST)
         if path and end > 0:
@@ -101,7 +101,7 @@ def _by_name(document: Document) -> Seen:
 
 
 def check_fence(language: str, text: str) -> Seen:
-    """What a manifest or configuration brings about that a text shows; the language is that of the fence."""
+    """Check a manifest or configuration that a text shows in a fence of this language."""
     language = language.strip().lower()
     kind = _FORMATS.get(language, "")
     reader = next((one for one in readers() if language in one.fences), None)
@@ -116,7 +116,7 @@ def check_fence(language: str, text: str) -> Seen:
 
 
 def _whole(text: str) -> str:
-    """JSON of which only the members are shown."""
+    """Return complete JSON for a fragment that shows only the members."""
     bare = text.strip()
     return f"{{{bare.rstrip(',')}}}" if bare.startswith('"') else bare
 
@@ -138,7 +138,7 @@ _INSTALL_HOOKS = frozenset(("postinstall", "preinstall", "install"))
 
 
 def any_settings(notes: Notes, _path: str) -> None:
-    """Settings of any program: registries of packages, and what a service starts."""
+    """Check the settings of any program: package registries, and programs that a service starts."""
     packages.registries(notes, "")
     if "index-url" in notes.text or "trusted-host" in notes.text:
         packages.requirements(notes, "")
@@ -146,7 +146,7 @@ def any_settings(notes: Notes, _path: str) -> None:
 
 
 def _by_content(notes: Notes, path: str, kind: str) -> None:
-    """Configurations that are known by what they say."""
+    """Check configurations that are recognised by their content."""
     if kind in ("json", "yaml", "toml"):
         known = _KNOWN_BY.search(notes.text)
         busy = len(notes.text) < _LARGEST and _BUSY.search(notes.text)
@@ -171,12 +171,12 @@ READERS: dict[str, Callable[[Notes, Any], None]] = {
         *(agents.settings, any_settings),
     )
 }
-"""What reads one kind of file: its text with its path, or what is parsed of it."""
+"""The readers by name; each takes the notes on the text, and its path or its parsed data."""
 
 
 @cache
 def readers() -> tuple[Reader, ...]:
-    """The rows of `data/manifests.toml`."""
+    """Return the rows of `data/manifests.toml`."""
     return tuple(
         Reader(
             READERS[row["read"]],

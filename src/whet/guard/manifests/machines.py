@@ -1,4 +1,4 @@
-"""What machines run because of where a file lies: containers, builds, workflows, editors, units, start-up files."""
+"""Files that machines run because of their location: containers, builds, workflows, editors, units, start-up files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PTH_KNOWN = shape("manifests", "pth_known", 0)
 
 
 def dockerfile(notes: Notes, _path: str) -> None:
-    """The commands of a Dockerfile, each on its line."""
+    """Check the commands of a Dockerfile, each on its line."""
     rows, going = [], False
     for row in notes.text.split("\n"):
         found = _RUN.match(row)
@@ -51,7 +51,7 @@ def dockerfile(notes: Notes, _path: str) -> None:
 
 
 def compose(notes: Notes, data: Any) -> None:
-    """Services that get more of the machine than a container should."""
+    """Check for services that get more of the machine than a container should."""
     for service in list(table(table(data).get("services")).values())[:200]:
         values = table(service)
         within: dict[str, str] = {}
@@ -79,7 +79,7 @@ _MOUNTED = expression(r"^((?:~|\$\{?HOME\}?|/)[^:\s]{1,200}):(/[^:\s]{1,200})")
 
 
 def _outside(command: str, within: Mapping[str, str]) -> str:
-    """A command that runs in a container, with the paths that its mounts have outside."""
+    """Return a command of a container with the paths of its mounts on the host."""
     for inner, outer in within.items():
         path = rf"(?<![\w./]){re.escape(inner.rstrip('/'))}(?=[/\s\"'*;|&)]|$)"
         command = re.sub(path, outer.replace("\\", "/"), command)
@@ -87,7 +87,7 @@ def _outside(command: str, within: Mapping[str, str]) -> str:
 
 
 def _names_a_tool(service: Mapping[str, object]) -> bool:
-    """Tools that manage containers need the socket."""
+    """Return whether the service is a tool that manages containers, which needs the socket."""
     return _MANAGERS.search(str(service.get("image", "")).lower()) is not None
 
 
@@ -101,7 +101,7 @@ _PLAIN = expression(r"'([^'\n]{0,400}\$\{\{[^'\n]{0,400})'")
 
 
 def workflow(notes: Notes, data: Any) -> None:
-    """A workflow of a forge: what it runs, with the secrets that it is given in its variables."""
+    """Check the commands of a CI workflow, with the secrets in its variables."""
     given: list[Mapping[str, object]] = []
     for key, value, owner in walk(data):
         if key == "env" and isinstance(value, dict) and "run" not in table(owner):
@@ -127,7 +127,7 @@ def workflow(notes: Notes, data: Any) -> None:
 
 
 def _held(text: str) -> str:
-    """A text of a workflow with the secrets of the forge, which are put in before a shell sees any quotes, as variables."""
+    """Return a text of a workflow with its secrets, which are inserted before a shell sees any quotes, as variables."""
     if "${{" not in text:
         return text
     text = _PLAIN.sub(lambda found: '"' + found[1].replace('"', '\\"') + '"', text)
@@ -138,7 +138,7 @@ def _held(text: str) -> str:
 
 
 def editor_tasks(notes: Notes, data: Any) -> None:
-    """Tasks of an editor that run when the folder is opened."""
+    """Check the tasks of an editor that run when a folder is opened."""
     for _, task, _ in walk(data):
         if not isinstance(task, dict) or table(task.get("runOptions")).get("runOn") != "folderOpen":
             continue
@@ -152,7 +152,7 @@ def editor_tasks(notes: Notes, data: Any) -> None:
 
 
 def dev_container(notes: Notes, data: Any) -> None:
-    """Commands that run when a development container is made."""
+    """Check the commands that run when a development container is created."""
     for key, value, _ in walk(data):
         if key in ("initializeCommand", "postCreateCommand", "postStartCommand", "onCreateCommand"):
             for command in texts(value):
@@ -166,7 +166,7 @@ _STRINGS = expression(r"<string>([^<]{0,2000})</string>")
 
 
 def autostart(notes: Notes, commands: list[str], *, sure: bool = False) -> None:
-    """Commands that start by themselves once the file is in its place."""
+    """Check commands that start automatically once the file is in its place."""
     for command in commands[:50]:
         bad = notes.command(command)
         severity: Severity | None = "warn" if sure else None
@@ -178,12 +178,12 @@ def autostart(notes: Notes, commands: list[str], *, sure: bool = False) -> None:
 
 
 def units(notes: Notes, path: str) -> None:
-    """A unit of systemd, or an entry of a desktop."""
+    """Check a systemd unit or a desktop entry."""
     autostart(notes, _STARTED.findall(notes.text), sure="autostart/" in path)
 
 
 def crontab(notes: Notes, _path: str) -> None:
-    """A table of cron."""
+    """Check a crontab."""
     autostart(notes, [found[1] for row in notes.text.split("\n")[:500] if (found := _CRON.match(row))])
 
 
@@ -191,7 +191,7 @@ _GIT_RUNS = expression(r"^\s{0,20}[\w.]{1,40}\s{0,4}=\s{0,4}[\"']?(!?.{1,1000}?)
 
 
 def git_config(notes: Notes, _path: str) -> None:
-    """Commands that git itself runs."""
+    """Check the commands that git itself runs."""
     for command in _GIT_RUNS.findall(notes.text)[:100]:
         if command.startswith("!") or _FETCHING.search(command):
             bare = command.removeprefix("!")
@@ -201,7 +201,7 @@ def git_config(notes: Notes, _path: str) -> None:
 
 
 def plist(notes: Notes, path: str) -> None:
-    """A launch agent of macOS; in a text that shows one, it has arguments."""
+    """Check a macOS launch agent; in a text that shows one, it must have arguments."""
     if "ProgramArguments" not in notes.text and (not path or "<key>Program</key>" not in notes.text):
         return
     from html import unescape
@@ -216,7 +216,7 @@ def plist(notes: Notes, path: str) -> None:
 
 
 def git_hook(notes: Notes, path: str) -> None:
-    """A hook of git that comes with the package."""
+    """Check a git hook that is shipped in the package."""
     found = _FETCHING.search(notes.text)
     severity: Severity | None = "warn" if found or "/.git/hooks/" in f"/{path}" else None
     if runs_fetched(notes.text):
@@ -225,7 +225,7 @@ def git_hook(notes: Notes, path: str) -> None:
 
 
 def python_start(notes: Notes, path: str) -> None:
-    """Files that Python runs at every start."""
+    """Check files that Python runs at every start."""
     name = path.rpartition("/")[2]
     if not name.endswith(".pth"):
         notes.hit("python-startup-shipped", notes.text.strip().split("\n")[0] or name, None, name)
@@ -236,7 +236,7 @@ def python_start(notes: Notes, path: str) -> None:
 
 
 def shell_start(notes: Notes, path: str) -> None:
-    """A file that shells run at their start."""
+    """Check a file that shells run at their start."""
     name = path.rpartition("/")[2]
     notes.hit("shell-startup-shipped", notes.text.split("\n")[0] or name, None, name)
     if notes.kind != "shell":

@@ -1,6 +1,6 @@
-"""Makefiles and what is written like them: recipes, with the variables put in.
+"""Makefiles and similar files: recipes, with variables replaced.
 
-A variable may be set in another file that is included, so the files of a package are also looked at together.
+A variable may be set in an included file, so the files of a package are also checked together.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST = 4000
 
 
 def variables(text: str) -> dict[str, str]:
-    """The variables that a Makefile sets."""
+    """Return the variables that a Makefile sets."""
     found: dict[str, str] = {}
     inside = ""
     for row in text.split("\n")[:5000]:
@@ -51,7 +51,7 @@ def variables(text: str) -> dict[str, str]:
 
 
 def put_in(text: str, known: Mapping[str, str]) -> str:
-    """A text with the variables that are known in their places; the others look like those of a shell."""
+    """Return a text with the known variables replaced; the others look like shell variables."""
 
     def one(found: re.Match[str]) -> str:
         return known.get(found[1], _KNOWN.get(found[1], f"${found[1]}"))
@@ -65,7 +65,7 @@ def put_in(text: str, known: Mapping[str, str]) -> str:
 
 
 def makefile(notes: Notes, _path: str, known: Mapping[str, str] | None = None) -> None:
-    """The recipes of a Makefile, each on its line, and the commands that are run when it is read."""
+    """Check the recipes of a Makefile, each on its line, and the commands that run when it is read."""
     if known is None:
         known = variables(notes.text)
     rows: list[str] = []
@@ -81,12 +81,12 @@ def makefile(notes: Notes, _path: str, known: Mapping[str, str] | None = None) -
 
 
 def is_makefile(name: str) -> bool:
-    """Is this the name of a Makefile or of a part of one?"""
+    """Return whether this is the name of a Makefile or of a part of one."""
     return name in ("makefile", "gnumakefile", "justfile", ".justfile") or name.endswith(".mk")
 
 
 def together(documents: Sequence[Document]) -> Iterator[tuple[str, Seen]]:
-    """Makefiles that include others of the package, with the variables of all of them."""
+    """Yield the findings in Makefiles that include others of the package, with the variables of all of them."""
     files = {
         document.path: document for document in documents if is_makefile(_name(document.path)) and not document.via
     }

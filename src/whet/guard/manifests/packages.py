@@ -1,4 +1,4 @@
-"""Where code comes from: package manifests, package indexes, and the commands that installing runs."""
+"""The origins of code: package manifests, package indexes, and the commands that an installation runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SCRIPT = expression(r"\"((?:pre|post)?install|prepare)\"\s{0,9}:\s{0,9}\"((?:[^
 
 
 def package_json(notes: Notes, data: Any) -> None:
-    """npm's manifest."""
+    """Check a package.json of npm."""
     scripts = table(table(data).get("scripts")) if data is not None else dict(_SCRIPT.findall(notes.text))
     scripts = {name: command.replace('\\"', '"') if data is None else command for name, command in scripts.items()}
     for name in _HOOKS:
@@ -90,7 +90,7 @@ _OPTION = expression(
 
 
 def requirements(notes: Notes, _path: str) -> None:
-    """A requirements file of pip, or its configuration."""
+    """Check a requirements file of pip, or its configuration."""
     for row in notes.text.split("\n")[:5000]:
         bare = row.split(" #")[0].strip()
         if not bare or bare.startswith(("#", ";", "[")):
@@ -115,7 +115,7 @@ def _requirement(notes: Notes, bare: str, *, runs: bool = False) -> None:
 
 
 def pyproject(notes: Notes, data: Any) -> None:
-    """Python's manifest."""
+    """Check a pyproject.toml of Python."""
     project, tool = table(table(data).get("project")), table(table(data).get("tool"))
     groups = [project.get("dependencies"), *table(project.get("optional-dependencies")).values()]
     build = table(table(data).get("build-system"))
@@ -159,14 +159,14 @@ _UNCHECKED = expression(r"^\s{0,8}(?:strict-ssl|enableStrictSsl|strict_ssl)\s{0,
 
 
 def registries(notes: Notes, _path: str) -> None:
-    """.npmrc and .yarnrc."""
+    """Check .npmrc and .yarnrc."""
     for url in _SETTING.findall(notes.text)[:50]:
         if "://" in url:
             notes.report(judge_index(url, unchecked=_UNCHECKED.search(notes.text) is not None), url)
 
 
 def gemfile(notes: Notes, _path: str) -> None:
-    """Ruby's manifest."""
+    """Check a Gemfile of Ruby."""
     for url in _SOURCE.findall(notes.text)[:50]:
         if "://" in url:
             notes.report(judge_index(url), url)
@@ -180,7 +180,7 @@ _GIT_GEM = expression(
 
 
 def go_mod(notes: Notes, _path: str) -> None:
-    """Go's manifest: a module replaced by another one."""
+    """Check a go.mod of Go for modules that are replaced by others."""
     for name, other in _REPLACE.findall(notes.text)[:100]:
         if other.startswith((".", "/")) or other.split("/")[0] == name.split("/")[0]:
             continue
@@ -188,7 +188,7 @@ def go_mod(notes: Notes, _path: str) -> None:
 
 
 def cargo(notes: Notes, data: Any) -> None:
-    """Rust's manifest and configuration."""
+    """Check the manifest and configuration of Cargo."""
     values = table(data)
     for registry in (*table(values.get("registries")).values(), *table(values.get("source")).values()):
         for url in (*texts(table(registry).get("index")), *texts(table(registry).get("registry"))):
@@ -210,7 +210,7 @@ _SPECIFIED = expression(r"(?<=.)[@=<>~!\[].{0,100}$")
 
 
 def installs(notes: Notes) -> None:
-    """Install commands with misspelled names of well-known packages. Two in one command are hardly typos."""
+    """Check install commands for misspelled names of well-known packages. Two in one command are hardly typos."""
     for found in _INSTALL.finditer(notes.text) if "install" in notes.text or " add " in notes.text else ():
         words = [_SPECIFIED.sub("", word.strip("',.:")).lower() for word in found[3].split() if word[0] != "-"]
         kind = "pypi" if found[1] or found[2] else "npm"
@@ -221,7 +221,7 @@ def installs(notes: Notes) -> None:
 
 
 def setup_cfg(notes: Notes, _path: str) -> None:
-    """The configuration of setuptools: links and indexes in it."""
+    """Check the links and indexes in the configuration of setuptools."""
     for row in notes.text.split("\n")[:2000]:
         if re.match(r"\s{0,8}(?:index[-_]url|find[-_]links|dependency[-_]links)\s{0,4}=", row):
             for url in URL.findall(row):

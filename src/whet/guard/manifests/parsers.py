@@ -1,4 +1,4 @@
-"""Reading configuration without trusting it: bounded parsers, a bounded walk, and notes of what was seen."""
+"""Reading configuration without trusting it: bounded parsers, a bounded walk, and notes of the findings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DEEPEST = 30
 
 
 def parse(text: str, kind: str) -> Any:
-    """The value of a JSON (comments allowed), YAML or TOML text; None when it has none, or is made to be a burden."""
+    """Return the value of a JSON (comments allowed), YAML or TOML text; `None` if it is invalid or made to be a burden."""
     if len(text) > _LARGEST[kind] or _DEEP.search(text):
         return None
     try:
@@ -52,12 +52,12 @@ def _json(text: str) -> Any:
 
 
 def plain_json(text: str) -> str:
-    """JSON without comments and commas too many, with everything on the line it was on."""
+    """Return JSON without comments and trailing commas, with everything on its original line."""
     return _TRAILING.sub(r"\1", _COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text))
 
 
 def read_yaml(text: str) -> Any:
-    """YAML by its events first: the loader itself recurses in C, where too deep means the end of the process."""
+    """Load YAML after a check of its events: the loader recurses in C, where too much depth ends the process."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -71,13 +71,13 @@ def read_yaml(text: str) -> Any:
             aliases += isinstance(event, yaml.AliasEvent)
             if depth > _DEEPEST or aliases > (4 if "<<" in text else 40):
                 return None
-        return yaml.load(text, Loader=loader)  # noqa: S506  a safe loader, in C where there is one
+        return yaml.load(text, Loader=loader)  # noqa: S506  a safe loader, in C if available
     except yaml.YAMLError:
         return None
 
 
 def walk(value: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Every (key, value, owner) below a value, a bounded number of them, outermost first."""
+    """Yield every (key, value, owner) below a value, outermost first, up to a limit."""
     rows: list[tuple[Any, int]] = [(value, 0)]
     count = 0
     while rows:
@@ -100,24 +100,24 @@ _PIPED = shape("manifests", "piped")
 
 
 def runs_fetched(command: str) -> bool:
-    """Does a command run what it has just fetched or decoded? Bad wherever nobody watches it happen."""
+    """Return whether a command runs what it has just fetched or decoded, which is bad wherever nobody watches."""
     return _PIPED.search(command) is not None
 
 
 def table(value: Any) -> dict[str, Any]:
-    """A mapping with text keys; empty when it is something else."""
+    """Return a mapping with text keys; empty for any other value."""
     return {str(key): item for key, item in value.items()} if isinstance(value, dict) else {}
 
 
 def texts(value: Any) -> list[str]:
-    """A text or a list of texts, as a list."""
+    """Return a text or a list of texts as a list."""
     if isinstance(value, str):
         return [value]
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 class Notes:
-    """What was seen in one document, with lines."""
+    """The hits and facts of one document, with their lines."""
 
     def __init__(self, text: str, kind: str) -> None:
         self.text = text
@@ -126,7 +126,7 @@ class Notes:
         self.facts: list[Fact] = []
 
     def line(self, needle: str) -> int:
-        """The line in which something stands, 1 when it cannot be found."""
+        """Return the line that contains `needle`, or 1 if it cannot be found."""
         for way in (needle, _escaped(needle), needle.split("\n", maxsplit=1)[0], needle[:40]):
             if way and (at := self.text.find(way)) >= 0:
                 return line_of(self.text, at)
@@ -135,16 +135,16 @@ class Notes:
     def hit(
         self, rule: str, needle: str, severity: Severity | None = None, subject: str = "", message: str = ""
     ) -> None:
-        """A rule matched where the needle stands."""
+        """Add a hit of a rule at the line of `needle`."""
         self.hits.append(Hit(rule, self.line(needle), shorten(needle), severity, subject, message))
 
     def report(self, found: Iterable[Judgement], needle: str) -> None:
-        """Note what a judge found, where the needle stands."""
+        """Add the judgements at the line of `needle`."""
         for one in found:
             self.hit(one.rule, needle, one.severity, one.subject, one.message)
 
     def command(self, command: str, read: str = "") -> bool:
-        """Judge a command that a shell will run; answers whether it is dangerous."""
+        """Judge a command that a shell will run, and return whether it is dangerous."""
         from whet.guard.shell import checker as shell
 
         if not command.strip():
@@ -156,7 +156,7 @@ class Notes:
         return any(severity_of(hit) != "info" for hit in seen.hits)
 
     def commands(self, rows: list[str]) -> None:
-        """Commands that stand in the document, every other line blank, so that lines agree."""
+        """Judge commands at their lines of the document; all other rows are blank."""
         from whet.guard.shell import checker as shell
 
         if any(rows):
@@ -165,7 +165,7 @@ class Notes:
             self.facts += seen.facts
 
     def seen(self) -> Seen:
-        """All of it, each thing once."""
+        """Return all hits and facts, each once."""
         return Seen(tuple(dict.fromkeys(self.hits)), tuple(dict.fromkeys(self.facts)))
 
 
@@ -181,7 +181,7 @@ _BUSY = shape("manifests", "busy", 0)
 
 
 def commands(notes: Notes, data: Any) -> None:
-    """The commands of a workflow, task or pipeline, whatever it is called."""
+    """Check the commands of a workflow, task or pipeline, whatever it is called."""
     for command in _commands(data):
         notes.command(command)
 
