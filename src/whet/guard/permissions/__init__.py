@@ -1,1 +1,1 @@
-"""What a skill's tools may do: `allowed-tools` as a restriction."""
+"""Permissions of a skill's tools: `allowed-tools` as a restriction."""

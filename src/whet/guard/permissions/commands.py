@@ -1,9 +1,9 @@
-"""May a shell command run? Every command of a line must be granted by a rule that names what gives it power.
+"""Permissions of shell commands: every command of a line must be granted by a rule that names what gives it power.
 
-A rule matches word by word, on the words that the shell would hand over. Wrappers that change nothing (`timeout 5`)
-and harmless variables (`LC_ALL=C`) may stand in front. See `whet.guard.permissions.powers` for the words that a wildcard
-of a rule never covers: under such a rule the answer is no, or `ask` where the rule is for everything (`Bash`) or for a
-program that is there to run things (`Bash(python3:*)`).
+A rule matches word by word, on the words that the shell would pass on. Wrappers that change nothing (`timeout 5`)
+and harmless variables (`LC_ALL=C`) may precede a command. See `whet.guard.permissions.powers` for the words that a wildcard
+in a rule never covers: under such a rule the answer is `deny`, or `ask` if the rule is for everything (`Bash`) or for a
+program whose purpose is to run things (`Bash(python3:*)`).
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _SHOWN = 80
 
 
 class Variant(NamedTuple):
-    """A command as a rule may name it: whole, or without what stands harmlessly in front."""
+    """A command as a rule may name it: whole, or without harmless words in front."""
 
     words: tuple[Word, ...]
     first: int
 
     @property
     def texts(self) -> list[str]:
-        """Its words as plain text."""
+        """The words as plain text."""
         return [word.text for word in self.words]
 
 
 def allowed_command(text: str, grants: Sequence[Grant], where: Where) -> tuple[str, str]:
-    """`allow`, `ask` or `deny`, and why, for a command line."""
+    """Return `allow`, `ask` or `deny`, and the reason, for a command line."""
     line = read_line(text)
     if line.unsure:
         return "deny", f"nobody can be sure what this runs: {line.unsure}"
@@ -67,7 +67,7 @@ def allowed_command(text: str, grants: Sequence[Grant], where: Where) -> tuple[s
 
 
 def touches(rule: Grant, text: str) -> bool:
-    """Does a rule that forbids or asks speak of any command in this line? A line nobody can read may be anything."""
+    """Return whether a rule that denies or asks applies to any command in this line. An unreadable line may be anything."""
     line = read_line(text)
     if not rule.rule or line.unsure:
         return True
@@ -75,7 +75,7 @@ def touches(rule: Grant, text: str) -> bool:
 
 
 def _mentions(words: Sequence[str], command: Command) -> bool:
-    """Is the rule's program in the command, with the rule's other words somewhere behind it, in order?"""
+    """Return whether the command contains the program of the rule, followed by the other words of the rule in order."""
     texts = [word.text for word in command.words]
     wanted = [word for word in words if word != "*"]
     for at, text in enumerate(texts):
@@ -87,7 +87,7 @@ def _mentions(words: Sequence[str], command: Command) -> bool:
 
 
 def names_path(rule: str, text: str, where: Where) -> bool:
-    """Does any word of a line, or a redirection, name a path that a rule covers?"""
+    """Return whether any word or redirection of a line names a path that a rule covers."""
     line = read_line(text)
     for command in line.commands:
         texts = [word.text for word in command.words[command.first + 1 :]]
@@ -122,7 +122,7 @@ def _allowed(command: Command, grants: Sequence[Grant], where: Where) -> tuple[s
 
 
 def _covered(power: Power, grant: Grant, texts: Sequence[str], named: int) -> bool:
-    """Does a rule spell out the words of a power? Of addresses a rule that names none covers all."""
+    """Return whether a rule spells out the words of a power. A rule that names no addresses covers all of them."""
     if power.kind != "address":
         return power.upto < named
     places = [word.partition("*")[0] for word in grant.words if "://" in word] if grant.rule else []
@@ -132,7 +132,7 @@ def _covered(power: Power, grant: Grant, texts: Sequence[str], named: int) -> bo
 
 
 def _touched(texts: Sequence[str], where: Where) -> Iterator[Power]:
-    """Files that rule agents, git or what starts by itself, under a program that writes."""
+    """Yield a power for each control file of agents, git or start-up, if a program that writes is involved."""
     if any(program_of(text) in program_tables().words["writers"] for text in texts):
         for at, text in enumerate(texts):
             try:
@@ -144,7 +144,7 @@ def _touched(texts: Sequence[str], where: Where) -> Iterator[Power]:
 
 
 def _variants(command: Command) -> Iterator[Variant]:
-    """The command, and the same without harmless variables and wrappers."""
+    """Yield the command, and the same without harmless variables and wrappers."""
     yield Variant(command.words, command.first)
     words, first = command.words, command.first
     if all(is_harmless_variable(word.text) for word in words[:first]):
@@ -159,7 +159,7 @@ def _variants(command: Command) -> Iterator[Variant]:
 
 
 def _named(grant: Grant, variant: Variant, where: Where) -> int | None:
-    """How many words at the start the rule spells out, if it matches; None if it does not."""
+    """Return how many words at the start a matching rule spells out; `None` if the rule does not match."""
     if not grant.rule:
         return 0
     skill_dir = where.skill_dir if "*" not in where.skill_dir and where.skill_dir else "\0"
@@ -175,12 +175,12 @@ def _named(grant: Grant, variant: Variant, where: Where) -> int | None:
 
 
 def _plain(word: str) -> str:
-    """`./scripts/run.sh` and `scripts/run.sh` are the same file, but `./git` is not `git`."""
+    """Drop a leading `./`: `./scripts/run.sh` and `scripts/run.sh` are the same file, but `./git` is not `git`."""
     return word[2:] if word.startswith("./") and "/" in word[2:] else word
 
 
 def _seen(word: Word, rule: Sequence[str]) -> str:
-    """A word as rules see it: what the shell still expands matches only a wildcard, and so does a way back up."""
+    """Return a word as rules see it: globs that the shell expands, and paths with `..`, match only a wildcard."""
     text = _plain(word.text)
     if word.glob or (".." in text.split("/") and any("*" in part and "/" in part for part in rule)):
         return "\0"
@@ -188,7 +188,7 @@ def _seen(word: Word, rule: Sequence[str]) -> str:
 
 
 def _redirects(command: Command, grants: Sequence[Grant], where: Where, reason: str) -> tuple[str, str]:
-    """A redirection is the writing or reading of a file, and needs the grant for that."""
+    """Check that the grants for reading or writing files cover each redirection."""
     for redirect in command.redirects:
         if redirect.target in _NOWHERE:
             continue
@@ -206,13 +206,13 @@ def _redirects(command: Command, grants: Sequence[Grant], where: Where, reason: 
 
 
 def _means_another_file(command: Command) -> bool:
-    """Does a command run a file that is found from the working directory: a script, or what a project defines?"""
+    """Return whether a command runs a file found from the working directory: a script, or what a project defines."""
     texts = [word.text for word in command.words]
     return "/" in texts[command.first] or any(power.kind == "runs" for power in powers(texts, command.first))
 
 
 def _moved(command: Command, where: Where) -> str | None:
-    """Where `cd` leads, when that is a directory below the working directory."""
+    """Return the directory that `cd` leads to, if it is below the working directory."""
     target = [word.text for word in command.words[command.first + 1 :]]
     if len(target) != 1 or command.words[-1].glob or target[0].startswith(("-", "/", "~")) or "\\" in target[0]:
         return None

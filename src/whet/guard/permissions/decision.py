@@ -1,12 +1,12 @@
-"""Permissions: `allowed-tools` as a restriction that holds.
+"""Permissions: `allowed-tools` as an enforced restriction.
 
-A skill says which tools it needs; that is a request. `permits` answers for one tool call: `allow` when a grant covers
-it and nobody objects, `deny` when none does or when nobody can be sure what the call would do, `ask` when a person
-should decide. A skill that declares nothing gets `ask` for everything. A policy of the user cuts further: what it
+A skill declares which tools it needs; that is a request. `permits` answers for one tool call: `allow` if a grant covers
+it and no rule objects, `deny` if no grant covers it or if the effect of the call is uncertain, `ask` if a person
+should decide. A skill that declares nothing gets `ask` for everything. The policy of the user restricts further: what it
 denies is denied, what it does not allow is not allowed; no grant can widen it.
 
-Everything here is judged on text. It is a gate in front of tools and no sandbox: what a granted program does by itself
-(a script, a hook of the repository, a linked file) is for the sandbox to hold.
+Everything here is judged by text. It is a gate in front of tools and not a sandbox: the sandbox restricts what a granted
+program does on its own (a script, a hook of the repository, a linked file).
 """
 
 from __future__ import annotations
@@ -39,40 +39,40 @@ __all__ = [
 _DECLARED = ("allowed-tools", "allowed_tools")
 _RANK = {"allow": 0, "ask": 1, "deny": 2}
 _PATCH = {"Update File": "Edit", "Add File": "Write", "Delete File": "Write", "Move to": "Write"}
-"""Lines of a patch that name a file, behind `*** `, and the tool that such a change needs."""
+"""Lines of a patch that name a file, after `*** `, and the tool that such a change needs."""
 _PATCH_MARKS = frozenset(("Begin Patch", "End Patch", "End of File"))
 _SHELLS = ("bash", "/bin/bash", "sh", "/bin/sh")
-"""Through these, clients that take a list of words run a line: `["bash", "-lc", LINE]`."""
+"""Shells through which clients that take a list of words run a line: `["bash", "-lc", LINE]`."""
 _COMMANDS = ("command", "cmd", "script")
 _DIRECTORIES = ("cwd", "workdir", "working_directory", "directory", "dir_path")
 _LEAVING = ("dangerouslyDisableSandbox", "with_escalated_permissions", "sandbox_permissions", "require_escalated")
-"""How calls ask to be run outside the client's sandbox."""
+"""Keys by which calls ask to run outside the sandbox of the client."""
 _FAMILIES = ({"Read", "Glob", "Grep", "LS"}, {"Write", "Edit", "NotebookEdit"})
-"""Who forbids one of these forbids all of them."""
+"""Families of tools: a rule that forbids one tool forbids the whole family."""
 _EDITOR = {"view": "Read", "create": "Write", "str_replace": "Edit", "insert": "Edit", "undo_edit": "Edit"}
 
 
 class Permission(NamedTuple):
-    """The answer, and why in a sentence."""
+    """The answer, and its reason as a sentence."""
 
     decision: Literal["allow", "deny", "ask"]
     reason: str
     problems: tuple[str, ...] = ()
-    """Grants that cannot be read, and grant nothing."""
+    """Problems of grants that cannot be read, and grant nothing."""
 
     def to_json(self) -> Json:
-        """The answer as JSON."""
+        """Return the answer as JSON."""
         answer: Json = {"success": True, "decision": self.decision, "reason": self.reason}
         return {**answer, "problems": list(self.problems)} if self.problems else answer
 
 
 class Policy(NamedTuple):
-    """What the user wants, in the same words as `allowed-tools`."""
+    """The rules of the user, in the same syntax as `allowed-tools`."""
 
     deny: tuple[Grant, ...] = ()
     ask: tuple[Grant, ...] = ()
     allow: tuple[Grant, ...] | None = None
-    """The most that any skill may have; None leaves that to the skills."""
+    """The most that any skill may have; `None` leaves that to the skills."""
 
 
 NO_POLICY = Policy()
@@ -95,10 +95,10 @@ def permits(
     home: str = "",
     policy: Policy = NO_POLICY,
 ) -> Permission:
-    """May a skill with these grants (None: it declares none) make this tool call?
+    """Return whether a skill with these grants (`None`: it declares none) may make this tool call.
 
-    `given` is the tool's input as the client has it; paths are judged from `cwd`. Never fails: what is malformed or
-    unknown is denied with a reason.
+    `given` is the input of the tool as the client sends it; paths are resolved from `cwd`. Never fails: a malformed or
+    unknown call is denied with a reason.
     """
     decision, reason = _worst_answer(grants, tool, given, Where(cwd, skill_dir, home), policy)
     kind: Literal["allow", "deny", "ask"] = "allow" if decision == "allow" else "ask" if decision == "ask" else "deny"
@@ -124,13 +124,13 @@ def _worst_answer(
 
 
 def declared_tools(skill: Skill) -> tuple[Grant, ...] | None:
-    """The grants a skill declares, with typed entries read too; None when it declares none."""
+    """Return the grants that a skill declares, including typed entries; `None` if it declares none."""
     value = declared_value(skill)
     return None if value is None else read_grants(value)
 
 
 def declared_value(skill: Skill) -> Any:
-    """The same as it stands in the skill."""
+    """Return the declared value as written in the skill."""
     return next((skill.frontmatter[key] for key in _DECLARED if skill.frontmatter.get(key) is not None), None)
 
 
@@ -144,13 +144,13 @@ def skill_permits(
     home: str = "",
     policy: Policy = NO_POLICY,
 ) -> Permission:
-    """The same for a skill: its `allowed-tools` are the grants, and its `disallowed-tools` are denied."""
+    """Return the answer of `permits` for a skill: it grants its `allowed-tools` and denies its `disallowed-tools`."""
     policy = policy._replace(deny=(*policy.deny, *read_grants(list(skill.disallowed_tools))))
     return permits(declared_tools(skill), tool, given, cwd=cwd, skill_dir=skill_dir, home=home, policy=policy)
 
 
 def _calls(tool: str, given: Mapping[str, object]) -> tuple[list[_Call], str]:
-    """What a call amounts to in our vocabulary, one for each file where a tool takes several."""
+    """Translate a call into calls of our vocabulary, one per file for a tool that takes several, or return a problem."""
     names = tools_named(tool)
     if len(names) == 1:
         return [_Call(names[0], given)], ""
@@ -234,7 +234,7 @@ def _command(given: Mapping[str, object]) -> tuple[str, str]:
 
 
 def _surroundings(given: Mapping[str, object]) -> str:
-    """What is wrong with what a call says about the surroundings of its command."""
+    """Return the problem with the working directory, environment and other settings of a command call, or ""."""
     from whet.guard.permissions.programs import program_tables
 
     if any(given.get(key) for key in ("env", "environment")):
@@ -279,7 +279,7 @@ def _judge_mcp(tool: str, grants: Sequence[Grant]) -> tuple[str, str]:
 
 
 def _forbids(rule: Grant, call: _Call, where: Where) -> bool:
-    """Does a rule of the policy speak of this call? In doubt it does."""
+    """Return whether a rule of the policy applies to this call, in doubt `True`."""
     if call.tool.startswith("mcp__"):
         return name_matches(rule.tool, call.tool) or call.tool.startswith(f"{rule.tool}__")
     family = next((tools for tools in _FAMILIES if rule.tool in tools), {rule.tool})
@@ -309,7 +309,7 @@ def _forbids(rule: Grant, call: _Call, where: Where) -> bool:
     return _judge_named(call, [rule])[0] == "allow"
 
 
-# --- may a tool fetch this address? A rule is about a host, and the host is read the way no trick survives ------------
+# --- permissions of addresses: a rule is about a host, and the host is parsed strictly -------------------------------
 
 _URL = expression(r"(https?)://([^/?#]{1,300})(?:[/?#].*)?", re.IGNORECASE)
 _NAME = expression(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -317,7 +317,7 @@ _LONGEST = 4096
 
 
 def allowed_address(tool: str, given: Mapping[str, object], grants: Iterable[Grant]) -> tuple[str, str]:
-    """`allow`, `ask` or `deny`, and why, for a call that fetches an address."""
+    """Return `allow`, `ask` or `deny`, and the reason, for a call that fetches an address."""
     host, problem = host_of_address(given.get("url"))
     if problem:
         return "deny", problem
@@ -332,7 +332,7 @@ def allowed_address(tool: str, given: Mapping[str, object], grants: Iterable[Gra
 
 
 def host_of_address(url: Any) -> tuple[str, str]:
-    """The host, with its port unless that is the usual one; or what is wrong with the address."""
+    """Return the host of an address, with its port unless that is the default, and an error message or ""."""
     if not isinstance(url, str) or not url or len(url) > _LONGEST:
         return "", "there is no url" if not url or not isinstance(url, str) else "the url is too long"
     if re.search(r"[\x00-\x20\x7f\\]", url):
@@ -359,7 +359,7 @@ def host_of_address(url: Any) -> tuple[str, str]:
 
 
 def covers_host(rule: str, host: str) -> bool:
-    """Does `domain:example.com` or `domain:*.example.com` cover a host? Another port has to be in the rule."""
+    """Return whether `domain:example.com` or `domain:*.example.com` covers a host. The rule must name any other port."""
     wanted = rule.removeprefix("domain:")
     if wanted.startswith("*."):
         return host.endswith(wanted[1:]) and len(host) > len(wanted) - 1
@@ -367,7 +367,7 @@ def covers_host(rule: str, host: str) -> bool:
 
 
 def is_inside(host: str) -> bool:
-    """A literal address, or a host that is not one of the open internet."""
+    """Return whether a host is a literal address or not on the public internet."""
     from whet.guard.hosts import host_of
 
     return host_of(f"http://{host}/").kind in ("loopback", "private", "address")

@@ -1,4 +1,4 @@
-"""Wildcards, without regular expressions: rules come from packages, and must not be able to keep anyone busy."""
+"""Wildcards without regular expressions: rules come from packages, and must not be able to cause much work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def name_matches(pattern: str, text: str) -> bool:
-    """Does a name match a pattern in which `*` stands for any characters? Nothing else is special."""
+    """Return whether a name matches a pattern in which `*` stands for any characters. Nothing else is special."""
     first, *others = pattern.split("*")
     if not others:
         return pattern == text
@@ -26,7 +26,7 @@ def name_matches(pattern: str, text: str) -> bool:
 
 
 def row_matches(pattern: Sequence[str], row: Sequence[str], any_number: str) -> bool:
-    """Does a row of names match a row of patterns, in which one spelling stands for any number of names?"""
+    """Return whether a row of names matches a row of patterns, in which `any_number` stands for any number of names."""
     reached = {0}
     for part in pattern:
         if part == any_number:

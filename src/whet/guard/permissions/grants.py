@@ -1,12 +1,12 @@
-"""What a skill asks for: `allowed-tools` in every spelling, as grants of one vocabulary.
+"""The requests of a skill: `allowed-tools` in every spelling, as grants of one vocabulary.
 
-    Bash(git add:*) Read             a string, separated by blanks or commas
+    Bash(git add:*) Read             a string, separated by spaces or commas
     [Bash, "Read(./src/**)"]         a list
     {Bash: [git status], Read: true} a mapping of tools to rules
     [{tool: bash, command: git *}]   typed entries
 
-Tools of other clients are known by what they do (`run_command` is Bash). `curl:*` and `infsh *` are rules of Bash in
-shorthand. A text that cannot be read becomes a grant with a `problem`; such a grant covers nothing.
+Tools of other clients are known by their function (`run_command` is Bash). `curl:*` and `infsh *` are short forms of Bash
+rules. A text that cannot be read becomes a grant with a `problem`; such a grant covers nothing.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class Grant(NamedTuple):
-    """One tool, or a part of what it can do."""
+    """One tool, or a part of its abilities."""
 
     tool: str
-    """Its name in our vocabulary: Bash, Read, WebFetch, mcp__server__tool, or a tool nobody but its client knows."""
+    """The name in our vocabulary: Bash, Read, WebFetch, mcp__server__tool, or a tool that only its client knows."""
     rule: str = ""
-    """What it may be used for; empty for everything."""
+    """The permitted use; empty for any use."""
     text: str = ""
-    """The grant as it was declared."""
+    """The grant as declared."""
     problem: str = ""
-    """Why it could not be read; such a grant covers nothing."""
+    """Why the grant could not be read; such a grant covers nothing."""
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of a rule of Bash; `*` as the last one stands for any further words."""
+        """The words of a Bash rule; `*` as the last one stands for any more words."""
         return rule_words(self.rule)
 
 
@@ -63,12 +63,12 @@ def _names() -> dict[str, tuple[str, ...]]:
 
 
 def tools_named(name: str) -> tuple[str, ...]:
-    """The tools of our vocabulary that a name stands for; a name nobody knows stands for itself."""
+    """Return the tools of our vocabulary that a name stands for; an unknown name stands for itself."""
     return _names().get(re.sub(r"[-_\s]", "", name).lower(), (name,)) if name.isascii() else (name,)
 
 
 def read_grants(declared: Any) -> tuple[Grant, ...]:
-    """The grants of an `allowed-tools` value, whatever its shape. Never fails: see `Grant.problem`."""
+    """Return the grants of an `allowed-tools` value of any shape. Never fails: see `Grant.problem`."""
     found: dict[Grant, None] = {}
     for grant in _entries(declared):
         found.setdefault(grant)
@@ -97,7 +97,7 @@ def _entries(declared: Any) -> Iterator[Grant]:
 
 
 def _item(item: str) -> Iterable[str]:
-    """A list's item is one grant, or several in one text; `infsh *` is one."""
+    """Split a list item into grants if it contains several; `infsh *` is one."""
     pieces = split_tools(item)
     several = len(pieces) > 1 and all("(" in piece or _known(piece) for piece in pieces)
     return pieces if several or len(pieces) == 1 else (item.strip(),)
@@ -108,7 +108,7 @@ def _known(piece: str) -> bool:
 
 
 def _pieces(pieces: Iterable[str]) -> Iterator[Grant]:
-    """Grants in a row; a lone `*` belongs to the unknown word before it, as in `infsh *`."""
+    """Yield the grants in a row; a lone `*` belongs to the unknown word before it, as in `infsh *`."""
     row = list(pieces)
     at = 0
     while at < len(row):
@@ -164,7 +164,7 @@ def _ruled(name: str, rule: str | None, text: str) -> Iterator[Grant]:
 
 
 def _shorthand(text: str) -> Grant:
-    """`curl:*`: a rule of Bash without its tool. Anything shorter than that would be a guess."""
+    """Read `curl:*`, a Bash rule without its tool. Any shorter form would be a guess."""
     return _bash(text, text) if text.endswith("*") and text[0].isalnum() else _unreadable(text, "no tool is named")
 
 
@@ -181,9 +181,9 @@ def _bash(rule: str, text: str) -> Grant:
 
 
 def rule_words(rule: str) -> tuple[str, ...]:
-    """The words of a rule of Bash; `git add:*` and `git add *` both end with `*`, for any further words.
+    """Return the words of a Bash rule; `git add:*` and `git add *` both end with `*`, for any more words.
 
-    `curl https://example.com/:*` is for every address below that one.
+    `curl https://example.com/:*` covers every address below that one.
     """
     plain = rule.removesuffix(":*")
     words = read_rule(re.sub(r"\$(\{?)((?:CLAUDE|WHET)_SKILL_DIR)(\}?)", r"{\2}", plain))
@@ -220,7 +220,7 @@ def _mcp(name: str, rule: str | None, text: str) -> Grant:
 
 
 def _mapping(entry: dict[Any, Any]) -> Iterator[Grant]:
-    """A typed entry `{tool: .., command: ..}`, or tools with their rules `{Bash: [..], Read: true}`."""
+    """Read a typed entry `{tool: .., command: ..}`, or tools with their rules `{Bash: [..], Read: true}`."""
     name = next((entry[key] for key in _NAME_KEYS if isinstance(entry.get(key), str)), None)
     if name is None:
         for tool, value in entry.items():

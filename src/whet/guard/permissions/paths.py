@@ -1,8 +1,8 @@
-"""May a file tool touch this path? Judged on the text alone, so that nothing has to exist.
+"""Permissions of paths for file tools, judged by the text alone, so that nothing has to exist.
 
-Rules are globs: `*` stays within a name, `**` goes below. `src/**`, `./src/**` and `/src/**` begin at the working
+Rules are globs: `*` stays within a name, `**` goes deeper. `src/**`, `./src/**` and `/src/**` begin at the working
 directory, `//etc/hosts` at the root, `~/notes/**` at the home, `${CLAUDE_SKILL_DIR}/x` at the skill. Links cannot be
-seen here: whoever opens the file resolves them first, and asks again with the result.
+seen here: the tool that opens the file must resolve them first and ask again with the result.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _WRITES = frozenset(("Write", "Edit", "NotebookEdit"))
 
 
 class Where(NamedTuple):
-    """The places that paths are told apart by; all absolute."""
+    """The directories that paths are resolved against, all absolute."""
 
     cwd: str
     skill_dir: str = ""
     home: str = ""
     at: str = ""
-    """Where a command runs after `cd`; rules stay where they are."""
+    """The directory of a command after `cd`; rules are not affected by it."""
 
 
 class BadPathError(Exception):
-    """A text is no path that can be judged; the message says why."""
+    """A text is not a path that can be judged; the message says why."""
 
 
 def paths_of(tool: str, given: Mapping[str, object], where: Where) -> list[str]:
-    """The normalised paths that a call of a file tool touches. Raises BadPathError."""
+    """Return the normalised paths that a call of a file tool touches. Raises BadPathError."""
     named = [given[key] for key in _KEYS if key in given]
     for value in given.values():
         entries = value if isinstance(value, list) else ()
@@ -69,7 +69,7 @@ def paths_of(tool: str, given: Mapping[str, object], where: Where) -> list[str]:
 
 
 def normalised(text: str, where: Where) -> str:
-    """An absolute path with `/` and without `.` and `..`; below a home that nobody told us it begins with `~`."""
+    """Return an absolute path with `/` and without `.` and `..`; it begins with `~` if the home is unknown."""
     if not text or len(text) > _LONGEST:
         raise BadPathError("the path is empty" if not text else "the path is too long")
     for letter in text:
@@ -111,7 +111,7 @@ def _collapsed(path: str) -> str:
 
 
 def path_rule(rule: str, where: Where) -> str:
-    """The rule as an absolute glob; empty when it begins at a place that is not known or has a wildcard in its name."""
+    """Return the rule as an absolute glob; empty if it begins at an unknown directory or one with a wildcard in its name."""
     if "*" in where.cwd + where.skill_dir + where.home:
         return ""
     rule = rule.replace("\\", "/")
@@ -129,14 +129,14 @@ def path_rule(rule: str, where: Where) -> str:
 
 
 def covers(rule: str, path: str, *, fold: bool = False) -> bool:
-    """Does an absolute glob match a path? `fold` ignores case and composition, for rules that forbid."""
+    """Return whether an absolute glob matches a path; `fold` ignores case and composition, for rules that forbid."""
     if fold:
         rule, path = (unicodedata.normalize("NFKC", text).casefold() for text in (rule, path))
     return row_matches(rule.split("/"), path.split("/"), "**")
 
 
 def allowed_path(tool: str, path: str, grants: Iterable[Grant], where: Where) -> tuple[str, str]:
-    """`allow`, `ask` or `deny`, and why, for one normalised path."""
+    """Return `allow`, `ask` or `deny`, and the reason, for one normalised path."""
     exact = False
     granted = ""
     for grant in grants:
@@ -164,7 +164,7 @@ def _reaches(tool: str, rule: str, path: str) -> bool:
 
 
 def control_file(path: str) -> str:
-    """What a path rules: agents, programs that start by themselves, or git's own directory; empty for other files."""
+    """Return what a path controls: agents, programs that start automatically, or git itself; empty for other files."""
     from whet.guard.places import places
 
     plain = "/".join(name.rstrip(". ") or name for name in unicodedata.normalize("NFKC", path).split("/"))
@@ -174,7 +174,7 @@ def control_file(path: str) -> str:
 
 
 def secret_file(path: str) -> str:
-    """Whose secrets a path holds; empty for other files."""
+    """Return the kind of secrets that a path holds; empty for other files."""
     from whet.guard.places import places
 
     return next((place.what for place in places(path) if place.kind == "secret" and place.grave), "")

@@ -1,7 +1,7 @@
-"""Which words of a command give it power beyond its program, so that a rule must name them.
+"""The words of a command that give it power beyond its program, so that a rule must name them.
 
-`git -c core.pager=x log` is not what `Bash(git:*)` is about, and `python3 run.py` is run.py rather than python3. Each
-power has the number of the last word that a rule has to spell out; a wildcard never does. Everything here reads the
+`git -c core.pager=x log` is not what `Bash(git:*)` means, and `python3 run.py` is run.py rather than python3. Each
+power has the number of the last word that a rule must spell out; a wildcard does not count. Everything here reads the
 tables in `whet.guard.permissions.programs`.
 """
 
@@ -27,22 +27,22 @@ _PLAIN_SED = expression(
 )
 _PLAIN_AWK = expression(r"(?!.*(?:system|getline|close|ENVIRON|PROCINFO|fflush))[^|>@]{1,1000}", re.DOTALL)
 _RUN = ("code", "program", "operand")
-"""What an interpreter runs."""
+"""Places of arguments that an interpreter runs."""
 _STDIN = expression(r"-|/dev/(?:stdin|fd/.*)|/proc/.*")
 
 
 class Power(NamedTuple):
-    """A reason why a rule must name the words up to number `upto`; behind the last word there is nothing to name."""
+    """A reason why a rule must name the words up to number `upto`; no rule can name a number after the last word."""
 
     upto: int
     kind: Literal["runs", "option", "address"]
-    """`runs`: the program is there to run other things; `option`: a word turns it into something else; `address`: a
-    word that says where to fetch from, which a rule has to name when it names any."""
+    """`runs`: the purpose of the program is to run other things; `option`: a word changes what it does; `address`: a word that
+    says where to fetch from, which a rule must name if it names any address."""
     reason: str
 
 
 def program_of(word: str) -> str:
-    """The program that a word names, without its directory, its version and what Windows adds."""
+    """Return the program that a word names, without its directory, its version and the extensions of Windows."""
     name = os.path.basename(word.replace("\\", "/")).lower()
     for end in (".exe", ".cmd", ".bat", ".ps1"):
         name = name.removesuffix(end)
@@ -50,13 +50,13 @@ def program_of(word: str) -> str:
 
 
 def is_harmless_variable(word: str) -> bool:
-    """Does an assignment only change how a program writes?"""
+    """Return whether an assignment only changes how a program writes."""
     name, _, value = word.partition("=")
     return name in program_tables().words["harmless_variables"] and _VALUE.fullmatch(value) is not None
 
 
 def stripped(argv: Sequence[str]) -> int:
-    """How many words at the start are a wrapper that changes nothing; 0 when there is none, or any doubt."""
+    """Return how many words at the start are a wrapper that changes nothing; 0 if there is none, or in doubt."""
     name = argv[0] if argv else ""
     harmless = program_tables().harmless.get(name)
     if harmless is None:
@@ -78,7 +78,7 @@ def stripped(argv: Sequence[str]) -> int:
 
 
 def powers(words: Sequence[str], first: int = 0, depth: int = 0) -> list[Power]:
-    """Every power of a command; `first` is where its program stands, behind the variables that are set for it."""
+    """Return every power of a command; `first` is the index of its program, after the variables that are set for it."""
     found = [
         Power(at, "option", f"{words[at].partition('=')[0]} set for the command can change what it runs")
         for at in range(first)
@@ -183,7 +183,7 @@ def _by_options(name: str, argv: Sequence[str]) -> Iterator[Power]:
 
 
 def _addresses(name: str, options: Options, argv: Sequence[str]) -> Iterator[Power]:
-    """The words that are no options and no values of them: each is an address to fetch from."""
+    """Yield the words that are neither options nor their values: each is an address to fetch from."""
     is_value = False
     for at in range(1, len(argv)):
         word, was_value = argv[at], is_value
@@ -226,7 +226,7 @@ def _curl(argv: Sequence[str]) -> Iterator[Power]:
 
 
 def _sed(argv: Sequence[str]) -> Iterator[Power]:
-    """Scripts of sed can run programs and write files (`e`, `w`); only those of a simple shape are known not to."""
+    """Yield the sed scripts that may run programs or write files (`e`, `w`); only those of a simple form certainly do not."""
     scripts = [at + 1 for at in range(1, len(argv) - 1) if re.fullmatch(r"-[A-Za-z]*e|--e[a-z]*", argv[at])]
     if not scripts:
         scripts = [at for at in range(1, len(argv)) if not argv[at].startswith("-")][:1]
@@ -247,7 +247,7 @@ _SPECIAL: dict[str, Callable[[Sequence[str]], Iterator[Power]]] = {
 
 
 def _by_places(argv: Sequence[str]) -> Iterator[Power]:
-    """Words that name other people's secrets."""
+    """Yield the words that name places of grave secrets."""
     from whet.guard.places import places
 
     for at in range(1, len(argv)):
@@ -256,7 +256,7 @@ def _by_places(argv: Sequence[str]) -> Iterator[Power]:
                 yield Power(at, "option", f"{place.text} is where {place.what} are kept")
 
 
-# --- where git stops being git: what runs another program or writes somewhere -----------------------------------------
+# --- git: words that run another program or write somewhere ----------------------------------------------------------
 
 _GLOBAL = expression(
     r"-c|-C|-p|--paginate|--config-env|--exec-path|--git-dir|--work-tree|--namespace|--super-prefix|--attr-source|--bare"
@@ -266,7 +266,7 @@ _HELPER = expression(r"[A-Za-z0-9-]{1,40}::|(?:fd|file):", re.IGNORECASE)
 
 
 def git_powers(argv: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """The words of a git command that a rule has to name, with what they can do."""
+    """Yield the words of a git command that a rule must name, each with its effect."""
     git, at = program_tables().git, 1
     while at < len(argv) and argv[at].startswith("-"):
         name = argv[at].partition("=")[0]

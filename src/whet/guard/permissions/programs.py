@@ -1,6 +1,6 @@
-"""What is known of programs that can run other programs, or write where nobody looks: `data/permissions.toml`, read once.
+"""Programs that can run other programs, or write to unexpected places, from `data/permissions.toml`, which is read once.
 
-`whet.guard.permissions.powers` says what follows from it for a command.
+`whet.guard.permissions.powers` draws the conclusions for a command.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ from whet.guard.tables import load_toml
 
 
 class Runner(NamedTuple):
-    """A program whose sub-commands run what a project, a registry or a container defines."""
+    """A program whose subcommands run what a project, a registry or a container defines."""
 
     harmless: str = ""
-    """Sub-commands that only look."""
+    """Subcommands that only show something."""
     deep: str = ""
-    """Sub-commands of which one more word has to be named: `npm run test`."""
+    """Subcommands after which a rule must name one more word: `npm run test`."""
     whole: str = ""
-    """Sub-commands that carry a command: all of it has to be named."""
+    """Subcommands that carry a command, all of which a rule must name."""
 
 
 class Options(NamedTuple):
     """Options that make a program run another one, or write or send a file."""
 
     long: str = ""
-    """Written out or abbreviated."""
+    """Long options, in full; they may be abbreviated."""
     short: str = ""
     values: str = ""
-    """Short options with a value: the letters behind them in the same word are no options."""
+    """Short options with a value: the letters after them in the same word are not options."""
     exact: str = ""
-    """Words that are options as they stand, such as those of find."""
+    """Words that are options exactly as written, such as those of find."""
     harmless: str = ""
-    """Whole options that could be taken for an abbreviation of one of the long ones."""
+    """Complete options that could be taken for an abbreviation of one of the long ones."""
     one_dash: bool = False
-    """One dash is enough for a long option."""
+    """A single dash is enough for a long option."""
     fetches: str = ""
-    """For a program whose other words are addresses: the long options whose value is not one."""
+    """For a program whose operands are addresses: the long options whose value is not one."""
     words: str = ""
-    """Words behind a sub-command of git that have the same power."""
+    """Words after a git subcommand that have the same power."""
 
     def includes(self, word: str, *, old_style: bool = False) -> bool:
-        """Is this word one of them, in any spelling the program may take for it?"""
+        """Return whether a word is one of these options, in any spelling that the program may accept."""
         bundled = (old_style and not word.startswith("-")) or word.startswith("+")
         if bundled:
             return not frozenset(self.short).isdisjoint(word)
@@ -54,29 +54,29 @@ class Options(NamedTuple):
 
 
 class Git(NamedTuple):
-    """What git's sub-commands do."""
+    """The effects of git's subcommands."""
 
     commands: frozenset[str]
-    """Other words may be aliases for anything."""
+    """The known subcommands; any other word may be an alias for anything."""
     reads_config: frozenset[str]
     fetching: frozenset[str]
     opens_others: frozenset[str]
     options: dict[str, Options]
-    """By sub-command; those of `""` belong to all."""
+    """Options by subcommand; those of `""` belong to all."""
 
 
 def is_wrapper(program: str) -> bool:
-    """Does a program run the command in its arguments?"""
+    """Return whether a program runs the command in its arguments."""
     known = known_programs().get(program)
     return known is not None and known.runs >= 0
 
 
 class Programs(NamedTuple):
-    """The tables."""
+    """The tables of `data/permissions.toml`."""
 
     words: dict[str, frozenset[str]]
     harmless: dict[str, str]
-    """Programs that run another one and change nothing, with the shape of their options."""
+    """Programs that run another one and change nothing, with a pattern for their options."""
     runners: dict[str, Runner]
     options: dict[str, Options]
     git: Git
@@ -84,14 +84,14 @@ class Programs(NamedTuple):
     """Tools of our vocabulary by their names in other clients."""
 
     def is_known(self, program: str) -> bool:
-        """Is there anything to know about a program?"""
+        """Return whether a table describes a program."""
         tables = (*(self.words[name] for name in ("shell_state", "opaque", "interpreters")), self.runners, self.options)
         return program == "git" or is_wrapper(program) or any(program in table for table in tables)
 
 
 @cache
 def program_tables() -> Programs:
-    """What the table holds."""
+    """Return the tables of `data/permissions.toml`."""
     table = load_toml("permissions")
 
     def by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

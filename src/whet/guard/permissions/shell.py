@@ -1,9 +1,9 @@
-"""A command line read so strictly that a permission can rest on it.
+"""A strict parser of command lines, so strict that a permission can rest on it.
 
-Two independent readings must agree, word for word: a small reader that knows only literal words, quotes, `&&`, `||`,
+Two independent parsers must agree, word for word: a small one that knows only literal words, quotes, `&&`, `||`,
 `;`, `|` and redirections, and the grammar of bash, in whose tree only node types that stand for themselves may occur.
-Whatever either of them does not know - expansions, substitutions, groups, keywords, line ends - is not guessed at: the
-line is `unsure`, and says why. The scanner's reader (`whet.guard.shell.commands`) has the opposite duty: it must see
+Anything that either of them does not know - expansions, substitutions, groups, keywords, line ends - is not guessed at: the
+line is `unsure`, with the reason. The scanner's parser (`whet.guard.shell.commands`) has the opposite duty: it must see
 something in every text.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 LONGEST = 10_000
-"""Characters of a command line; a longer one is not read."""
+"""Longest command line in characters; a longer one is not read."""
 
 
 class Word(NamedTuple):
@@ -28,13 +28,13 @@ class Word(NamedTuple):
 
     text: str
     glob: bool = False
-    """The shell replaces it by the files it matches; all of them begin with what stands before the first wildcard."""
+    """The shell replaces the word by the files it matches, all of which begin with the text before the first wildcard."""
     source: str = ""
-    """The word as it is written."""
+    """The word as written."""
 
 
 class Redirect(NamedTuple):
-    """`2> file`; copies such as `2>&1` are not listed, they touch no file."""
+    """`2> file`; copies such as `2>&1` are not listed, because they touch no file."""
 
     writes: bool
     target: str
@@ -44,25 +44,25 @@ class Command(NamedTuple):
     """One simple command."""
 
     words: tuple[Word, ...]
-    """The variables set for it, if any, then the program and its arguments."""
+    """The variables set for the command, if any, then the program and its arguments."""
     redirects: tuple[Redirect, ...] = ()
     first: int = 0
-    """Where the program stands."""
+    """Index of the program."""
 
 
 class Line(NamedTuple):
-    """What a command line runs, or why nobody can be sure."""
+    """The commands of a line, or why they are uncertain."""
 
     commands: tuple[Command, ...] = ()
     unsure: str = ""
 
 
 class UnsureError(Exception):
-    """The text has a part that is not known to be harmless; the message says which."""
+    """The text has a part that is not known to be harmless; the message names it."""
 
 
 def read_line(text: str) -> Line:
-    """The commands of a line, all of them simple and every word known; otherwise `unsure`."""
+    """Return the commands of a line if all are simple and every word is known; otherwise `unsure` is set."""
     try:
         commands = _Reader(_checked(text)).line()
         _compare(text.strip(" \t\n"), commands)
@@ -72,7 +72,7 @@ def read_line(text: str) -> Line:
 
 
 def read_rule(text: str) -> tuple[str, ...]:
-    """The words of a permission rule, with its wildcards left as they are. Raises UnsureError."""
+    """Return the words of a permission rule, with its wildcards as written. Raises UnsureError."""
     commands = _Reader(_checked(text), rule=True).line()
     if len(commands) != 1 or commands[0].redirects:
         raise UnsureError("it names more than one command")
@@ -117,11 +117,11 @@ _KEYWORDS = frozenset(
     )
 )
 _SHORT_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}
-"""Those of `$'...'`. dash does not know such quotes and ends them at the first `'`, also behind a backslash."""
+"""The escapes of `$'...'`. dash does not know such quotes and ends them at the first `'`, even after a backslash."""
 
 
 class _Reader:
-    """The first reading, from left to right."""
+    """The first parser, from left to right."""
 
     def __init__(self, text: str, *, rule: bool = False) -> None:
         self.text = text
@@ -139,9 +139,9 @@ class _Reader:
         return self.text[self.at : self.at + count]
 
     def _blanks(self) -> None:
-        """Pass over blanks, a backslash at the end of a line among them, and over a comment that ends the text.
+        """Skip whitespace, including a backslash at the end of a line, and a comment that ends the text.
 
-        Some shells do not take `#` for a comment; it may hold only what would change nothing then.
+        Some shells do not treat `#` as a comment, so it may contain only text that would change nothing there.
         """
         while found := _BLANK.match(self.text, self.at):
             self.at = found.end()
@@ -253,7 +253,7 @@ class _Reader:
         return Word("".join(parts), glob, source)
 
     def _wildcard(self, before: str) -> bool:
-        """Take note of a wildcard. One that a word begins with could become any file name, also `--an-option`."""
+        """Return `True`; raise for a wildcard at the start of a word, which could become any file name, even `--an-option`."""
         if not self.rule and (not before or before.startswith("-")):
             raise UnsureError("a wildcard at the start of a word may become an option; quote it or write ./*")
         return True
@@ -332,7 +332,7 @@ _KINDS = frozenset(
 
 
 def _compare(text: str, commands: list[Command]) -> None:
-    """The second reading, by the grammar of bash. Raises UnsureError where it sees anything else."""
+    """Compare with the second parser, the grammar of bash. Raises UnsureError for any difference."""
     code = text.encode()
     root = parse_code("bash", code)
     if root.has_error:
