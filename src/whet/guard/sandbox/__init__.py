@@ -1,7 +1,7 @@
-"""A box around programs of skills: what they see, what they may do, what they may take, and that nothing is left.
+"""The sandbox for programs of skills: it limits the files they see, their actions and resources, and leaves nothing behind.
 
-`box` says what is wanted, as a value. `levels` knows what this machine offers, by trying, and runs a program in the
-best of it: `bubblewrap` (namespaces of its own), `landlock` (rules of the kernel, put on by `launcher`), `seatbelt`
-(macOS). `seccomp` writes the filter of system calls for the first two; `watching` counts what a box takes where the
-kernel does not; `running` starts any of them, reads what they print, and ends them.
+`box` describes the sandbox as a value. `levels` finds out by trying what this machine offers, and runs a program in the
+best available one: `bubblewrap` (separate namespaces), `landlock` (kernel rules, applied by `launcher`), `seatbelt`
+(macOS). `seccomp` writes the system call filter for the first two; `monitor` counts the resources of a box where the
+kernel does not; `process` starts any of them, reads their output, and ends them.
 """

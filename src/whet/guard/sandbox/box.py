@@ -1,7 +1,7 @@
-"""A box as a value: what a program sees, where it may write, whether it has a network, and how much it may take.
+"""A box as a value: the files a program sees, where it may write, whether it has a network, and its resource limits.
 
-Everything not named is hidden: the home directory above all. What is always there is what programs need to run at all,
-the system's own directories, read-only, and an empty directory for temporary files, which is also the home in there.
+Everything not named is hidden, above all the home directory. Always present are the system directories that programs need
+to run at all, read-only, and an empty directory for temporary files, which is also the home directory inside.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if sys.platform == "darwin":
     )
 else:
     SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
-"""Where the system keeps programs and libraries."""
+"""Directories of programs and libraries of the system."""
 
 ETC = tuple(
     f"/etc/{name}"
@@ -39,7 +39,7 @@ ETC = tuple(
         *("pki/tls/openssl.cnf", "crypto-policies", "mime.types", "magic", "protocols", "services", "terminfo", "perl"),
     )
 )
-"""What programs read of the system's settings; private keys lie beside some of it, so nothing is named more widely."""
+"""System settings that programs read; some have private keys next to them, so no wider directory is named."""
 PROXY_PORT = 3128
 ETC_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/gai.conf")
 
@@ -54,26 +54,26 @@ _WIDE = frozenset(
 
 
 class Limits(NamedTuple):
-    """What a box may take. Sizes are in bytes."""
+    """The resources a box may use. Sizes are in bytes."""
 
     seconds: float = 10
-    """By the clock, from the start to the end."""
+    """Wall-clock time from start to end."""
     cpu: int = 60
-    """Seconds of computing, for each process."""
+    """CPU seconds for each process."""
     memory: int = 2048 * MIB
-    """For each process, and for all of them together."""
+    """Memory for each process, and for all of them together."""
     processes: int = 128
-    """Processes and threads."""
+    """Number of processes and threads."""
     file: int = 128 * MIB
-    """The largest file."""
+    """Largest file."""
     temp: int = 256 * MIB
-    """All temporary files together, at the level `bubblewrap`."""
+    """Total size of temporary files, at the level `bubblewrap`."""
     output: int = 1_000_000
     """Characters of output that are kept."""
 
 
 class Mount(NamedTuple):
-    """A directory of the machine that a box shows in another place."""
+    """A directory of the machine that a box shows at another path."""
 
     target: str
     source: str
@@ -81,26 +81,26 @@ class Mount(NamedTuple):
 
 
 class Box(NamedTuple):
-    """What a program gets. Paths are absolute; those that do not exist are passed over."""
+    """The environment, files and limits of a program. Paths are absolute; missing ones are ignored."""
 
     env: Mapping[str, str]
-    """The whole environment, but for HOME and TMPDIR, which name the directory for temporary files."""
+    """The whole environment, except HOME and TMPDIR, which name the directory for temporary files."""
     cwd: str = ""
-    """Where it starts; empty is the directory for temporary files."""
+    """The working directory; empty for the directory for temporary files."""
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
     network: bool = False
     limits: Limits = Limits()
     mounted: tuple[Mount, ...] = ()
-    """Directories that stand in another place than their own; only the level `bubblewrap` can do that."""
+    """Directories shown at other paths than their own; only the level `bubblewrap` supports them."""
     serve: Callable[[socket.socket], None] | None = None
-    """Takes what programs send to `PROXY_PORT` of their loopback; only the level `bubblewrap` can do that.
+    """Handles what programs send to `PROXY_PORT` of their loopback; only the level `bubblewrap` supports it.
 
-    It gets a socket that listens there, and returns at once; the socket is closed with the box.
+    The function gets a socket that listens there, and returns at once; the socket is closed with the box.
     """
 
     def shows(self, path: str) -> bool:
-        """Whether a program in the box finds this file, and what it links to."""
+        """Return whether a program in the box can see this file and the file it links to."""
         mounted = (mount.source for mount in self.mounted)
         return is_below(os.path.realpath(path), _real((*SYSTEM, *self.readable, *self.writable, *mounted)))
 
@@ -114,10 +114,10 @@ def box_for(
     network: bool = False,
     limits: Limits = Limits(),  # noqa: B008 (an immutable value)
 ) -> Box:
-    """A box that shows these directories, read-only, and the tools on the PATH that do not lie in the home directory.
+    """Return a box that shows these directories, read-only, and the tools on the PATH outside the home directory.
 
-    A directory that is the home, lies above it, or is one of the system's large ones is not shown, whoever asks: the
-    program then starts among its temporary files.
+    A directory that is the home, contains it, or is one of the system's large ones is never shown: the program then starts
+    in its temporary directory.
     """
     readable = [path for path in dict.fromkeys(shown) if path and is_narrow(path, home)]
     kept = []
@@ -134,7 +134,7 @@ def box_for(
 
 
 def _tool(directory: str) -> str:
-    """What has to be shown for the programs in a directory to find their own files."""
+    """Return the directory that must be shown for the programs in `directory` to find their own files."""
     parts = directory.split(os.sep)
     return os.sep.join(parts[:3]) if parts[1] == "opt" and len(parts) > 3 else directory
 
@@ -144,9 +144,9 @@ def _real(paths: Iterable[str]) -> list[str]:
 
 
 def rlimits(limits: Limits) -> list[tuple[int, int]]:
-    """The limits that one process can be given.
+    """Return the limits that can be set for one process.
 
-    Memory is what it can write to (`DATA`), not its address space, of which some runtimes reserve far more than they
+    Memory is the writable memory (`DATA`), not the address space, of which some runtimes reserve far more than they
     will use.
     """
     import resource
@@ -161,7 +161,7 @@ def rlimits(limits: Limits) -> list[tuple[int, int]]:
 
 
 def check_words(argv: Iterable[str], env: Mapping[str, str], options: Iterable[str] = ()) -> None:
-    """Raise ValueError for words and variables that cannot be handed to a program."""
+    """Raise ValueError for words and variables that cannot be passed to a program."""
     if any(not name or "=" in name for name in env):
         raise ValueError("illegal environment variable name")
     if any("\0" in word for word in (*argv, *env, *env.values(), *options)):
@@ -169,11 +169,11 @@ def check_words(argv: Iterable[str], env: Mapping[str, str], options: Iterable[s
 
 
 def is_narrow(path: str, home: str) -> bool:
-    """Can a directory be shown without showing what was never meant?"""
+    """Return whether a directory can be shown without showing unintended files."""
     real = os.path.realpath(path)
     return real not in _WIDE and not (home and is_below(os.path.realpath(home), [real]))
 
 
 def is_below(path: str, tops: Iterable[str]) -> bool:
-    """Is the path one of these directories, or in one?"""
+    """Return whether the path is one of these directories, or in one."""
     return any(path == top or path.startswith(top.rstrip(os.sep) + os.sep) for top in tops)

@@ -1,9 +1,9 @@
-"""A box by bubblewrap: namespaces of its own for files, processes, network, users, and a filter of system calls.
+"""A box by bubblewrap: separate namespaces for files, processes, network and users, and a system call filter.
 
-Bubblewrap gets an empty environment, because what it is started with can be read in the box, and its options through a
-descriptor, because what stands on a command line can be read by everybody. It waits, with the box already made, until
-the limits of its first process are set. That process is what holds the box together: when it dies, the kernel kills
-everything in there, and its end is known only once that is done.
+Bubblewrap gets an empty environment, because the box can read the one it is started with, and its options through a
+descriptor, because everybody can read a command line. With the box already created, it waits until the limits of its first
+process are set. That process holds the box together: when it dies, the kernel kills everything in the box, and its
+end is reported only after that.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ TEMP = "/tmp"  # noqa: S108 (the box's own)
 _USER = 1000
 _SHARED_MEMORY = 16 << 20
 _LAST_WORDS = 5.0
-"""Seconds that the kernel may take to kill what is in a box."""
+"""Seconds that the kernel may take to kill the processes in a box."""
 _COUNTED_FOR_THE_BOX = (5, 14)
-"""The Linux that counts a user's processes for each user namespace."""
+"""The first Linux version that counts a user's processes per user namespace."""
 
 _FILES = {
     "/etc/passwd": f"user:x:{_USER}:{_USER}::{TEMP}:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
@@ -42,9 +42,9 @@ _FILES = {
 
 
 def prepare(argv: Sequence[str], box: Box, *, program: str, nested: bool, calls: bytes) -> tuple[Command, Keeper]:
-    """The command that runs a program in a box, and its keeper.
+    """Return the command that runs a program in a box, and its keeper.
 
-    `nested` says that bubblewrap can forbid further user namespaces, `calls` is the filter, if there is one.
+    `nested` says that bubblewrap can forbid nested user namespaces; `calls` is the system call filter, or empty.
     """
     held = _Descriptors()
     try:
@@ -76,7 +76,7 @@ def _isolation(box: Box, *, nested: bool) -> Iterator[str]:
 
 
 def _view(box: Box, held: _Descriptors) -> Iterator[str]:
-    """The files of the box, from the widest to the narrowest; what is between them is empty and cannot be written."""
+    """Yield options for the files of the box, from the widest to the narrowest; the rest is empty and read-only."""
     for path in SYSTEM:
         if os.path.islink(path):
             yield from ("--symlink", os.readlink(path), path)
@@ -98,9 +98,9 @@ def _view(box: Box, held: _Descriptors) -> Iterator[str]:
 
 
 def mounts(box: Box) -> list[tuple[str, str, str]]:
-    """How each directory of the box gets there, under the name it is known by and under the one without links.
+    """Return the mount of each directory of the box, under its own name and under its real path.
 
-    One that lies in another that is mounted has its place already, and its links lead where they lead outside.
+    A directory inside another mounted one needs no mount, and its links lead to the same targets as outside.
     """
     wanted = [(path, "--ro-bind") for path in box.readable] + [(path, "--bind") for path in box.writable]
     wanted = [(path, option) for path, option in wanted if os.path.exists(path)]
@@ -116,14 +116,14 @@ def mounts(box: Box) -> list[tuple[str, str, str]]:
 
 
 class _Descriptors:
-    """The open descriptors of one box: those that bubblewrap gets, and the ends of pipes that stay here."""
+    """The open descriptors of one box: those passed to bubblewrap, and the pipe ends that stay here."""
 
     def __init__(self) -> None:
         self._open: list[int] = []
         self._lent: list[int] = []
 
     def filled(self, name: str, data: bytes) -> int:
-        """Lend a file in memory with this content."""
+        """Create a file in memory with this content, and pass it to bubblewrap."""
         assert sys.platform == "linux"  # noqa: S101 (for the type checker)
         descriptor = os.memfd_create(f"whet-{name}")
         self._open.append(descriptor)
@@ -133,13 +133,13 @@ class _Descriptors:
         return self.lent(descriptor)
 
     def pipe(self) -> tuple[int, int]:
-        """A pipe: the end to read and the end to write."""
+        """Return the read end and the write end of a new pipe."""
         ends = os.pipe()
         self._open.extend(ends)
         return ends
 
     def lent(self, descriptor: int) -> int:
-        """Give a descriptor to bubblewrap."""
+        """Pass a descriptor to bubblewrap."""
         self._lent.append(descriptor)
         return descriptor
 
@@ -147,7 +147,7 @@ class _Descriptors:
         return tuple(self._lent)
 
     def begun(self) -> None:
-        """Bubblewrap has its own copies of what was lent."""
+        """Close the passed descriptors: bubblewrap has its own copies."""
         for descriptor in self._lent:
             os.close(descriptor)
             self._open.remove(descriptor)
@@ -181,11 +181,11 @@ class _Box(Keeper):
             self._said = os.read(self._told, 1 << 12)
         self._first = self._number(b'"child-pid"') or 0
         if not self._first:
-            return  # it ended, and what it printed says why
+            return  # it ended, and its output says why
         assert sys.platform == "linux"  # noqa: S101 (for the type checker)
         with suppress(OSError):  # an old kernel, or ended already
             self._handle = os.pidfd_open(self._first)
-        with suppress(ProcessLookupError, FileNotFoundError):  # it ended, and what it printed says why
+        with suppress(ProcessLookupError, FileNotFoundError):  # it ended, and its output says why
             self._watch = Watch(self._limits, self._first, in_namespace_of(self._first))
             limit(self._first, self._limits)
         if self._serve:
@@ -219,7 +219,7 @@ class _Box(Keeper):
             import socket
 
             with suppress(OSError):
-                self._listening.shutdown(socket.SHUT_RDWR)  # wakes whoever waits for a connection
+                self._listening.shutdown(socket.SHUT_RDWR)  # wakes any thread that waits for a connection
             self._listening.close()
         if self._watch:
             self._watch.close()
@@ -228,14 +228,14 @@ class _Box(Keeper):
             os.close(handle)
 
     def _number(self, name: bytes) -> int | None:
-        """A number among what bubblewrap says of the box."""
+        """Return a number from the status messages of bubblewrap."""
         digits = self._said.partition(name)[2].lstrip(b": ")
         digits = digits[: len(digits) - len(digits.lstrip(b"0123456789"))]
         return int(digits) if digits else None
 
 
 def _listen(first: int) -> socket.socket:
-    """A socket that listens on the loopback of a box, given its first process. Raises OSError."""
+    """Return a socket that listens on the loopback of a box, given its first process. Raises OSError."""
     import socket
     import subprocess
 
@@ -250,12 +250,12 @@ def _listen(first: int) -> socket.socket:
 
 
 def limit(pid: int, limits: Limits) -> None:
-    """Set the limits that the kernel keeps for a process and all it will start."""
+    """Set the kernel limits of a process and of everything it will start."""
     import resource
 
     assert sys.platform == "linux"  # noqa: S101 (for the type checker)
     wanted = rlimits(limits)
-    if os.getuid() != 0 and _kernel() >= _COUNTED_FOR_THE_BOX:  # else it counts the user's other processes, or nothing
+    if os.getuid() != 0 and _kernel() >= _COUNTED_FOR_THE_BOX:  # else it counts the user's other processes, or none
         wanted.append((resource.RLIMIT_NPROC, limits.processes + SLACK))
     for kind, value in wanted:
         hard = resource.prlimit(pid, kind)[1]

@@ -1,9 +1,9 @@
-"""A box by Landlock: rules of the Linux kernel that any process can put on itself, and a filter of system calls.
+"""A box by Landlock: Linux kernel rules that any process can apply to itself, and a system call filter.
 
-What Landlock offers depends on its version. Files are covered since the first; later ones cover moving files,
-truncating, TCP, devices, and signals. What none of them covers, and a filter can, the filter refuses (`seccomp`): other
+The features of Landlock depend on its version. The first covers files; later ones cover moving files,
+truncating, TCP, devices, and signals. A filter (`seccomp`) refuses what none of them covers and a filter can: other
 sockets, modes and owners of files. Nothing in the box can leave the process group that it was started in, so one
-signal to the group ends it as a whole.
+signal to the group ends the whole box.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CREATE, _VERSION = 444, 1
 
 _EXECUTE, _WRITE, _READ, _LIST = 1, 2, 4, 8
 _RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
-"""Everything that can be restricted about files, by the version that brought it."""
+"""All file rights that can be restricted, by the version that introduced them."""
 _DEVICE_CALLS = 1 << 15
 _TCP = 3
 _SIGNALS_AND_ABSTRACT_SOCKETS = 3
@@ -41,11 +41,11 @@ _ABOUT = (
 )
 
 _QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
-"""Git gives up where a file of settings is there and cannot be read."""
+"""Git fails if a settings file exists and cannot be read."""
 
 
 def version() -> int:
-    """The version of Landlock that this kernel offers; 0 is none."""
+    """Return the version of Landlock in this kernel; 0 if there is none."""
     if sys.platform != "linux":
         return 0
     import ctypes
@@ -54,7 +54,7 @@ def version() -> int:
 
 
 def prepare(argv: Sequence[str], box: Box, *, version: int, calls: bytes) -> tuple[Command, Keeper]:
-    """The command that runs a program under these rules, and its keeper."""
+    """Return the command that runs a program under these rules, and its keeper."""
     every = _RIGHTS[max(known for known in _RIGHTS if known <= version)]
     temp = temporary()
     try:
@@ -73,7 +73,7 @@ def prepare(argv: Sequence[str], box: Box, *, version: int, calls: bytes) -> tup
 
 
 def launch(argv: Sequence[str], box: Box, temp: str, job: dict[str, object]) -> tuple[Command, Keeper]:
-    """The launcher with its job, and its keeper, who removes the temporary directory in the end."""
+    """Return the launcher command for a job, and its keeper, which finally removes the temporary directory."""
     import marshal
 
     env = {**_QUIET, **box.env, "HOME": temp, "TMPDIR": temp}
@@ -92,7 +92,7 @@ def launch(argv: Sequence[str], box: Box, temp: str, job: dict[str, object]) -> 
 
 
 def _processes(limits: Limits) -> list[tuple[int, int]]:
-    """The limit on processes, which holds for all of the user's together, and not for the superuser."""
+    """Return the limit on processes, which applies to all processes of the user together, and not to the superuser."""
     if sys.platform != "linux" or os.getuid() == 0:
         return []
     import resource
@@ -117,7 +117,7 @@ def temporary() -> str:
 
 
 def remove(temp: str) -> None:
-    """Remove the temporary directory, also where its program made it unreadable; a rest is left to the system."""
+    """Remove the temporary directory, even if its program made it unreadable; the system cleans up any remaining files."""
     import shutil
 
     for directory, names, _ in os.walk(temp):
@@ -130,7 +130,7 @@ def remove(temp: str) -> None:
 
 
 class _Group(Keeper):
-    """Keeps the process group that a box is."""
+    """Keeps the process group of a box."""
 
     watches = sys.platform == "linux"
 
@@ -154,7 +154,7 @@ class _Group(Keeper):
         os.set_blocking(self._told, False)
         try:
             said = os.read(self._told, 1 << 12)
-        except BlockingIOError:  # held open by something that is still being killed
+        except BlockingIOError:  # held open by a process that is still being killed
             return None
         return said.decode("utf-8", "replace") or None
 

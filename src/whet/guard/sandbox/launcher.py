@@ -1,9 +1,9 @@
-"""The small program that puts Landlock's rules on itself and becomes the program that was meant.
+"""The small program that applies Landlock's rules to itself and then executes the requested program.
 
-It is run by path, in an interpreter of its own that has read nothing of the user's, because what it does to itself
-cannot be undone and must not happen between a fork and an exec of a process with threads. What to do comes through a
-descriptor; what went wrong goes back through another, which closes when the program begins. It uses the standard
-library only, and as little of it as can be: each import is paid at every run.
+It is run by path, in a separate interpreter that has read no files of the user, because the rules cannot be undone and
+must not be applied between a fork and an exec of a process with threads. The job comes through a descriptor; errors
+are returned through another, which closes when the program begins. It uses only the standard library, and as little of
+it as possible: each import costs time at every run.
 """
 
 import ctypes
@@ -16,10 +16,10 @@ import sys
 from typing import Any, TypedDict
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
-"""The calls of Landlock have the same numbers on every machine."""
+"""The system calls of Landlock, which have the same numbers on every machine."""
 _BENEATH = 1
 _FILE_RIGHTS = 0x1 | 0x2 | 0x4 | 1 << 14 | 1 << 15
-"""Execute, write, read, truncate, device ioctl: what can be granted on something that is no directory."""
+"""Execute, write, read, truncate, device ioctl: the rights that can be granted on a file that is not a directory."""
 _PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _SECUREBITS, _NO_NEW_PRIVS = 1, 22, 24, 28, 38
 _FILTER = 2
 _NOROOT_LOCKED = 0x3
@@ -28,7 +28,7 @@ _CAPABILITIES = 0x20080522
 
 
 class Job(TypedDict):
-    """What is to be done: rights and rules of Landlock, the filter of calls, and the program to become."""
+    """A job: rights and rules of Landlock, the system call filter, and the program to execute."""
 
     files: int
     network: int
@@ -57,18 +57,18 @@ def _prctl(what: str, option: int, value: Any = 0, more: Any = 0) -> None:
 
 
 def _give_up_capabilities() -> None:
-    """All of them, for good: also the superuser of this box is nobody."""
+    """Drop all capabilities permanently: even the superuser of this box has no power."""
     for capability in range(64):
         if _libc.prctl(_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
             break
     if os.getuid() == 0:
-        _libc.prctl(_SECUREBITS, ctypes.c_ulong(_NOROOT_LOCKED), 0, 0, 0)  # refused where none is left to give up
+        _libc.prctl(_SECUREBITS, ctypes.c_ulong(_NOROOT_LOCKED), 0, 0, 0)  # refused if none is left to drop
     header = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0)
     _checked("capset", _libc.capset(header, (ctypes.c_uint32 * 6)()))
 
 
 def _restrict(job: Job) -> None:
-    """Only these files from now on, no network, and nothing of other processes."""
+    """Restrict this process to the files of the job, without a network and other processes."""
     rules = struct.pack("=QQQ", job["files"], job["network"], job["scoped"])
     ruleset = _checked("landlock", _libc.syscall(_CREATE, rules, ctypes.c_size_t(job["size"]), 0))
     for path, rights in job["rules"]:
@@ -102,11 +102,11 @@ def _become(job: Job) -> None:
         _give_up_capabilities()
         _restrict(job)
         _filter(job["calls"])
-    os.execve(job["argv"][0], job["argv"], job["env"])  # noqa: S606 (the program that was meant)
+    os.execve(job["argv"][0], job["argv"], job["env"])  # noqa: S606 (the requested program)
 
 
 def main() -> None:
-    """Read what to do, do it, and tell what kept it from being done."""
+    """Read the job, execute it, and report any error."""
     source, answer = int(sys.argv[1]), int(sys.argv[2])
     with os.fdopen(source, "rb") as file:
         job = marshal.loads(file.read())  # noqa: S302 (written by the process that started this one)

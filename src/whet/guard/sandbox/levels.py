@@ -1,8 +1,8 @@
-"""What isolation this machine really offers, and running a program in the best of it.
+"""The isolation that this machine really offers, and running a program at the best level.
 
-A level is found out by trying: a file outside the box must be out of reach, and a program in it must run. User
-namespaces may be forbidden, the kernel may be old, a container may allow neither; only a try tells. It is made once in
-the life of a process.
+A level is found by trying: a file outside the box must be unreachable, and a program in it must run. User
+namespaces may be forbidden, the kernel may be old, a container may allow neither; only a trial shows that. It runs once
+per process.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Level(NamedTuple):
     name: str
     """`bubblewrap`, `landlock`, `seatbelt` or `none`."""
     sentence: str
-    """What that means, for people."""
+    """Human-readable description of the level."""
     gaps: tuple[str, ...]
-    """What it does not cover."""
+    """Human-readable limitations of the level."""
 
     @property
     def isolates(self) -> bool:
@@ -51,12 +51,12 @@ _PROBE = 'if cat "$1" >/dev/null 2>&1; then echo open; else echo boxed; fi; (ech
 
 
 def level() -> Level:
-    """The best level of this machine."""
+    """Return the best level of this machine."""
     return next(iter(_working()), NONE)
 
 
 def levels() -> tuple[Level, ...]:
-    """Every level that works on this machine, the best one first."""
+    """Return every level that works on this machine, the best one first."""
     return tuple(_working())
 
 
@@ -70,7 +70,7 @@ def run_program(
 ) -> Ran:
     """Run a program in a box at the best level, or at one of `levels()`; `stop` and `exact` are those of `process.run`.
 
-    Without any, nothing is run: that is refused, for a program that was meant to be in a box must not run outside.
+    Without any level, nothing is run and RefusedError is raised: a program meant for a box must not run outside one.
     """
     import shutil
 
@@ -79,7 +79,7 @@ def run_program(
         raise RefusedError("no-sandbox", f"{NONE.sentence} {argv[0]} was not run.", hint=NO_SANDBOX_HINT)
     chosen = level or next(iter(working))
     path = box.env.get("PATH", os.defpath)
-    # A virtual environment can be in the box while the Python that it links to is not: then the next on the PATH.
+    # A virtual environment can be in the box while the Python that it links to is not: then use the next one on the PATH.
     candidates = filter(None, (shutil.which(argv[0], path=directory) for directory in path.split(os.pathsep)))
     program = next(filter(box.shows, candidates), None) or shutil.which(argv[0], path=path)
     if program is None:
@@ -109,7 +109,7 @@ def _run(
 
 @functools.cache
 def _working() -> dict[Level, Prepare]:
-    """The levels that work here, and what makes a box of each."""
+    """Return the levels that work here, each with the function that prepares its box."""
     import shutil
     import tempfile
 
@@ -122,7 +122,7 @@ def _working() -> dict[Level, Prepare]:
     with (
         suppress(OSError),
         tempfile.NamedTemporaryFile(prefix="whet-probe-") as outside,
-    ):  # no room for a trial: none is offered
+    ):  # no room for a trial: no level is offered
         outside.write(b"x")
         outside.flush()
         for candidate, prepare in candidates:
@@ -134,7 +134,7 @@ def _working() -> dict[Level, Prepare]:
 
 
 def _candidates() -> Iterator[tuple[Level, Prepare]]:
-    """What could work on such a machine, the best first; of two with the same level, the second is for older ones."""
+    """Yield the levels that could work here, the best first; of two with the same level, the second is for older versions."""
     if sys.platform == "darwin" and os.path.exists(seatbelt.PROGRAM):
         yield SEATBELT, seatbelt.prepare
     if sys.platform != "linux":

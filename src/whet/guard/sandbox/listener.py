@@ -1,7 +1,7 @@
-"""The small program that opens a socket in the network of a box and hands it to whoever started it.
+"""The small program that opens a socket in the network of a box and passes it to the process that started it.
 
-It is run by path, in an interpreter of its own, because a process with threads cannot enter another user namespace. A
-socket belongs to the network in which it was made, whoever holds it: what is accepted on this one comes from the box.
+It is run by path, in a separate interpreter, because a process with threads cannot enter another user namespace. A
+socket belongs to the network in which it was created, whoever holds it: connections to this one come from the box.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ def main() -> None:
     network = os.open(f"/proc/{process}/ns/net", os.O_RDONLY)
     owner = fcntl.ioctl(network, _OWNER)
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.setns(owner, _USER)  # refused where this process is in it already; then the next step tells
+    libc.setns(owner, _USER)  # refused if this process is already in it; then the next step succeeds or raises
     if libc.setns(network, _NETWORK):
         raise OSError(ctypes.get_errno(), "setns")
     with socket.socket() as listening, socket.socket(fileno=channel) as to:

@@ -1,10 +1,9 @@
-"""How much a box takes, counted from outside, for what the kernel does not count by itself.
+"""Resource use of a box, counted from outside where the kernel does not count it.
 
-The limits of the kernel hold for one process, or for all processes of a user, or not for the superuser at all, and a
-control group cannot be made everywhere. So a box is looked at fifty times a second: two small files that tell whether
-the machine as a whole has many more processes, or much less free memory, than when the box began; and, if so, or else
-now and then, the processes of the box, newest first and no more of them than it may have. What is over its limit is
-ended as a whole.
+Kernel limits apply to one process, or to all processes of a user, or not to the superuser at all, and control groups cannot
+be created everywhere. So a box is checked fifty times a second: two small files show whether the machine as a whole has many
+more processes, or much less free memory, than when the box started; if so, and otherwise now and then, the processes of the
+box are counted, newest first and no more of them than it may have. A box over its limit is ended as a whole.
 """
 
 from __future__ import annotations
@@ -21,29 +20,29 @@ if TYPE_CHECKING:
     from whet.guard.sandbox.box import Limits
 
 SLACK = 8
-"""How far the kernel's own limit on processes lies above the one that ends a box, so that it is seen to be crossed."""
+"""How far the kernel's limit on processes is above the one that ends a box, so that crossing it is noticed."""
 _EVERY = 25
-"""The box is looked at in one of so many looks, whatever the machine as a whole says."""
+"""The processes of the box are counted in every check with this number, whatever the state of the machine."""
 _NICE, _NICE_UNBOUND = 5, 19
 _FIRST_NAMESPACE = "pid:[4026531836]"
-"""The namespace of processes in which none is hidden."""
+"""The process namespace in which no process is hidden."""
 
 
 class Taken(NamedTuple):
-    """What some processes take together."""
+    """The resource use of some processes together."""
 
     threads: int
     memory: int
 
 
 class Watch:
-    """Looks whether a box stays within its limits; `belongs` tells whether a process is in it."""
+    """Checks whether a box stays within its limits; `belongs` says whether a process is in it."""
 
     def __init__(self, limits: Limits, pid: int, belongs: Callable[[int], bool]) -> None:
-        """Begin before the process does, which is the first of its box.
+        """Start before the first process of the box does anything.
 
-        It stands back behind others, and far back where no limit of the kernel keeps it from multiplying: then this
-        one has to be quicker.
+        The process gets a low priority, and the lowest if no kernel limit keeps it from multiplying: then this process must be
+        faster.
         """
         self._limits, self._belongs = limits, belongs
         self._looks = 0
@@ -52,21 +51,21 @@ class Watch:
         try:
             if self._group:
                 self._group.add(pid)
-        except OSError:  # not allowed, or ended already; it is counted then
+        except OSError:  # not allowed, or already ended; then it is counted
             self.close()
             self._group = None
         with suppress(ProcessLookupError):
             bound = self._group is not None or os.getuid() != 0
-            now = os.getpriority(os.PRIO_PROCESS, pid)  # which nobody but root may raise again
+            now = os.getpriority(os.PRIO_PROCESS, pid)  # only root may raise it again
             os.setpriority(os.PRIO_PROCESS, pid, max(now, _NICE if bound else _NICE_UNBOUND))
 
     def close(self) -> None:
-        """Nothing is left of the box."""
+        """Clean up after the box has ended."""
         if self._group:
             self._group.remove()
 
     def excess(self) -> str:
-        """What the box takes too much of."""
+        """Return a message about the limit that the box exceeds, or ""."""
         self._looks += 1
         limits = self._limits
         threads, free = _machine()
@@ -81,7 +80,7 @@ class Watch:
 
 
 def count(belongs: Callable[[int], bool], most: int) -> Taken:
-    """What the processes that belong take; where they are more than `most`, only that is told."""
+    """Return the resource use of the processes that belong; if there are more than `most`, only their number."""
     found: list[int] = []
     for name in reversed(os.listdir("/proc")):
         if name.isdigit():
@@ -100,21 +99,21 @@ def count(belongs: Callable[[int], bool], most: int) -> Taken:
 
 
 def in_group(group: int) -> Callable[[int], bool]:
-    """Is a process in this process group?"""
+    """Return a function that checks whether a process is in this process group."""
     return lambda pid: os.getpgid(pid) == group
 
 
 def in_namespace_of(first: int) -> Callable[[int], bool]:
-    """Is a process in the same namespace of processes as this one?"""
+    """Return a function that checks whether a process is in the same process namespace as this one."""
     namespace = os.readlink(f"/proc/{first}/ns/pid")
     return lambda pid: os.readlink(f"/proc/{pid}/ns/pid") == namespace
 
 
 def room_for(number: int) -> int:
-    """A limit on the processes of a user that leaves room for so many more than there are.
+    """Return a limit on the processes of the user that leaves room for `number` more.
 
-    It is exact where all processes of the machine can be seen. Elsewhere some of the user's may be out of sight, and
-    those of everybody are counted instead.
+    It is exact if all processes of the machine are visible. Otherwise some of the user's may be hidden, and those of
+    all users are counted instead.
     """
     everybody, mine = _machine()[0], os.getuid()
     if os.readlink("/proc/self/ns/pid") != _FIRST_NAMESPACE:
@@ -123,7 +122,7 @@ def room_for(number: int) -> int:
 
 
 def _machine() -> tuple[int, int]:
-    """How many threads the machine has, and how many bytes of free memory."""
+    """Return the number of threads on the machine, and the bytes of free memory."""
     with open("/proc/loadavg", "rb") as file:
         threads = int(file.read().split()[3].partition(b"/")[2])
     with open("/proc/meminfo", "rb") as file:
@@ -131,7 +130,7 @@ def _machine() -> tuple[int, int]:
     return threads, int(available.split()[1]) << 10
 
 
-# --- a control group around a box, where this process may make one ----------------------------------------------------
+# --- a control group around a box, if this process may create one -----------------------------------------------------
 
 _TOP = "/sys/fs/cgroup"
 _numbers = itertools.count()
@@ -145,11 +144,11 @@ class Group:
         self._path = path
 
     def add(self, pid: int) -> None:
-        """Put a process, and all it will start, into the group."""
+        """Put a process, and everything it will start, into the group."""
         _write(os.path.join(self._path, "cgroup.procs"), pid)
 
     def remove(self) -> None:
-        """Remove the group, once what was killed in it is gone; an empty one that cannot be removed does no harm."""
+        """Remove the group once its killed processes are gone; an empty group that cannot be removed does no harm."""
         deadline = time.monotonic() + _LAST_SECONDS
         while time.monotonic() < deadline:
             with suppress(OSError):
@@ -159,7 +158,7 @@ class Group:
 
 
 def make_group(processes: int) -> Group | None:
-    """A group that holds at most so many processes, or nothing where none can be made."""
+    """Return a group for at most `processes`, or `None` if none can be created."""
     for parent in _parents():
         path = os.path.join(parent, f"whet-{os.getpid()}-{next(_numbers)}")
         with suppress(OSError):
@@ -172,7 +171,7 @@ def make_group(processes: int) -> Group | None:
 
 
 def _parents() -> Iterator[str]:
-    """The groups below which one could be made."""
+    """Yield the groups in which a group could be created."""
     try:
         with open("/proc/self/cgroup") as file:
             rows = [row.rstrip("\n").split(":", 2) for row in file]

@@ -1,7 +1,7 @@
-"""Running one program within bounds: started without input, read to a limit, ended with all it started.
+"""Running one program within limits: started without input, read up to a limit, ended with everything it started.
 
-A `Keeper` stands by the process. The plain one knows process groups and nothing else; the boxes have keepers of their
-own, which let the process begin once its limits are set, tell when it takes too much, and end all that is in the box.
+A `Keeper` accompanies the process. The plain one knows only process groups; the boxes have their own keepers, which let
+the process begin once its limits are set, report excessive resource use, and end everything in the box.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
     from whet.store.signals import HeldSignals
 
 _FAR_OVER = 1 << 20
-"""A program that prints this many bytes more than anybody will read is ended."""
+"""A program that prints this many bytes more than will be read is ended."""
 _GRACE = 0.5
-"""Seconds that processes left behind have to finish what they print once the program itself has ended."""
+"""Seconds that remaining processes have to finish their output after the program itself has ended."""
 _TICK = 0.02
-"""Seconds between two looks at what a box takes."""
+"""Seconds between two checks of a box."""
 
 
 class Ran(NamedTuple):
     """How a program ended."""
 
     output: str
-    """What it printed; what it printed as errors when that is all there is; or why it did not start or was stopped."""
+    """Its standard output; its error output if there is no other; or why it did not start or was stopped."""
     code: int | None
-    """Its exit code; None when it did not finish or did not start."""
+    """Its exit code; `None` if it did not finish or did not start."""
     problem: str
-    """Empty, `timeout`, `stopped`, `not-found` (the program), `limit` (it took too much) or `failed`."""
+    """Empty, `timeout`, `stopped`, `not-found` (the program), `limit` (it used too much) or `failed`."""
     truncated: bool
     level: str = ""
-    """The level of the box it ran in, `none` where there was no box, nothing where nobody said."""
+    """The level of the box; `none` if there was no box, empty if unknown."""
     errors: str = ""
-    """What it printed as errors, apart from the rest."""
+    """Its error output."""
 
 
 class Command(NamedTuple):
-    """What is started: the arguments, the whole environment, the directory, and descriptors to hand on."""
+    """A program to start: the arguments, the whole environment, the directory, and descriptors to pass on."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -56,34 +56,34 @@ class Command(NamedTuple):
 
 
 class Keeper:
-    """Stands by a process from before its start to after its end."""
+    """Accompanies a process from before its start until after its end."""
 
     watches = False
-    """Whether `excess` has anything to tell."""
+    """Whether `excess` may report anything."""
 
     def begun(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        """The process was started, and must be at work in so many seconds."""
+        """Prepare the process after its start; it must be running within `seconds`."""
 
     def excess(self) -> str:
-        """What it takes too much of, if anything."""
+        """Return a message about a limit that the process exceeds, or ""."""
         return ""
 
     def end(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill the process and, where there are process groups, everything in its own."""
+        """Kill the process and, if there are process groups, everything in its group."""
         if sys.platform == "win32":
             process.kill()
             return
         import signal
 
-        with suppress(ProcessLookupError, PermissionError):  # nothing is left, or (macOS) only what nobody collected
+        with suppress(ProcessLookupError, PermissionError):  # no process is left, or (macOS) only an uncollected one
             os.killpg(process.pid, signal.SIGKILL)
 
     def failure(self) -> str | None:
-        """Why the program never began, for a process that ended by itself; empty when what it printed says so."""
+        """Return why the program of a process that ended never began; empty if its output says so, `None` if it began."""
         return None
 
     def close(self) -> None:
-        """Let go of everything; called once, also when nothing was started."""
+        """Release everything; called once, even if nothing was started."""
 
 
 def run(
@@ -95,9 +95,9 @@ def run(
     stop: threading.Event | None = None,
     exact: bool = False,
 ) -> Ran:
-    """Run a program with no input; more output than `limit` characters is read and thrown away, far more ends it.
+    """Run a program with no input; output beyond `limit` characters is discarded, and far more ends the program.
 
-    Another thread ends it by setting `stop`. With `exact`, `output` and `errors` are what it printed to the letter.
+    Another thread ends it by setting `stop`. With `exact`, `output` and `errors` are exactly what it printed.
     """
     from whet.store.signals import HeldSignals
 
@@ -175,7 +175,7 @@ def _run(
     cut = max(len(text), len(texts[1]) if exact else 0) > limit or bool(ended_early)
     code = None if late or ended_early else process.returncode
     if code is not None and code < 0:
-        code = 128 - code  # ended by a signal, told as a shell tells it
+        code = 128 - code  # ended by a signal, reported as a shell reports it
     return Ran(text[:limit], code, late or ("failed" if code else ""), cut, errors=texts[1][:limit])
 
 
@@ -186,7 +186,7 @@ def _wait(
     stop: threading.Event | None,
     signals: HeldSignals,
 ) -> tuple[str, str]:
-    """Wait for the end: was it ended for being late or by `stop`, and of what did it take too much?"""
+    """Wait for the end; return `timeout`, `stopped` or "", and a message about an exceeded limit or ""."""
     looks = keeper.watches or stop is not None or signals.holding
     with _Ending(process) as ending:
         while True:
@@ -203,7 +203,7 @@ def _wait(
 
 
 class _Ending:
-    """Waits for the end of a process. Where the kernel can tell of it, nobody has to look again and again."""
+    """Waits for the end of a process, without polling if the kernel can report it."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process, self._handle = process, -1
@@ -219,7 +219,7 @@ class _Ending:
             os.close(self._handle)
 
     def wait(self, seconds: float) -> bool:
-        """Whether it ended within so many seconds."""
+        """Return whether the process ended within `seconds`."""
         import select
         import subprocess
 
@@ -235,7 +235,7 @@ class _Ending:
 
 
 def _drain(pipe: IO[bytes], kept: bytearray, cap: int, end_early: Callable[[], None]) -> None:
-    """Read a pipe to its end and keep its beginning: one byte more than the cap, to know that there was more."""
+    """Read a pipe to its end and keep its beginning: one byte more than the cap, to show that there was more."""
     total = 0
     with pipe:
         while total <= cap + _FAR_OVER:

@@ -45,7 +45,7 @@ _NETWORK = """\
 
 
 def prepare(argv: Sequence[str], box: Box) -> tuple[Command, Keeper]:
-    """The command that runs a program under a profile, and its keeper."""
+    """Return the command that runs a program under a profile, and its keeper."""
     temp = os.path.realpath(temporary())
     try:
         rules, parameters = profile(box, temp)
@@ -59,7 +59,7 @@ def prepare(argv: Sequence[str], box: Box) -> tuple[Command, Keeper]:
 
 
 def profile(box: Box, temp: str) -> tuple[str, dict[str, str]]:
-    """The rules, and the paths that they speak of."""
+    """Return the rules, and the paths that are their parameters."""
     look = dict.fromkeys(os.path.realpath(path) for path in (*SYSTEM, *ETC, *box.readable))
     look |= dict.fromkeys(os.path.realpath(path) for path in ETC_NETWORK if box.network)
     write = dict.fromkeys((temp, *map(os.path.realpath, box.writable)))
