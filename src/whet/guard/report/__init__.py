@@ -1,1 +1,1 @@
-"""Findings for a terminal, for programs, for CI and for people."""
+"""Findings for terminals, programs, CI and people."""

@@ -1,6 +1,6 @@
-"""Findings as Markdown, for the comment on a change.
+"""Findings as Markdown, for a comment on a change.
 
-What a package says is quoted as code in which nothing can be a link, a mention or a picture.
+Text from a package is quoted as code in which nothing can be a link, a mention or a picture.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whet.guard.report.results import ScanReport, ScanResult
 
 MOST = 50
-"""Findings that are shown of one package."""
+"""Largest number of findings that are shown for one package."""
 _LONGEST = 160
 _MARKS = expression(r"[\\`*_\[\]|~]")
 _ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;"), ("://", ":&#47;/"), ("www.", "www&#46;"))
@@ -28,7 +28,7 @@ _CONTROL = expression(
 
 
 def markdown(report: ScanReport, *, base: str) -> str:
-    """The whole comment."""
+    """Return the whole comment."""
     counts = ", ".join(f"{report.count(label)} {label}" for label in reversed(LABELS))
     lines = [
         f"## Skill scan: {report.verdict}",
@@ -75,7 +75,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def text(words: str) -> str:
-    """Words that Markdown shows as they are."""
+    """Return text that Markdown shows as it is."""
     plain = _MARKS.sub(r"\\\g<0>", _plain(words))
     for mark, entity in _ENTITIES:
         plain = plain.replace(mark, entity)
@@ -83,7 +83,7 @@ def text(words: str) -> str:
 
 
 def code(words: str) -> str:
-    """Words as code in one line."""
+    """Return text as code on one line."""
     plain = _plain(words)[:_LONGEST].replace("|", "\N{BROKEN BAR}")
     ticks = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
     return f"{ticks} {plain} {ticks}" if "`" in plain else f"`{plain}`"

@@ -1,4 +1,4 @@
-"""What a scan of packages is told as: one value for each package, one summary over all, the same in every format."""
+"""The results of a scan of packages: one value for each package and one summary for all, the same in every format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ScanResult(NamedTuple):
     """One package that was scanned."""
 
     path: str
-    """As the caller named it, or as it was found."""
+    """The path as the caller named it, or as it was found."""
     skill: str
     """The name of its directory or file."""
     verdict: Label
@@ -25,12 +25,12 @@ class ScanResult(NamedTuple):
     findings: tuple[Finding, ...]
     seconds: float = 0.0
     accepted: tuple[tuple[Finding, Entry], ...] = ()
-    """Findings that a baseline takes out, with its entry for each."""
+    """Findings that a baseline accepts, each with its entry."""
     archive: bool = False
-    """Whether the files lie in an archive or are a single file."""
+    """Whether the package is an archive or a single file."""
 
     def to_json(self) -> Json:
-        """The result as JSON."""
+        """Return the result as JSON."""
         answer = {
             "path": self.path,
             "skill": self.skill,
@@ -45,21 +45,21 @@ class ScanResult(NamedTuple):
 
 
 class ScanReport(NamedTuple):
-    """Everything that was scanned."""
+    """All results of a scan."""
 
     results: tuple[ScanResult, ...]
 
     @property
     def verdict(self) -> Label:
-        """The gravest verdict of all."""
+        """The gravest verdict of all packages."""
         return LABELS[max((LABELS.index(result.verdict) for result in self.results), default=0)]
 
     def count(self, verdict: Label) -> int:
-        """How many packages have this verdict."""
+        """Return the number of packages with this verdict."""
         return sum(result.verdict == verdict for result in self.results)
 
     def to_json(self) -> Json:
-        """The report as JSON, with a summary."""
+        """Return the report as JSON, with a summary."""
         severities = [finding.severity for result in self.results for finding in result.findings]
         summary = {
             "packages": len(self.results),
@@ -73,15 +73,15 @@ class ScanReport(NamedTuple):
 
 
 def reaches(verdict: str, limit: str) -> bool:
-    """Is the verdict the limit, or graver?"""
+    """Return whether the verdict is at least as grave as the limit."""
     labels: tuple[str, ...] = LABELS
     return labels.index(verdict) >= labels.index(limit)
 
 
 def location(result: ScanResult, file: str, base: str) -> str:
-    """A file of a package as a path with forward slashes, relative to `base` where it lies below it.
+    """Return a file of a package as a path with forward slashes, relative to `base` if it is below it.
 
-    What is inside an archive is told as the archive: there is no other file to show.
+    A file inside an archive is reported as the archive, because there is no other file to show.
     """
     inner = file.partition("!/")[0]
     full = os.path.abspath(result.path)

@@ -1,7 +1,7 @@
 """Findings as SARIF 2.1.0, which code hosts and editors read.
 
-Places are relative to a directory, by default where the scan ran, so that a code host finds them in the repository.
-What a baseline accepts is a suppressed result, with its reason; fingerprints let a host know a finding again.
+Paths are relative to a directory, by default the one where the scan ran, so that a code host finds them in the repository.
+A finding that a baseline accepts is a suppressed result with its reason; fingerprints let a host recognise a finding.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"info": "note", "warn": "warning", "critical": "error"}
 _SCORES = {"info": "2.0", "warn": "5.5", "critical": "9.0"}
-"""How grave a host shall show it, from 0 to 10."""
+"""The severity that a host shows, from 0 to 10."""
 _HOME = "https://pypi.org/project/whet/"
 
 
 def sarif(report: ScanReport, rules: Mapping[str, Rule], *, base: str, version: str) -> Json:
-    """The whole document."""
+    """Return the whole document."""
     found = [(result, finding, None) for result in report.results for finding in result.findings]
     found_too = [(result, finding, entry) for result in report.results for finding, entry in result.accepted]
     used = sorted({finding.rule for _, finding, _ in [*found, *found_too]})
