@@ -1,9 +1,9 @@
-"""The record of decisions: append-only, each entry bound to the one before it by a hash.
+"""The record of decisions: append-only, each entry bound to the previous one by a hash.
 
-Whatever the guard decides about a package (a write, an approval, an override, the trust of a repository, an audit) is
-kept: when, who, what, which content, how far trusted, what was found, what was decided and why. The entries are rows of
-a durable database, so that a crash loses none that was acknowledged and processes can append at the same time. An
-override is such an entry too; it holds for exactly the content whose digest it names, until it is revoked.
+Every decision of the guard about a package (a write, an approval, an override, the trust of a repository, an audit) is
+recorded: time, actor, action, content, trust, findings, decision and reason. The entries are rows of a durable
+database, so that a crash loses no acknowledged entry and processes can append at the same time. An override is also
+an entry; it applies to exactly the content whose digest it names, until it is revoked.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class AuditEntry(NamedTuple):
-    """A decision that has no place in the record yet."""
+    """A decision that is not in the record yet."""
 
     actor: str
     action: str
-    """`write`, `trust`, `view`, `audit`, `override`, `revoke`, `eval` or `publish`, or what an install did."""
+    """`write`, `trust`, `view`, `audit`, `override`, `revoke`, `eval` or `publish`, or the action of an install."""
     skill: str
     path: str
     digest: str
@@ -44,7 +44,7 @@ class AuditEntry(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One decision."""
+    """One recorded decision."""
 
     id: int
     time: int
@@ -63,7 +63,7 @@ class Record(NamedTuple):
     hash: str
 
     def to_json(self) -> Json:
-        """The record as JSON."""
+        """Return the record as JSON."""
         return {**self._asdict(), "time": iso(self.time)}
 
 
@@ -86,20 +86,20 @@ class Audit:
         return self._chain.append(connection, values, after)
 
     def records(self, *, skill: str = "", last: int | None = None) -> tuple[Record, ...]:
-        """Every decision, oldest first, or those about one skill, or only the last ones."""
+        """Return every decision, oldest first; only those about `skill`, and only the `last` ones, if given."""
         return self._chain.rows("? IN ('', skill)", (plain(skill),), last=last)
 
     def about(self, path: str, action: str) -> Record | None:
-        """The last decision of one kind about the skill at a path."""
+        """Return the last decision of one kind about the skill at a path."""
         return next(iter(self._chain.rows("path = ? AND action = ?", (plain(path), action), last=1)), None)
 
     def last_about(self, digest: str, action: str) -> Record | None:
-        """The last decision of one kind about exactly this content. One whose own hash does not fit is none."""
+        """Return the last decision of one kind about exactly this content; `None` if the record's hash does not match."""
         found = self._chain.rows("digest = ? AND action = ?", (digest, action), last=1) if digest else ()
         return next((record for record in found if self._chain.is_whole(record)), None)
 
     def override(self, digest: str) -> Override | None:
-        """The override that holds for exactly this content. One whose own hash does not fit holds for nothing."""
+        """Return the override for exactly this content; `None` if the record's hash does not match."""
         found = self._chain.rows("digest = ? AND action IN ('override', 'revoke')", (digest,), last=1) if digest else ()
         for record in found:
             if record.action == "override" and self._chain.is_whole(record):
@@ -107,18 +107,18 @@ class Audit:
         return None
 
     def verify(self) -> tuple[Problem, ...]:
-        """What does not fit: an entry that was changed, dropped or slipped in, or that only the log has."""
+        """Return the problems: entries that were changed, dropped or inserted, or that only the log has."""
         return tuple(self._chain.verify(self._chain.load()))
 
     def examine(self) -> tuple[Note, ...]:
-        """What is wrong with the record, for a report about the machine."""
+        """Return the problems of the record as notes for a report about the machine."""
         return tuple(
             Note("audit-not-whole", "error", problem.message, REPAIR_HINT, path=self.state.path)
             for problem in self.verify()[:1]
         )
 
     def repair(self) -> Repaired:
-        """Restore what the log has, and record what is lost."""
+        """Restore the entries that the log has, and record those that are lost."""
         from whet.store.repair import Repaired
 
         done, lost = self._chain.repair()
@@ -131,12 +131,12 @@ class Audit:
 
 
 def plain(text: str) -> str:
-    """The text as a database can hold it: what stands for an undecodable byte of a file name becomes an escape."""
+    """Return the text as a database can store it: an undecodable byte of a file name becomes an escape."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _seal(values: tuple[Any, ...]) -> str:
-    """The hash of an entry with what it says of the one before it."""
+    """Return the hash of an entry, including the hash of the previous entry."""
     *before, journal, previous = values
-    told = (*before, *([journal] if journal else ()), previous)  # those of versions before had none
+    told = (*before, *([journal] if journal else ()), previous)  # entries of earlier versions had none
     return sha256(json.dumps(told, ensure_ascii=True, default=repr).encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""A baseline: the findings that somebody has looked at and lives with, each with a reason, in a file of the user's.
+"""A baseline: the findings that somebody has reviewed and accepted, each with a reason, in a file of the user.
 
-A finding is known again by its fingerprint (rule, file, what stands there), so it may move within its file. An entry
-holds for one skill, by the name of its directory, and until its day is over if it has one. Nothing in a package is ever
-taken for a baseline by itself; whoever scans names the file.
+A finding is recognised by its fingerprint (rule, file, evidence), so it may move within its file. An entry applies to one
+skill, by the name of its directory, up to its last day if it has one. No file in a package is ever used as a
+baseline automatically; the caller of a scan names the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DAY = expression(r"\d{4}-\d{2}-\d{2}")
 
 
 class Entry(NamedTuple):
-    """One finding that is accepted."""
+    """One accepted finding."""
 
     skill: str
     fingerprint: str
@@ -32,15 +32,15 @@ class Entry(NamedTuple):
     file: str
     reason: str
     until: str = ""
-    """The last day it holds, such as `2027-01-31`; "" for ever."""
+    """The last day on which the entry applies, such as `2027-01-31`; "" for no limit."""
 
     def to_json(self) -> Json:
-        """The entry as the file has it."""
+        """Return the entry as written in the file."""
         return {name: value for name, value in self._asdict().items() if value or name != "until"}
 
 
 class BaselineUse(NamedTuple):
-    """What became of a baseline's entries in a scan."""
+    """How the entries of a baseline were used in a scan."""
 
     file: str
     applied: int
@@ -55,18 +55,18 @@ class WrittenBaseline(NamedTuple):
 
     file: str
     entries: int
-    """How many findings it accepts."""
+    """Number of findings that it accepts."""
 
 
 class Applied(NamedTuple):
-    """What a baseline leaves of the findings of one skill."""
+    """The findings of one skill, divided by a baseline."""
 
     findings: tuple[Finding, ...]
     accepted: tuple[tuple[Finding, Entry], ...]
 
 
 def read_baseline(text: str, path: str) -> tuple[Entry, ...]:
-    """The entries of a baseline file. Raises InvalidError."""
+    """Return the entries of a baseline file. Raises InvalidError."""
     import json
 
     hint = "Write it with `whet scan --write-baseline FILE`."
@@ -95,7 +95,7 @@ def _entry(item: Any) -> Entry:
 
 
 def write_baseline(found: Iterable[tuple[str, Iterable[Finding]]], reason: str) -> str:
-    """The text of a baseline that accepts these findings; what is only information needs no entry."""
+    """Return the text of a baseline that accepts these findings; findings of severity `info` need no entry."""
     import json
 
     entries = {
@@ -109,7 +109,7 @@ def write_baseline(found: Iterable[tuple[str, Iterable[Finding]]], reason: str) 
 
 
 def apply(entries: Sequence[Entry], skill: str, findings: Iterable[Finding], today: str) -> Applied:
-    """Take the accepted findings out."""
+    """Separate the accepted findings from the others."""
     known = {entry.fingerprint: entry for entry in entries if entry.skill == skill and not expired(entry, today)}
     left: list[Finding] = []
     accepted: list[tuple[Finding, Entry]] = []
@@ -123,5 +123,5 @@ def apply(entries: Sequence[Entry], skill: str, findings: Iterable[Finding], tod
 
 
 def expired(entry: Entry, today: str) -> bool:
-    """Is its last day over? Days are texts that sort."""
+    """Return whether the last day of an entry is over. Dates are compared as texts."""
     return bool(entry.until) and entry.until < today

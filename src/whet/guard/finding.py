@@ -1,9 +1,9 @@
-"""The words of a scan: what a rule is, what a checker reports, and what a person is shown.
+"""The types of a scan: rules, the reports of checkers, and the findings that a person sees.
 
-A checker gives *hits* (a rule matched here) and *facts* (this file reads secrets, this one sends). Facts are no
-danger by themselves; the flow over a whole package makes hits of them. The engine turns hits into *findings*, and the worst
+A checker returns *hits* (a rule matched here) and *facts* (this file reads secrets, this one sends). A fact alone is not a
+danger; the flow over a whole package turns facts into hits. The engine turns hits into *findings*, and the worst
 finding is the verdict: one critical makes a package `dangerous`, one warning `caution`, everything else is `safe`,
-which means no more than that nothing was found.
+which only means that nothing was found.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ CATEGORIES = {
     "secrets": "Secrets shipped in the package",
     "unreadable": "Content that could not be scanned",
 }
-"""Every category of rules, with what it stands for."""
+"""Every category of rules, with its description."""
 
 
 class Rule(NamedTuple):
-    """What is looked for, and why."""
+    """A danger to look for, and the reason."""
 
     id: str
     severity: Severity
     category: str
     title: str
-    """The message of a finding: one sentence without the particulars."""
+    """The message of a finding: one sentence without particulars."""
     why: str
     remedy: str
     references: tuple[str, ...] = ()
     """`OWASP AST01`, `ATLAS AML.T0051`, `CWE-506` and the like."""
     mention: bool = True
-    """Whether speaking of it (documentation, a list of what to avoid, a security skill) is less than doing it."""
+    """Whether mentioning it (documentation, a list of what to avoid, a security skill) weighs less than doing it."""
 
     @property
     def sentence(self) -> str:
@@ -65,7 +65,7 @@ class Rule(NamedTuple):
         return f"{self.title.rstrip('.')}."
 
     def to_json(self) -> Json:
-        """The rule as JSON."""
+        """Return the rule as JSON."""
         answer = self._asdict()
         del answer["mention"]
         return {**answer, "title": self.sentence, "references": list(self.references)}
@@ -73,7 +73,7 @@ class Rule(NamedTuple):
     def finding(
         self, file: str, line: int, particulars: str = "", *, evidence: str = "", severity: Severity | None = None
     ) -> Finding:
-        """What a person is shown when it is found."""
+        """Return a finding of this rule, as a person sees it."""
         title = self.title.rstrip(".")
         joint = ". " if particulars.startswith(("It ", "The ")) else ": "
         message = f"{title}{joint}{particulars}." if particulars else f"{title}."
@@ -91,17 +91,17 @@ class Rule(NamedTuple):
 
 
 class Rules(Rows[Rule]):
-    """Rules that stand together."""
+    """A list of rules."""
 
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """The rules as JSON."""
+        """Return the rules as JSON."""
         return {"success": True, "rules": as_json(list(self)), "count": len(self)}
 
 
 class Hit(NamedTuple):
-    """A rule matched. `severity` replaces that of the rule; `subject` is what it is about, such as a host."""
+    """A match of a rule. `severity` replaces that of the rule; `subject` is what it is about, such as a host."""
 
     rule: str
     line: int
@@ -110,9 +110,9 @@ class Hit(NamedTuple):
     subject: str = ""
     message: str = ""
     steps: int = 0
-    """How many steps less it weighs because it is only spoken of; negative where it is hidden."""
+    """Number of steps to lower the severity because the danger is only mentioned; negative if it is hidden."""
     shown: bool = False
-    """Its own words call it an example of a danger; of code, its headings do so, too."""
+    """The text itself calls it an example of a danger; for code, the headings do so too."""
     sample: bool = False
     """It is code in a text, and no words before it order to run it."""
 
@@ -121,34 +121,34 @@ FactKind = Literal["source", "sink", "fetch", "execute", "write", "assemble"]
 
 
 class Fact(NamedTuple):
-    """Something a text does that matters together with what others do."""
+    """An action of a text that matters in combination with actions of other texts."""
 
     kind: FactKind
     what: str
-    """Words for a person, such as `SSH keys` or `HTTP POST`."""
+    """Human-readable object, such as `SSH keys` or `HTTP POST`."""
     line: int
     evidence: str
     subject: str = ""
-    """The host, path or variable it is about."""
+    """The host, path or variable of the action."""
     grave: bool = False
-    """A source nobody needs by accident (private keys, wallets), or a sink made for it (a paste site)."""
+    """A source that nobody needs by accident (private keys, wallets), or a sink made for stolen data (a paste site)."""
     shown: bool = False
-    """As for a hit."""
+    """As in `Hit`."""
 
 
 class Seen(NamedTuple):
-    """What a checker saw in one text."""
+    """The hits and facts of one text."""
 
     hits: tuple[Hit, ...] = ()
     facts: tuple[Fact, ...] = ()
 
     def shift(self, lines: int) -> Seen:
-        """The same, so many lines further down: where the text begins in a larger one."""
+        """Return the same, moved down by `lines`, for a text inside a larger one."""
         hits = tuple(hit._replace(line=hit.line + lines) for hit in self.hits)
         return Seen(hits, tuple(fact._replace(line=fact.line + lines) for fact in self.facts))
 
     def at(self, line: int) -> Seen:
-        """The same, all of it on one line: where the text stands that was looked at."""
+        """Return the same, all on one line, which is the line of the examined text."""
         return Seen(
             tuple(hit._replace(line=line) for hit in self.hits), tuple(fact._replace(line=line) for fact in self.facts)
         )
@@ -169,17 +169,17 @@ class Finding(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """The same finding in the same file, wherever it has moved to and however it is spaced."""
+        """An identifier of the finding in its file that does not change when it moves or its spacing changes."""
         squeezed = re.sub(r"\s+", " ", self.evidence).strip().lower()
         return hashlib.sha256("\0".join((self.rule, self.file, squeezed)).encode("utf-8", "replace")).hexdigest()[:32]
 
     def to_json(self) -> Json:
-        """The finding as JSON."""
+        """Return the finding as JSON."""
         return {**self._asdict(), "references": list(self.references), "fingerprint": self.fingerprint}
 
 
 class Scan(NamedTuple):
-    """What a scan of a package found."""
+    """The result of a scan of a package."""
 
     digest: str
     verdict: Label
@@ -187,20 +187,20 @@ class Scan(NamedTuple):
 
     @property
     def grave(self) -> tuple[Finding, ...]:
-        """What a person must look at: every finding but those that are only information."""
+        """The findings that a person must look at: all except those of severity `info`."""
         return tuple(finding for finding in self.findings if finding.severity != "info")
 
 
 def verdict(findings: Iterable[Finding]) -> Label:
-    """What the findings of a package come to."""
+    """Return the verdict for the findings of a package."""
     return LABELS[max((SEVERITIES.index(finding.severity) for finding in findings), default=0)]
 
 
 def rank(severity: Severity | None) -> int:
-    """Orders hits of one rule: those that keep its severity lie between lowered and raised ones."""
+    """Return a rank for hits of one rule: those with the rule's severity are between lowered and raised ones."""
     return 1 if severity is None else SEVERITIES.index(severity)
 
 
 def lower(severity: Severity, steps: int = 1) -> Severity:
-    """A severity some steps down, never below `info` and never above `critical`."""
+    """Return a severity some steps lower, never below `info` and never above `critical`."""
     return SEVERITIES[min(max(0, SEVERITIES.index(severity) - steps), len(SEVERITIES) - 1)]

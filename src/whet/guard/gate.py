@@ -1,8 +1,8 @@
-"""The gate: a package is scanned, a decision is made by the policy, and the decision is recorded.
+"""The gate: a package is scanned, the policy decides, and the decision is recorded.
 
-Everything that lets a package in, whichever way it comes, asks here: a write, an install, a view, an audit. A scan is
-remembered by the digest of its content, an override lets one exact content through. Scanning and deciding write nothing
-that matters; `record` keeps a decision, and what cannot be recorded is not done.
+Every operation that admits a package asks here: a write, an install, a view, an audit. A scan is cached by the digest
+of its content, an override admits one exact content. Scanning and deciding write nothing that matters; `record` stores a
+decision, and an operation that cannot be recorded is not performed.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _ARCHIVE_RULES = {
     "archive-special-file": "archive-path",
     "archive-not-readable": "unreadable-archive",
 }
-"""What is wrong with an archive -> the rule it breaks."""
+"""Maps the error code of an archive to the rule it breaks."""
 
 
 class Judgement(NamedTuple):
-    """What was found in a package and what that means."""
+    """The scan of a package and the decision about it."""
 
     scan: Scan
     decision: Decision
@@ -49,37 +49,37 @@ class Gate:
     """Scans, decides and records for one state directory."""
 
     def __init__(self, state: StateDatabase, cache: CacheDatabase, clock: Clock, policy: Callable[[], Table]) -> None:
-        """`policy` gives the table in force."""
+        """`policy` returns the table in force."""
         self.audit = Audit(state, clock)
         self._scans = ScanCache(cache, clock)
         self._policy = policy
 
     def scan(self, files: Mapping[str, Item], origin: str = "") -> Scan:
-        """What a scan of these files finds, now or the last time anybody looked; `origin`: see `whet.guard.scan`."""
+        """Return the scan of these files, from the cache if possible; for `origin` see `whet.guard.scan`."""
         return self._scans.scan(files, origin)
 
     def scan_ahead(self, packages: Iterable[tuple[Mapping[str, Item], str]]) -> None:
-        """Scan several packages with their origins at once, where that is faster; `scan` then knows them."""
+        """Scan several packages with their origins at once, if that is faster; `scan` then finds them in the cache."""
         self._scans.scan_ahead(packages)
 
     def scan_package(self, package: Package, origin: str = "") -> Scan:
-        """The same for a package as it was read: what could not be read, and a scanner that fails, are findings.
+        """Return the scan of a package as it was read: unreadable files and a failing scanner are findings.
 
-        What lies beside the package is scanned, too.
+        Files beside the package are scanned too.
         """
         try:
             found = self.scan({**package.tree, **package.aside}, origin)
-        except Exception as problem:  # noqa: BLE001  whatever a package does to the scanner is told, and the others go on
+        except Exception as problem:  # noqa: BLE001  a failure caused by a package is reported, and the others continue
             return _failed(package, f"{type(problem).__name__}: {problem}"[:200])
         return _with_unread(package, found)
 
     def recall(self, package: Package, origin: str = "") -> Scan | None:
-        """What `scan_package` found in this content before, with the rules of today; None where it was not scanned."""
+        """Return the cached result of `scan_package` for this content under the current rules; `None` if there is none."""
         found = self._scans.recall({**package.tree, **package.aside}, origin)
         return None if found is None else _with_unread(package, found)
 
     def decide(self, scan: Scan, trust: str, table: Table | None = None) -> Judgement:
-        """What a package of this trust may do after a scan, by a table or by the policy in force."""
+        """Return the decision about a package of this trust after a scan, by `table` or by the policy in force."""
         table = self._policy() if table is None else table
         decision = decide(trust, scan.verdict, table, findings=scan.findings)
         if decision.action != "allow" and (override := self.audit.override(scan.digest)):
@@ -87,11 +87,11 @@ class Gate:
         return Judgement(scan, decision)
 
     def record(self, action: str, skill: str, path: str, judgement: Judgement, actor: str) -> None:
-        """Keep a decision. Raises FailedError: what cannot be recorded is not done."""
+        """Record a decision. Raises FailedError: an operation that cannot be recorded is not performed."""
         self._record(action, skill, path, judgement, actor, judgement.decision.reason)
 
     def override(self, skill: str, path: str, judgement: Judgement, reason: str, actor: str) -> None:
-        """Let exactly this content through from now on, for a reason. Raises RefusedError where nobody may."""
+        """Allow exactly this content from now on, with a reason. Raises RefusedError if nobody may."""
         if judgement.decision.final:
             message = f"No override is possible: {judgement.decision.reason}"
             hint = "`whet guard policy explain` shows the policy of this machine."
@@ -109,16 +109,16 @@ class Gate:
             (AuditEntry(actor, action, skill, path, judgement.scan.digest, trust, verdict, decided, reason),)
         )
 
-    # what is about to be written
+    # content that is about to be written
 
     def check(self, name: str, after: Mapping[str, Item], actor: str) -> Decision:
-        """Scan what a skill would become, decide by who writes it, record."""
+        """Scan the future content of a skill, decide by its writer, and record the decision."""
         judgement = self.decide(self.scan(after), actor_trust(actor))
         self.record("write", name, "", judgement, actor)
         return judgement.decision
 
     def accept(self, name: str, after: Mapping[str, Item], actor: str, reason: str) -> None:
-        """A person lets through what the check asked about: from now on exactly this content."""
+        """Override the decision that the check asked about: from now on exactly this content is allowed."""
         self.override(name, "", self.decide(self.scan(after), actor_trust(actor)), reason, actor)
 
 
@@ -128,7 +128,7 @@ def _with_unread(package: Package, found: Scan) -> Scan:
 
 
 def _unread(package: Package) -> Iterator[Finding]:
-    """A finding for everything that could not be read; a link that leaves is one of the scanner's own."""
+    """Yield a finding for everything that could not be read, except escaping links, which the scanner reports itself."""
     for problem in package.problems:
         if problem.code != "link-escape":
             file = str(problem.details.get("file", ""))
@@ -136,7 +136,7 @@ def _unread(package: Package) -> Iterator[Finding]:
 
 
 def _own_cache(finding: Finding) -> bool:
-    """Is this only what Python keeps beside a script that was run, made from the source beside it?"""
+    """Return whether this is only the cache of a script that Python ran, made from the source beside it."""
     return finding.rule == "compiled-python" and finding.severity == "warn" and "__pycache__" in finding.file.split("/")
 
 
@@ -149,7 +149,7 @@ def _failed(package: Package, why: str) -> Scan:
 
 
 def _finding(rule_id: str, file: str, evidence: str) -> Finding:
-    """A finding about what is no text: an unreadable file, a refused archive."""
+    """Return a finding about something that is not text: an unreadable file, a refused archive."""
     from whet.guard import rules
 
     return rules.every()[rule_id].finding(file, 1, evidence.rstrip("."))

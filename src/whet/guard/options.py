@@ -1,7 +1,7 @@
 """The arguments of a command: options in every spelling, their values, and operands.
 
-`--output=x`, `--output x`, `--outp x`, `-o x`, `-ox` and `-vox` are one option. Which options a program has, and which of them take
-a value, is in `data/shell_options.toml`.
+`--output=x`, `--output x`, `--outp x`, `-o x`, `-ox` and `-vox` are one option. The options of each program, and which of them
+take a value, are in `data/shell_options.toml`.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ class Argument(NamedTuple):
     """An option with its value, or an operand."""
 
     option: str
-    """Its name as the table has it; empty for an operand."""
+    """The name of the option as in the table; empty for an operand."""
     text: str
     """The operand, or the value of the option."""
     at: int
-    """The number of the word that the text stands in."""
+    """Index of the word that contains the text."""
     place: str
-    """What the text is to the program: `operand`, `flag` for an option without a value, or what the table says."""
+    """The meaning of the text: `operand`, `flag` for an option without a value, or the kind from the table."""
 
 
 class Program(NamedTuple):
     """The options of a program."""
 
     places: Mapping[str, str]
-    """Each option with what its value is."""
+    """Maps each option to the kind of its value."""
     ends: int = _NEVER
-    """After so many operands nothing is an option any more."""
+    """Number of operands after which no word is an option."""
     runs: int = -1
-    """For a program that runs the command it is given: how many operands stand before the command."""
+    """For a program that runs the command in its arguments: the number of operands before the command."""
     one_dash: bool = False
     """A single dash is enough for a long option."""
     bundled: bool = False
-    """The first word is a row of options without a dash, as `tar` takes it."""
+    """The first word is a row of options without a dash, as in `tar`."""
 
 
 _UNKNOWN = Program({})
@@ -56,7 +56,7 @@ _UNKNOWN = Program({})
 
 @cache
 def known_programs() -> dict[str, Program]:
-    """The programs whose options are known, by name."""
+    """Return the programs whose options are known, by name."""
     found: dict[str, Program] = {}
     for row in load_toml("shell_options")["program"]:
         rest = {key: row[key] for key in ("ends", "runs", "one_dash", "bundled") if key in row}
@@ -67,7 +67,7 @@ def known_programs() -> dict[str, Program]:
 
 
 def spell(word: str, program: Program) -> Iterator[tuple[str, str | None]]:
-    """The options that a word may stand for, each with the value that is glued to it."""
+    """Yield the options that a word may stand for, each with the value attached to it."""
     name, sign, value = word.partition("=")
     glued = value if sign else None
     long = name if name.startswith("--") else f"-{name}" if program.one_dash else ""
@@ -90,7 +90,7 @@ def spell(word: str, program: Program) -> Iterator[tuple[str, str | None]]:
 
 @lru_cache(maxsize=2048)
 def read_arguments(name: str, words: tuple[str, ...]) -> tuple[Argument, ...]:
-    """The words behind the name of a program, by what they are to it."""
+    """Return the words after the name of a program as options and operands."""
     return tuple(_read(words, known_programs().get(name, _UNKNOWN)))
 
 
@@ -127,7 +127,7 @@ def _read(words: tuple[str, ...], program: Program, at: int = 0) -> Iterator[Arg
 
 
 def codes(name: str, words: tuple[str, ...]) -> list[Argument]:
-    """The scripts that a program is given by its options: as their values or, behind `-c` of a shell, as the first operand."""
+    """Return the scripts that options give to a program: as their values or, after `-c` of a shell, as the first operand."""
     arguments = read_arguments(name, words)
     if name == "deno" and words[:1] == ("eval",):
         return list(arguments[1:2])
@@ -140,7 +140,7 @@ def codes(name: str, words: tuple[str, ...]) -> list[Argument]:
 
 
 def command_start(name: str, words: tuple[str, ...]) -> tuple[int, list[int]]:
-    """Where the command begins that a program runs, behind its end where there is none; and where variables are set for it."""
+    """Return the index of the command that a program runs (or of the end), and the indexes of its variables."""
     program, start = known_programs()[name], 0
     skip = program.runs
     variables: list[int] = []

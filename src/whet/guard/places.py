@@ -1,6 +1,6 @@
-"""Places on a machine that matter: where secrets lie, where programs start by themselves, and what rules the agent.
+"""Places on a machine that matter: secrets, programs that start automatically, and files that control the agent.
 
-`places(text)` looks for them in a path or a piece of text, however the home directory is spelled in front of them.
+`places(text)` finds them in a path or a piece of text, however the home directory is spelled in front of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Kind = Literal["secret", "start", "agent"]
 
 
 class Place(NamedTuple):
-    """What a path is."""
+    """A place that a text names."""
 
     kind: Kind
     what: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 
 _SHORT = 200
-"""Characters below which a text is not parted into its rows."""
+"""Characters below which a text is not split into rows."""
 _HIVE = expression(r"\bsam\b")
 """A hint that is also the beginning of everyday words."""
 
@@ -43,7 +43,7 @@ def _rows() -> tuple[tuple[Kind, str, bool, str], ...]:
 
 @cache
 def _hints() -> dict[str, int]:
-    """What stands in every text that names a place, each with the rows of the table that it is a hint of, as bits."""
+    """Return the texts that occur wherever a place is named, each with the rows of the table it is a hint for, as bits."""
     hints: dict[str, int] = {}
     for number, row in enumerate(row for rows in load_table("places").values() for row in rows):
         for hint in row["hints"]:
@@ -53,7 +53,7 @@ def _hints() -> dict[str, int]:
 
 @lru_cache(maxsize=256)
 def _compiled(chosen: int) -> tuple[re.Pattern[str], dict[str, tuple[Kind, str, bool]]]:
-    """One expression of some rows of the table, and what its groups mean."""
+    """Return one expression for some rows of the table, and the meaning of its groups."""
     rows = [row for number, row in enumerate(_rows()) if chosen >> number & 1]
     meaning = {f"p{number}": row[:3] for number, row in enumerate(rows)}
     pattern = "|".join(f"(?P<p{number}>{row[3]})" for number, row in enumerate(rows))
@@ -61,13 +61,13 @@ def _compiled(chosen: int) -> tuple[re.Pattern[str], dict[str, tuple[Kind, str, 
 
 
 def hints_in(texts: Iterable[str]) -> list[str]:
-    """The hints of places that some texts have; looking through all of them at once takes least."""
+    """Return the hints of places in some texts; searching all of them at once is fastest."""
     lowered = "\n".join(texts).lower()
     return [hint for hint in _hints() if hint in lowered]
 
 
 def places(text: str, among: Collection[str] | None = None) -> list[Place]:
-    """Every place that a text names; `among` are the only hints that it may have, where they are known."""
+    """Return every place that a text names; `among` restricts the hints to those that are known to occur."""
     if among is not None and not among:
         return []
     lowered = text.lower()

@@ -1,10 +1,10 @@
-"""The policy: from how far an origin is trusted and what a scan found to a decision that a sentence explains.
+"""The policy: turns the trust of a source and the verdict of a scan into a decision with a reason.
 
-An administrator's policy of the machine comes on top and only tightens: nobody's settings and no override loosen it.
+An administrator's policy for the machine is applied on top and only tightens: no settings and no override loosen it.
 
 The table is data. A cell says what happens to a package of that trust with that verdict: `allow`, `ask` (a person
 decides) or `block`. The user's settings change cells and add rows; a project's settings can only make cells stricter.
-An override lets one exact content through; it has a reason and ends when the content changes.
+An override allows one exact content; it has a reason and ends when the content changes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Action = Literal["allow", "ask", "block"]
 ACTIONS: tuple[Action, ...] = ("allow", "ask", "block")
-"""From the mildest to the strictest."""
+"""All actions, from the mildest to the strictest."""
 
 ROWS: dict[str, tuple[Action, Action, Action]] = {
     "trusted": ("allow", "allow", "block"),
@@ -34,10 +34,10 @@ ROWS: dict[str, tuple[Action, Action, Action]] = {
     "org": ("allow", "allow", "block"),
     "local": ("allow", "allow", "ask"),
 }
-"""Trust -> what is done with `safe`, `caution`, `dangerous`. `local` is what the user writes: it is never just lost."""
+"""Maps a trust to the actions for `safe`, `caution`, `dangerous`. `local` is the user's own work, which is never blocked."""
 DEFAULT = "default"
 _FALLBACK = "community"
-"""What a row that somebody adds says where it says nothing."""
+"""The row for an unknown trust, and for cells that an added row lacks."""
 _WHO = {
     "trusted": "Trusted skills",
     "community": "Community skills",
@@ -51,46 +51,46 @@ _DONE = {"allow": "are allowed", "ask": "need your approval", "block": "are bloc
 
 
 class Cell(NamedTuple):
-    """What is done, and who says so."""
+    """An action and the source of the rule."""
 
     action: Action
     source: str = DEFAULT
 
 
 Setting = tuple[str, str, str]
-"""Trust, verdict, action: one cell as the settings give it."""
+"""Trust, verdict and action: one cell from the settings."""
 
 
 class MachinePolicy(NamedTuple):
-    """What an administrator allows on this machine. Without a `path` there is no such policy."""
+    """The policy of an administrator for this machine. Without a `path` there is no such policy."""
 
     path: str = ""
     allowed_sources: tuple[str, ...] | None = None
-    """The only sources that skills may come from; None: any."""
+    """The only sources that skills may come from; `None` for any."""
     min_age: int = 0
-    """Days that anything from another machine must be old."""
+    """Least age in days of anything from another machine."""
     forbidden_rules: tuple[str, ...] = ()
-    """Rules of the guard with which nothing is allowed."""
+    """Rules of the guard whose findings block a skill."""
     trusted_keys: tuple[str, ...] | None = None
-    """The only keys that may have signed what comes from another machine; None: nothing must be signed."""
+    """The only keys that may have signed skills from another machine; `None` if no signature is required."""
     overrides: bool = True
     """Whether a person may allow what the policy asks about or blocks."""
     cells: tuple[Setting, ...] = ()
     problem: str = ""
-    """Why it cannot be obeyed; then nothing is allowed."""
+    """Why the policy cannot be read; then nothing is allowed."""
 
     def check(self) -> None:
-        """Raise RefusedError for a policy that cannot be read: what it forbids is not known."""
+        """Raise RefusedError if the policy cannot be read, because then what it forbids is unknown."""
         if self.problem:
             hint = "Ask the administrator of this machine to repair it. Until then Whet installs and writes nothing."
             raise RefusedError("machine-policy-unreadable", f"{self.path}: {self.problem}", hint=hint, path=self.path)
 
     def allows(self, address: str) -> bool:
-        """Whether skills may come from an address."""
+        """Return whether skills may come from an address."""
         return self.allowed_sources is None or any(covers(entry, address) for entry in self.allowed_sources)
 
     def lines(self) -> tuple[tuple[str, str], ...]:
-        """Each line of the policy, and what it does."""
+        """Return each key of the policy with its effect."""
         said: list[tuple[str, str]] = []
         if self.allowed_sources is not None:
             sources = ", ".join(self.allowed_sources)
@@ -114,13 +114,13 @@ NO_MACHINE_POLICY = MachinePolicy()
 
 
 class Table(dict[str, dict[str, Cell]]):
-    """Trust -> verdict -> cell; and what the machine's policy says besides."""
+    """Maps trust and verdict to a cell; also holds the policy of the machine."""
 
     machine: MachinePolicy = NO_MACHINE_POLICY
 
 
 class Override(NamedTuple):
-    """Somebody's word for one exact content."""
+    """The approval of one exact content by a person."""
 
     digest: str
     reason: str
@@ -129,19 +129,19 @@ class Override(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What is done with a package, and why in a sentence."""
+    """The action for a package, and its reason as a sentence."""
 
     action: Action
     reason: str
     trust: str = ""
     verdict: str = ""
     source: str = DEFAULT
-    """Where the cell comes from: `default`, a settings file, or `override`."""
+    """The source of the cell: `default`, a settings file, or `override`."""
     final: bool = False
-    """No override changes it."""
+    """No override changes the decision."""
 
     def to_json(self) -> Json:
-        """The decision as JSON."""
+        """Return the decision as JSON."""
         return {
             "decision": self.action,
             "reason": self.reason,
@@ -152,16 +152,16 @@ class Decision(NamedTuple):
 
 
 def default_table() -> Table:
-    """The table without anybody's settings."""
+    """Return the table without any settings."""
     return Table({trust: dict(zip(LABELS, map(Cell, row), strict=True)) for trust, row in ROWS.items()})
 
 
 def table_with(
     user: Iterable[Setting] = (), project: Iterable[Setting] = (), machine: MachinePolicy = NO_MACHINE_POLICY
 ) -> Table:
-    """The table as the settings make it; of a project's and the machine's cells only the stricter ones count.
+    """Return the table with the settings applied; cells of a project or the machine count only if they are stricter.
 
-    Raises RefusedError where the machine's policy cannot be read.
+    Raises RefusedError if the policy of the machine cannot be read.
     """
     machine.check()
     table = default_table()
@@ -177,13 +177,13 @@ def table_with(
 
 
 def _with_directories(cells: Iterable[Setting]) -> Iterable[Setting]:
-    """The cells, after those that `directory` gets from `community`: a directory may be somebody's download."""
+    """Return the cells, preceded by copies of `community` cells for `directory`: a directory may be a download."""
     cells = tuple(cells)
     return (*(("directory", verdict, action) for trust, verdict, action in cells if trust == _FALLBACK), *cells)
 
 
 def looser(user: Iterable[Setting], project: Iterable[Setting]) -> tuple[Setting, ...]:
-    """The cells of a project that would loosen something, and do not count."""
+    """Return the cells of a project that would loosen the table, and therefore do not count."""
     table = table_with(user)
     return tuple(
         (trust, verdict, action)
@@ -193,7 +193,7 @@ def looser(user: Iterable[Setting], project: Iterable[Setting]) -> tuple[Setting
 
 
 def stricter(one: str, other: str) -> bool:
-    """Is the one action stricter than the other?"""
+    """Return whether action `one` is stricter than `other`."""
     return ACTIONS.index(_action(one)) > ACTIONS.index(_action(other))
 
 
@@ -216,7 +216,7 @@ def decide(
     findings: Sequence[Finding] = (),
     override: Override | None = None,
 ) -> Decision:
-    """What is done with a package of this trust and this verdict. A trust that nobody knows is `community`."""
+    """Return the decision about a package of this trust and verdict. An unknown trust counts as `community`."""
     row, machine = table.get(trust) or table[_FALLBACK], table.machine
     cell = row[verdict]
     if forbidden := gravest([finding for finding in findings if finding.rule in machine.forbidden_rules]):
@@ -236,12 +236,12 @@ def decide(
 
 
 def gravest(findings: Sequence[Finding]) -> Finding | None:
-    """The finding that decides: the first of the worst."""
+    """Return the finding that decides: the first of the worst."""
     return max(findings, key=lambda finding: SEVERITIES.index(finding.severity), default=None)
 
 
 def told(finding: Finding) -> str:
-    """A finding inside a sentence: what, without the particulars, and where."""
+    """Return a finding as part of a sentence: its title, without particulars, and its place."""
     message = re.split("[:.] ", finding.message, maxsplit=1)[0].rstrip(". ")
     if message[:1].isupper() and not message[1:2].isupper():
         message = message[0].lower() + message[1:]
@@ -255,9 +255,9 @@ def _sentence(text: str) -> str:
 
 
 def place_trust(level: str, table: Mapping[str, Any]) -> str:
-    """The row for skills of a place (`whet.library.trust.place_level`).
+    """Return the row for skills of a place (`whet.library.trust.place_level`).
 
-    Who names a directory as a root, or trusts a repository, has vouched for it. A row of that name goes first.
+    A user who names a directory as a root, or trusts a repository, has vouched for it. A row with the name of the level wins.
     """
     if level in table:
         return level
@@ -265,5 +265,5 @@ def place_trust(level: str, table: Mapping[str, Any]) -> str:
 
 
 def actor_trust(actor: str) -> str:
-    """The row for what somebody writes: a person's own, or an agent's; whoever is not a person is an agent."""
+    """Return the row for a writer: `local` for the user, `agent-created` for anyone else."""
     return "local" if actor == "user" else "agent-created"

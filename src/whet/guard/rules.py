@@ -1,4 +1,4 @@
-"""The rules, read from `data/rules.json`, where each checker has a pack of them."""
+"""The rules, read from `data/rules.json`, which has a pack for each checker."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @cache
 def pack(name: str) -> tuple[Rule, ...]:
-    """The rules of one checker, such as `shell` or `reading`."""
+    """Return the rules of one checker, such as `shell` or `reading`."""
     return tuple(Rule(**{**row, "references": tuple(row["references"])}) for row in load_table("rules")[name])
 
 
 def severity_of(hit: Hit) -> Severity:
-    """How grave a hit is: as it says itself, else as its rule says."""
+    """Return the severity of a hit, or that of its rule if it has none."""
     return hit.severity or every()[hit.rule].severity
 
 
 @cache
 def every() -> dict[str, Rule]:
-    """Every rule by its id."""
+    """Return every rule by its id."""
     return {rule.id: rule for name in load_table("rules") for rule in pack(name)}

@@ -1,7 +1,7 @@
-"""Which rules looked: a short name that changes whenever a scan could come out differently.
+"""The name of the rules in force, which changes whenever the result of a scan could change.
 
-What is found depends on the rules and on the code that applies them, so the name is the version of Whet with a hash of
-the guard's own sources. A verdict is only believed under the name it was given.
+The result depends on the rules and on the code that applies them, so the name is the version of Whet with a hash of
+the guard's own sources. A verdict is valid only under the name with which it was given.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hashlib import sha256
 
 @lru_cache(maxsize=1)
 def ruleset() -> str:
-    """The name of the rules in force, such as `0.1.0+1f3a9c02`; without sources to look at, the version alone."""
+    """Return the name of the rules in force, such as `0.1.0+1f3a9c02`; only the version if the sources are not readable."""
     from whet import __version__
 
     top = os.path.dirname(os.path.abspath(__file__))

@@ -1,8 +1,8 @@
-"""The scan of a package: everything readable is read, every text meets its checkers, and the findings are weighed.
+"""The scan of a package: all readable texts are read, every text is checked, and the findings are weighed.
 
-`scan` is a pure function of the files. A checker that fails is a finding, never a pass. What stands in hidden text weighs
-more than in the open; what a security skill says, or what the frontmatter declares, weighs a step less; nothing in the
-package switches anything off.
+`scan` is a pure function of the files. A checker that fails is a finding, never a pass. Dangers in hidden text weigh
+more than visible ones; what a security skill mentions, or what the frontmatter declares, weighs a step less; nothing in the
+package disables a check.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from whet.skill.tree import Item
 
 MOST = 20
-"""Findings of one rule in one file that are kept."""
+"""Largest number of findings of one rule in one file."""
 _SPEAKS = frozenset(("markdown", "text", "html", "yaml", "json", "toml"))
 _COMMON = frozenset(("compiled-python", "odd-passage"))
-"""Warnings that say nothing about others: Python leaves its cache beside every script that was run, and a passage that only
-the small model points at is uncertain, however many there are."""
+"""Warnings that do not strengthen others: Python leaves its cache beside every script that was run, and a passage that only
+the small model reports is uncertain, however many there are."""
 _VAGUE = frozenset(("odd-passage", "telling-name"))
-"""What says no more than what a text is about."""
+"""Rules that only show what a text is about."""
 _ACTS = frozenset(("fetch", "sink", "execute"))
 
 
 def scan(files: Mapping[str, Item], origin: str = "") -> Scan:
-    """Look at a whole package; `origin` is where it comes from, `host/owner/repository` or a host, where that is sure."""
+    """Scan a whole package; `origin` is its source, `host/owner/repository` or a host, if that is certain."""
     return examine(files, origin)[0]
 
 
 def examine(files: Mapping[str, Item], origin: str = "") -> tuple[Scan, Mapping[str, Sequence[Fact]]]:
-    """The same, with what each file does, whether or not that is a finding."""
+    """Return the scan of a package, and the facts of each file, whether or not they lead to findings."""
     read = reading.read(files)
     subject = subject_of(read.documents, origin)
     found = [_finding(path, hit) for path, hit in read.hits]
@@ -73,7 +73,7 @@ def _check(document: Document, beside: int) -> Seen:
     for check in checkers(document, beside):
         try:
             seen = check()
-        except Exception as problem:  # noqa: BLE001  whatever a text does to a checker is told, and the others go on
+        except Exception as problem:  # noqa: BLE001  any failure caused by a text is reported, and the other checkers continue
             hits.append(_error(problem, document.line, [document]))
             continue
         hits.extend(seen.hits)
@@ -81,7 +81,7 @@ def _check(document: Document, beside: int) -> Seen:
     seen = Seen(tuple(hits), tuple(facts))
     if not document.via:
         return seen
-    # What was hidden has one place: where it was hidden. That it was hidden is what weighs.
+    # Hidden text has one line: where it was hidden. The fact that it was hidden is what weighs.
     seen = seen.at(document.line)
     if not document.hidden:
         return seen
@@ -96,23 +96,23 @@ def _check(document: Document, beside: int) -> Seen:
 
 
 def _check_together(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) -> Iterator[tuple[str, Hit]]:
-    """What the files of a package do together."""
+    """Yield the hits of the files of a package in combination."""
     try:
         for path, seen in make.together(documents):
             yield from ((path, hit) for hit in seen.hits)
         yield from flow.hits(documents, facts)
-    except Exception as problem:  # noqa: BLE001  whatever the files do to it is told, and what was found before counts
+    except Exception as problem:  # noqa: BLE001  any failure caused by the files is reported, and earlier findings count
         yield documents[0].path, _error(problem, 1, documents)
 
 
 def _error(problem: Exception, line: int, documents: Sequence[Document]) -> Hit:
-    """A failure of the scanner; a danger where it failed over code, since nobody knows then what that runs."""
+    """Return a hit for a failure of the scanner; critical if it failed on code, because its effect is then unknown."""
     severity: Severity | None = None if all(one.kind in _SPEAKS for one in documents) else "critical"
     return Hit("scanner-error", line, f"{type(problem).__name__}: {problem}"[:200], severity)
 
 
 def checkers(document: Document, beside: int = 0) -> Iterator[Callable[[], Seen]]:
-    """What looks at a text of this kind, beside other texts of so many characters."""
+    """Yield the checks for a document; `beside` is the number of characters in the other texts of the package."""
     from whet.guard.prose import checker as prose
     from whet.guard.prose.orders import check_hidden, check_program
 
@@ -148,9 +148,9 @@ def _weight(hit: Hit, document: Document, subject: Subject) -> Severity:
 
 
 def _less_code(hit: Hit, subject: Subject) -> int:
-    """How many steps less code weighs that nobody orders to run, in a text that is all about the defence.
+    """Return the steps by which code that nothing orders to run weighs less, in a text that is all about defence.
 
-    With a stand-in for an address it reaches nobody. With a real one it is what it is, whatever the text calls it.
+    Code with a placeholder address reaches nobody. With a real address it keeps its weight, whatever the text calls it.
     """
     if not subject.defence:
         return 0
@@ -161,12 +161,12 @@ def _less_code(hit: Hit, subject: Subject) -> int:
 
 
 def _speaks(document: Document) -> bool:
-    """Is this a text for readers, or was it hidden in one?"""
+    """Return whether this is a text for readers, or was hidden in one."""
     return document.path.lower().endswith((".md", ".txt", ".rst")) or (document.kind in _SPEAKS and not document.hidden)
 
 
 def _is_strange(host: str) -> bool:
-    """Is nothing known of this host?"""
+    """Return whether nothing is known about this host."""
     strange = host_of(host).kind in ("other", "free", "reserved")
     return strange and not serves_installers(host) and not is_placeholder(host)
 
@@ -177,14 +177,14 @@ def _finding(path: str, hit: Hit, severity: Severity | None = None) -> Finding:
 
 
 def _together(found: list[Finding], *, security: bool) -> Iterator[Finding]:
-    """What several warnings of different categories come to; a security skill has more of them by its nature."""
+    """Yield a finding for several warnings of different categories; a security skill naturally has more of them."""
     grave = word_list("grave_categories")
     first: dict[str, Finding] = {}
     told: set[str] = set()
     for finding in found:
         if finding.severity != "warn" or finding.category not in grave or finding.rule in _COMMON:
             continue
-        if finding.evidence not in told:  # the same words are one warning, however many rules and files they meet
+        if finding.evidence not in told:  # the same evidence is one warning, however many rules and files report it
             told.add(finding.evidence)
             first.setdefault(finding.category, finding)
     if len(first) >= (3 if security else 2):
@@ -194,7 +194,7 @@ def _together(found: list[Finding], *, security: bool) -> Iterator[Finding]:
 
 
 def _kept(found: list[Finding]) -> tuple[Finding, ...]:
-    """One of each, the gravest first, and no flood."""
+    """Return the findings without duplicates, the gravest first, with a limit for each rule and file."""
     order = {"critical": 0, "warn": 1, "info": 2}
     kept: list[Finding] = []
     counts: dict[tuple[str, str], int] = {}

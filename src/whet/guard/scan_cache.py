@@ -1,8 +1,8 @@
-"""Verdicts that were given before, by the digest of the content, the place it comes from and the name of the rules.
+"""Earlier scans, by the digest of the content, its source and the name of the rules.
 
-Unchanged content costs one hash. This is a cache (`whet.store.cache`): a row is believed only if it reads back as what
-it says it is, and where the cache cannot be used at all every scan is a fresh one. Files that the digest does not cover
-are part of the name.
+Unchanged content costs one hash. This is a cache (`whet.store.cache`): a row is used only if its checksum matches, and if
+the cache cannot be used at all every package is scanned again. Files that the digest does not cover are part of the
+key.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 _MOST_REMEMBERED = 10_000
 _AT_ONCE = 500
-"""Scans that one query asks for."""
+"""Number of scans that one query reads."""
 
 
 class ScanCache:
-    """The verdicts one state directory remembers. Nothing here raises; what fails is in the database's `problem`."""
+    """The scans that one state directory remembers. Nothing here raises; errors are in the database's `problem`."""
 
     def __init__(
         self, database: CacheDatabase, clock: Clock, *, look: Callable[[Mapping[str, Item], str], Scan] | None = None
     ) -> None:
-        """`look` is what scans; by default the scanner."""
+        """`look` scans files; the default is the scanner."""
         self.database = database
         self._clock = clock
         self._look = look
         self._known: dict[str, Scan] = {}
 
     def scan(self, files: Mapping[str, Item], origin: str = "") -> Scan:
-        """What a scan of these files finds, now or the last time anybody looked."""
+        """Return the scan of these files, from the cache if possible."""
         found = self.recall(files, origin)
         if found is None:
             name, found = _name(files, origin), self._scanned(files, origin)
@@ -50,14 +50,14 @@ class ScanCache:
         return found
 
     def recall(self, files: Mapping[str, Item], origin: str = "") -> Scan | None:
-        """What a scan of these files found the last time anybody looked; None where nobody has."""
+        """Return the cached scan of these files; `None` if there is none."""
         name = _name(files, origin)
         if name not in self._known:
             self._known |= self._read([name])
         return self._known.get(name)
 
     def scan_ahead(self, packages: Iterable[tuple[Mapping[str, Item], str]]) -> None:
-        """Scan several packages at once where that is faster, so that `scan` knows what it finds."""
+        """Scan several packages at once if that is faster, so that `scan` finds them in the cache."""
         if self._look is not None:
             return
         named = {_name(files, origin): (files, origin) for files, origin in packages}
@@ -80,7 +80,7 @@ class ScanCache:
         return scan(files, origin)
 
     def _read(self, names: list[str]) -> dict[str, Scan]:
-        """Those of some scans that are remembered."""
+        """Return the scans with these names that the database has."""
         found: dict[str, Scan] = {}
         for at in range(0, len(names), _AT_ONCE):
             some = names[at : at + _AT_ONCE]
@@ -113,7 +113,7 @@ class ScanCache:
 
 
 def _name(files: Mapping[str, Item], origin: str) -> str:
-    """What a scan is remembered by, the digest of the content first."""
+    """Return the key of a scan, which begins with the digest of the content."""
     listed = [*entries(files)]
     beside = sorted(entry for entry in listed if ignored(entry.path))
     others = sha256(repr(beside).encode()).hexdigest() if beside else ""
@@ -127,12 +127,12 @@ def _text(scan: Scan) -> str:
 
 
 def _proof(name: str, label: str, text: str) -> str:
-    """A checksum over a row: SQLite does not notice a flipped bit."""
+    """Return a checksum over a row: SQLite does not notice a flipped bit."""
     return sha256("\0".join((name, ruleset(), label, text)).encode()).hexdigest()[:32]
 
 
 def _scan_of(name: str, label: Any, text: Any, proof: Any) -> Scan | None:
-    """The scan that a row stands for, or None when anything about the row is odd."""
+    """Return the scan of a row, or `None` if anything about the row is odd."""
     import json
 
     if (

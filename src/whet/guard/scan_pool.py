@@ -1,10 +1,9 @@
-"""Scans of several packages at once, in this process and in some that are forked from it.
+"""Scans of several packages at once, in this process and in processes forked from it.
 
-A fork is safe only while this process has one thread, and costs next to nothing then: rules and tables are loaded. Where
-that is not so, where there is one processor, or where there is little to scan, this process scans all. Each process takes
-the next package as soon as it has done one, so none of them waits for another that the system gives less time. Whatever
-goes wrong in a process leaves its packages without a result, and whoever asks for one scans them: a failed scan is never
-a pass.
+A fork is safe only while this process has one thread, and is then cheap, because rules and tables are loaded. Otherwise, or
+if there is only one processor or little to scan, this process scans everything. Each process takes the next package as
+soon as it has finished one, so that none waits for another that gets less processor time. If a process fails, its
+packages have no result, and the caller that needs one scans them: a failed scan is never a pass.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ if TYPE_CHECKING:
     Package = tuple[Mapping[str, Item], str]
 
 WORTH_BYTES = 200_000
-"""Less than this is scanned before processes have started."""
+"""Bytes below which a scan is finished before other processes have started."""
 MOST_PROCESSES = 8
 _NUMBER = 4
 """Bytes of the number of a package in the queue."""
 
 
 def scan_together(packages: Sequence[Package]) -> list[Scan | None]:
-    """What a scan of each finds; None for those whose scan failed."""
+    """Return the scan of each package; `None` for those whose scan failed."""
     found: list[Scan | None] = [None] * len(packages)
     sizes = [sum(len(item.data) for item in files.values()) for files, _ in packages]
     first, *others = sorted(range(len(packages)), key=lambda number: -sizes[number])
-    for number, scan in _scan_each(packages, [first]):  # loads the rules, for all
+    for number, scan in _scan_each(packages, [first]):  # also loads the rules for the other processes
         found[number] = scan
     count = min(_count_processors(), MOST_PROCESSES, len(packages))
     if count < 2 or sum(sizes) < WORTH_BYTES or threading.active_count() > 1:
@@ -50,7 +49,7 @@ def scan_together(packages: Sequence[Package]) -> list[Scan | None]:
     try:
         os.write(queue, b"".join(number.to_bytes(_NUMBER, "big") for number in others))
         os.lseek(queue, 0, os.SEEK_SET)
-        with suppress(OSError), HeldSignals():  # where no process can be started, this one scans all
+        with suppress(OSError), HeldSignals():  # if no process can be started, this one scans all
             for _ in range(count - 1):
                 running.append(_Process(packages, queue))
         for number, scan in _scan_each(packages, _take(queue)):
@@ -70,7 +69,7 @@ def _count_processors() -> int:
 
 
 def _take(queue: int) -> Iterator[int]:
-    """The numbers of packages that no other process has taken: the place in an open file is common to them."""
+    """Yield the numbers of packages that no other process has taken: they share the position in the open file."""
     while number := os.read(queue, _NUMBER):
         yield int.from_bytes(number, "big")
 
@@ -79,12 +78,12 @@ def _scan_each(packages: Sequence[Package], numbers: Iterable[int]) -> Iterator[
     from whet.guard.scan import scan
 
     for number in numbers:
-        with suppress(Exception):  # whoever asks for it scans it again, and is told
+        with suppress(Exception):  # the caller that needs it scans it again, and gets the error
             yield number, scan(*packages[number])
 
 
 class _Process:
-    """A process that scans packages from a queue, and writes what it found when the queue is empty."""
+    """A process that scans packages from a queue, and writes the results when the queue is empty."""
 
     def __init__(self, packages: Sequence[Package], queue: int) -> None:
         self._reading, writing = os.pipe()
@@ -99,7 +98,7 @@ class _Process:
         os.close(writing)
 
     def results(self) -> list[tuple[int, Scan]]:
-        """What it found, once it has ended; nothing where it failed."""
+        """Return the results once the process has ended; empty if it failed."""
         import pickle
 
         with open(self._reading, "rb", closefd=False) as source:
@@ -110,7 +109,7 @@ class _Process:
         return found
 
     def end(self) -> None:
-        """Stop it, where it has not ended."""
+        """Kill the process if it has not ended."""
         os.close(self._reading)
         if self._id:
             os.kill(self._id, signal.SIGKILL)
@@ -118,7 +117,7 @@ class _Process:
 
 
 def _serve(packages: Sequence[Package], queue: int, writing: int) -> None:
-    """Be that process. Nothing of the other one is flushed, closed or cleaned up here."""
+    """Run in the forked process. Nothing of the parent is flushed, closed or cleaned up here."""
     code = 1
     try:
         import pickle

@@ -1,7 +1,7 @@
-"""What a package says it is: its name and purpose, what it declares to need, and whether it is about security.
+"""The self-description of a package: its name and purpose, its declared needs, and whether it is about security.
 
-A skill about security speaks of attacks; what its own words call an example therefore weighs a step less. What it orders does
-not, nor does code that reaches a real address. A package can call itself anything: a host weighs less only where the package
+A skill about security mentions attacks, so examples that its own text labels as such weigh a step less. Its orders do
+not, nor does code that reaches a real address. A package can call itself anything: a host weighs less only if the package
 comes from the owner of that host.
 """
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _SECURITY = shape("subject", "security", frame=r"\b(?:{})\b")
 _MANY = 6
-"""So many different words of the defence make a text about security whose head does not say so."""
+"""Number of different defence words that make a text about security if its head does not say so."""
 _SEVERAL = 3
-"""So many are enough in a text whose head says so."""
+"""Number of defence words that suffice if the head says so."""
 _VARIABLE = expression(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]{2,60}\b")
 
 
 class Subject(NamedTuple):
-    """What the package says of itself."""
+    """The self-description of a package."""
 
     security: bool
     hosts: frozenset[str]
@@ -38,14 +38,14 @@ class Subject(NamedTuple):
     words: str = ""
     """Name, description and title in lower case, letters and digits only."""
     origin: str = ""
-    """Where the package comes from, `host/owner/repository` or a host; "" when nobody knows."""
+    """The source of the package, `host/owner/repository` or a host; "" if unknown."""
     text: str = ""
-    """The main file."""
+    """The text of the main file."""
     defence: bool = False
-    """It says that it is about security, and speaks of it all over."""
+    """The package says that it is about security, and mentions it throughout."""
 
     def declares(self, subject: str) -> bool:
-        """Is this a variable that the frontmatter names, or a host that it names and where the package comes from?"""
+        """Return whether the frontmatter names this variable, or names this host and its owner provides the package."""
         if not subject:
             return False
         name = host_of(subject).name
@@ -53,16 +53,16 @@ class Subject(NamedTuple):
         return subject in self.variables or (named and self.is_at_home(name))
 
     def is_about(self, host: str) -> bool:
-        """Does the package say that it is about whoever owns this host? Anyone can say so."""
+        """Return whether the package claims to be about the owner of this host. Anyone can claim so."""
         name = host_of(host).name
         return name in self.hosts or any(part in self.words for part in _owner(name))
 
     def serves(self, host: str) -> bool:
-        """Is the package about the service of this host all over: named in its head, and several of its pages in the text?"""
+        """Return whether the package is about the service of this host: named in its head, with several pages in the text."""
         return host_of(host).kind == "other" and self.is_about(host) and _domain(host) in _services(self.text)
 
     def is_at_home(self, host: str) -> bool:
-        """Does the place where the package comes from belong to whoever owns this host?
+        """Return whether the source of the package belongs to the owner of this host.
 
         Only the owner of a repository counts, by the whole name: anyone can call a repository `acme-tools`.
         """
@@ -79,13 +79,13 @@ def _domain(host: str) -> str:
 
 
 def _services(text: str) -> frozenset[str]:
-    """The domains that a text leads to in several places."""
+    """Return the domains that a text links to in several places."""
     pages = Counter(_domain(url) for url in {url.rstrip(".,:;)*_") for url in URL.findall(text[:200_000])})
     return frozenset(domain for domain, count in pages.items() if count >= _SEVERAL_PAGES)
 
 
 def _owner(host: str) -> list[str]:
-    """What the registered name of a host is made of."""
+    """Return the parts of the registered name of a host."""
     labels = host.removeprefix("www.").split(".")
     owner = labels[-2] if len(labels) > 1 else labels[0]
     owner = labels[-3] if len(owner) <= 3 and len(labels) > 2 else owner
@@ -101,7 +101,7 @@ def _speaks_of_defence(text: str, least: int = _MANY) -> bool:
 
 
 def subject_of(documents: Sequence[Document], origin: str = "") -> Subject:
-    """What the main file says; a package without one says nothing."""
+    """Return the self-description in the main file; `NOTHING` for a package without one."""
     main = next(
         (document for document in documents if document.path.lower() in ("skill.md", "skills.md") and not document.via),
         None,

@@ -1,7 +1,7 @@
-"""Tables of the guard that are data, in `data/`: lists of words and hosts, the rules, what functions of libraries do.
+"""The data tables of the guard in `data/`: lists of words and hosts, the rules, and the effects of library functions.
 
-A table is read once, when it is first needed. Tables with room for a word about each list are TOML, which takes long to
-parse: what was parsed is kept beside the table, as Python keeps what it compiled of a module.
+A table is read once, when it is first needed. Tables with comments on each list are TOML, which is slow to parse: the parsed
+table is cached beside the file, as Python caches a compiled module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @cache
 def load_table(name: str) -> Any:
-    """What the file `data/NAME.json` holds."""
+    """Return the content of `data/NAME.json`."""
     import json
 
     with open(os.path.join(os.path.dirname(__file__), "data", f"{name}.json"), encoding="utf-8") as file:
@@ -30,14 +30,14 @@ def load_table(name: str) -> Any:
 
 @cache
 def word_list(name: str) -> frozenset[str]:
-    """One of the lists of words in `data/words.json`."""
+    """Return one of the lists of words in `data/words.json`."""
     return frozenset(load_table("words")[name])
 
 
 class _Loader(SourceFileLoader):
     """Loads a table as if it were a module that assigns it to a name.
 
-    What was kept is used only for the same content: an installation may give an old and a new table the same time.
+    The cache is used only for the same content: an installation may give an old and a new table the same modification time.
     """
 
     def path_stats(self, path: Any) -> dict[str, int]:
@@ -52,7 +52,7 @@ class _Loader(SourceFileLoader):
 
 @cache
 def load_toml(name: str) -> dict[str, Any]:
-    """What the file `data/NAME.toml` holds. No module beside it may have its name: both are kept as one."""
+    """Return the content of `data/NAME.toml`. No module beside it may have its name: both share one cache file."""
     path = os.path.join(os.path.dirname(__file__), "data", f"{name}.toml")
     module: dict[str, Any] = {}
     exec(_Loader(name, path).get_code(name), module)  # type: ignore[arg-type]  # noqa: S102  a file always has code
@@ -62,16 +62,16 @@ def load_toml(name: str) -> dict[str, Any]:
 
 @cache
 def words(table: str, name: str) -> frozenset[str]:
-    """One of the lists of `data/TABLE.toml`."""
+    """Return one of the lists of `data/TABLE.toml`."""
     return frozenset(load_toml(table)[name])
 
 
 def api(language: str, name: str) -> frozenset[str]:
-    """One of the lists of `data/LANGUAGE_api.toml`: functions and words of a language, by what they do."""
+    """Return one of the lists of `data/LANGUAGE_api.toml`: functions and words of a language, by their effect."""
     return words(f"{language}_api", name)
 
 
 @cache
 def shape(table: str, name: str, flags: int = re.IGNORECASE | re.MULTILINE, *, frame: str = "{}") -> re.Pattern[str]:
-    """One expression that matches any item of a list in `data/TABLE.toml`; `frame` is the text around the items."""
+    """Return an expression that matches any item of a list in `data/TABLE.toml`; `frame` is the text around the items."""
     return expression(frame.replace("{}", "|".join(load_toml(table)[name])), flags)

@@ -1,9 +1,9 @@
-"""How far the source of a package is trusted, told from its address.
+"""The trust of a package's source, derived from its address.
 
-A source counts as trusted only when host, owner and repository are exactly those of the list, after the few spellings
-that mean the same are made one. Everything unusual about an address (a user name, a port, an odd host, characters that
-look like others) makes it a community source: such an address is written to be mistaken for another. Only on GitHub is
-it certain where a repository ends and a path in it begins; elsewhere groups lie in groups, and the whole path counts.
+A source counts as trusted only if host, owner and repository are exactly those of the list, after the few equivalent
+spellings are unified. Anything unusual in an address (a user name, a port, an odd host, look-alike characters) makes it
+a community source: such an address is written to be mistaken for another. Only on GitHub is it certain where a
+repository ends and a path in it begins; elsewhere groups contain groups, and the whole path counts.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ VENDORS = (
     "github.com/huggingface/skills",
     "github.com/cloudflare/skills",
 )
-"""Sources that vendors publish their own skills in."""
+"""Repositories in which vendors publish their own skills."""
 
 GALLERY = "gallery:whet"
-"""The skills that ship with Whet, as a list of sources names them."""
+"""The skills that ship with Whet, as named in a list of sources."""
 _GITHUB = "github.com"
 _SCHEME = expression(r"(?:git\+)?(https|ssh)://", re.IGNORECASE)
 _SCP = expression(r"git@([A-Za-z0-9.-]+):(?=[^/])")
@@ -40,16 +40,16 @@ _PORTS = {"https": "443", "http": "80", "ssh": "22"}
 
 
 class Provenance(NamedTuple):
-    """Where a package comes from."""
+    """The source of a package."""
 
     trust: str
     """The row of the policy."""
     place: str = ""
-    """`host/owner/repository`, or a host; "" when that cannot be told for certain."""
+    """`host/owner/repository`, or a host; "" if uncertain."""
 
 
 def source_of(origin: str) -> str:
-    """The address as `host/owner/repository`, or "" when it is none that can be told for certain."""
+    """Return the address as `host/owner/repository`, or "" if it is uncertain."""
     text = origin.strip()
     if not text.isascii() or not text.isprintable() or "\\" in text or "%" in text:
         return ""
@@ -77,9 +77,9 @@ def source_of(origin: str) -> str:
 
 
 def address_of(text: str) -> str:
-    """The one spelling of a source: `host/path`, or an absolute path; "" for a text that could be mistaken.
+    """Return the canonical spelling of a source: `host/path`, or an absolute path; "" for an ambiguous text.
 
-    The same place is the same whether it is reached by https or ssh; plain http is another place.
+    A source is the same whether it is reached by https or ssh; plain http is a different one.
     """
     text = text.strip()
     if text == GALLERY:
@@ -110,13 +110,13 @@ def address_of(text: str) -> str:
 
 
 def covers(entry: str, address: str) -> bool:
-    """Whether an entry of a list of sources is this address, or a place above it: an owner, a host, a directory."""
+    """Return whether an entry of a list of sources is this address, or contains it: an owner, a host, a directory."""
     listed, meant = address_of(entry), address_of(address)
     return bool(listed and meant) and (meant == listed or meant.startswith(f"{listed.rstrip('/')}/"))
 
 
 def origin_trust(origin: str, trusted_sources: Iterable[str] = ()) -> str:
-    """The row of the policy for an origin: `trusted`, `agent-created` or `community`."""
+    """Return the row of the policy for an origin: `trusted`, `agent-created` or `community`."""
     if origin == "agent-created":
         return origin
     source = source_of(origin)
