@@ -1,7 +1,7 @@
 """A box by Landlock: Linux kernel rules that any process can apply to itself, and a system call filter.
 
 The features of Landlock depend on its version. The first covers files; later ones cover moving files,
-truncating, TCP, devices, and signals. A filter (`seccomp`) refuses what none of them covers and a filter can: other
+truncating, TCP, devices, and signals. The filter (`seccomp`) refuses what none of them covers, as far as it can: other
 sockets, modes and owners of files. Nothing in the box can leave the process group that it was started in, so one
 signal to the group ends the whole box.
 """

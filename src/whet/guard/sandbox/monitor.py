@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SLACK = 8
 """How far the kernel's limit on processes is above the one that ends a box, so that crossing it is noticed."""
 _EVERY = 25
-"""The processes of the box are counted in every check with this number, whatever the state of the machine."""
+"""The processes of the box are counted at least once in this many checks."""
 _NICE, _NICE_UNBOUND = 5, 19
 _FIRST_NAMESPACE = "pid:[4026531836]"
 """The process namespace in which no process is hidden."""
