@@ -28,7 +28,8 @@ FOUND = (
     "ports/SKILL.md:9: warn: A protection of the machine is turned off. [protection-off]\n"
     "setup/SKILL.md:7: critical: Code is downloaded from an untrusted host and run: it is piped into an "
     "interpreter and comes from a raw IP address. [pipe-shady]\n"
-    "setup/SKILL.md:7: warn: A passage resembles the instructions in malicious skills. [odd-passage]\n"
+    "setup/SKILL.md:7: warn: A passage resembles the instructions in malicious skills. It reads like an order to do "
+    "something that you did not ask for. Read it before you use this skill. [odd-passage]\n"
 )
 
 

@@ -100,7 +100,11 @@ def computed() -> Iterator[tuple[str, str]]:
     # What keeps a skill of a registry from being offered is what it is refused with.
     yield from ((code, "InvalidError") for code, severity in said("sources/registries/") if severity == "error")
     yield from ((code, "FailedError") for _, code, *_ in failures._KINDS)
-    for function, name in (("ModelError", "FailedError"), ("expected_text", "UsageError")):
+    for function, name in (
+        ("LockDamagedError", "FailedError"),
+        ("ModelError", "FailedError"),
+        ("expected_text", "UsageError"),
+    ):
         for _, _, arguments in calls(function):
             yield from ((code, name) for code in filter(None, map(literal, arguments[:1])))
     # What hides a skill is what it is refused with.

@@ -15,9 +15,9 @@ from rights import GIVE_UP
 
 from sources.installs_world import Machine, installed, machine, skill
 from whet.authoring.trees import digest
-from whet.errors import ConflictError, FailedError, InvalidError, UsageError
+from whet.errors import ConflictError, FailedError, UsageError
 from whet.sources.lock import file as locks
-from whet.sources.lock.file import Installed, Lock
+from whet.sources.lock.file import Installed, Lock, LockDamagedError
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -148,10 +148,10 @@ def test_a_damaged_lock_ends_everything_before_anything_happens(machine: Machine
     entry = machine.install("pdf")["skills/pdf"]
     with open(machine.lock, "a") as file:
         file.write("}")
-    with pytest.raises(InvalidError) as caught:
+    with pytest.raises(LockDamagedError) as caught:
         machine.installs.commit(machine.root, {"skills/x": entry}, nothing)
     assert caught.value.code == "lock-damaged"
-    with pytest.raises(InvalidError):
+    with pytest.raises(LockDamagedError):
         machine.installs.entries(machine.root)
     assert machine.installs.pending(machine.lock) == {}
 

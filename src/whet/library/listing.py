@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LIST_SCOPES = ("project", "user", "org", "external", "plugin")
 STATES = ("ready", "not-ready", "hidden")
 """States of a skill in a list: `not-ready` ones need a program or a key, `hidden` ones are not offered."""
-_CLOSE = 0.4
+_CLOSE = 0.3
 """If no skill has all the words, skills are listed whose score is at least this share of the best one."""
 _MOST_DIGITS = 18
 
