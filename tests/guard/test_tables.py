@@ -17,7 +17,7 @@ from whet.guard import tables
 from whet.guard.documents import Kind as TextKind
 from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
-from whet.guard.javascript.calls import Meaning
+from whet.guard.javascript.reader import Reader as JavaScriptReader
 from whet.guard.manifests.checker import READERS, readers
 from whet.guard.options import command_start, read_arguments
 from whet.guard.python.reader import Reader
@@ -88,7 +88,7 @@ def test_what_is_known_of_functions_is_a_list_that_somebody_asks_for(language: s
 @pytest.mark.parametrize("language", ["python", "javascript"])
 def test_what_a_function_does_is_a_row_for_a_judge(language: str) -> None:
     table = load_toml(f"{language}_calls")
-    judges = {*JUDGES, *(Reader if language == "python" else Meaning).specials}
+    judges = {*JUDGES, *(Reader if language == "python" else JavaScriptReader).specials}
     assert set(table) == {"call"}
     seen: set[str] = set()
     for row in table["call"]:

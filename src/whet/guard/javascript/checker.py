@@ -1,6 +1,6 @@
 """Check JavaScript and TypeScript for dangerous code and data flows.
 
-A script without any of the trigger words is not parsed. The others are read as a program of values (`program`), whose
+A script without any of the trigger words is not parsed. The others are read as a program of values (`reader`), whose
 calls are judged one by one (`calls`). Obfuscated, packed and minified text is detected here.
 """
 
@@ -13,14 +13,15 @@ from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.literals import vocabulary
 from whet.guard.tables import api, shape
-from whet.guard.taint.value import Value
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from whet.guard.javascript.reader import Reader
     from whet.guard.taint.commands import Given
 
 LARGEST = 2_000_000
 """Maximum number of characters that are read as a program; the patterns search the whole file."""
-_MOST_NODES = 12_000
 _TABLE = expression(r"_0x[0-9a-f]{4,8}")
 _ROTATION = expression(
     r"while\s{0,9}\(\s{0,9}!!\s{0,9}\[\s{0,9}\]\s{0,9}\)|\['push'\]\(|\.push\(_0x[0-9a-f]{1,8}\.shift\(\)\)"
@@ -43,20 +44,23 @@ def look(text: str, depth: int, given: Given | None = None) -> Seen:
     hits = [*patterns.hits(_PATTERNS, text), *_shape(text)]
     if not _acts(text) and (given is None or not (given.files or given.variables or given.shipped)):
         return Seen(tuple(hits))
-    from whet.guard.javascript.calls import Meaning, finish
-    from whet.guard.javascript.program import Program
-
-    meaning = Meaning(depth, look)
-    program = meaning.program = Program(text[:LARGEST], meaning, _MOST_NODES)
-    if given is not None:
-        meaning.files.update(given.files)
-        meaning.shipped = given.shipped
-        program.exported.update((name, Value(marks=marks)) for name, marks in given.variables.items())
-    program.run()
-    finish(meaning, program.source)
-    if program.partial or len(text) > LARGEST:
+    reader = read({"": text[:LARGEST]}, depth, given)
+    if reader.partial or len(text) > LARGEST:
         hits.append(Hit("js-partly-analysed", 1, f"{len(text)} characters"))
-    return Seen((*hits, *meaning.hits.values()), tuple(meaning.facts.values()))
+    return Seen((*hits, *reader.hits.values()), tuple(reader.facts.values()))
+
+
+def read(files: Mapping[str, str], depth: int = 0, given: Given | None = None) -> Reader:
+    """Return the reader of a program that was read; of several files, each may load those before it."""
+    from whet.guard.javascript.calls import finish
+    from whet.guard.javascript.reader import Reader
+
+    reader = Reader(files, look, depth)
+    if given is not None:
+        reader.take(given)
+    reader.run()
+    finish(reader, reader.source)
+    return reader
 
 
 def _acts(text: str) -> bool:

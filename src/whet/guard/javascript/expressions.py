@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whet.guard.javascript.calls import call, call_of
 from whet.guard.javascript.values import constant, either, joined, member, parts_of, unescaped, variable
-from whet.guard.taint.call import Call
 from whet.guard.taint.fold import binary, bounded
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 from whet.guard.taint.value import either as one_of_two
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tree_sitter import Node
 
-    from whet.guard.javascript.program import Program
+    from whet.guard.javascript.reader import Reader
 
 FUNCTIONS = frozenset(
     {"function_declaration", "function_expression", "generator_function_declaration", "generator_function",
@@ -25,37 +25,29 @@ FUNCTIONS = frozenset(
 MOST_PROPS = 500
 
 
-def call_of(
-    name: str, verb: str, owner: Value, callee: Value, args: Sequence[Value], node: Node, *, made: bool = False
-) -> Call:
-    """Return the `Call` for a call, `new`, tagged template or member assignment; object arguments become options."""
-    words = {key: value for arg in args if arg.props for key, value in arg.props.items()}
-    return Call(name.replace("()", ""), callee, owner, args, words, node, verb=verb.rpartition(".")[2], made=made)
+def _string(reader: Reader, node: Node) -> Value:
+    return constant(unescaped(reader.text(node)[1:-1]))
 
 
-def _string(program: Program, node: Node) -> Value:
-    return constant(unescaped(program.text(node)[1:-1]))
-
-
-def _template(program: Program, node: Node) -> Value:
+def _template(reader: Reader, node: Node) -> Value:
     parts = []
     for part in node.named_children:
         if part.type == "template_substitution":
-            parts.append(program.value(part.named_children[0]) if part.named_child_count else NOTHING)
+            parts.append(reader.value(part.named_children[0]) if part.named_child_count else NOTHING)
         else:
-            parts.append(constant(unescaped(program.text(part))))
+            parts.append(constant(unescaped(reader.text(part))))
     return joined(parts, pieced=False) if parts else constant("")
 
 
-def _identifier(program: Program, node: Node) -> Value:
-    return program.name(unescaped(program.text(node)))
+def _identifier(reader: Reader, node: Node) -> Value:
+    return reader.name(unescaped(reader.text(node)))
 
 
-def _inner(program: Program, node: Node) -> Value:
-    return program.value(node.named_children[-1]) if node.named_child_count else NOTHING
+def _inner(reader: Reader, node: Node) -> Value:
+    return reader.value(node.named_children[-1]) if node.named_child_count else NOTHING
 
 
-def _binary(program: Program, node: Node) -> Value:
+def _binary(reader: Reader, node: Node) -> Value:
     operator = node.child_by_field_name("operator")
     sign = operator.type if operator is not None else ""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -69,15 +61,15 @@ def _binary(program: Program, node: Node) -> Value:
                 break
             parts.append(two)
             left = one
-        values = [program.value(part) for part in (left, *reversed(parts))]
+        values = [reader.value(part) for part in (left, *reversed(parts))]
         if all(isinstance(value.const, int) for value in values):
             return Value(bounded(sum(value.const for value in values)), marks=union(values))
         return joined(values)
     if sign in ("||", "??"):
-        return one_of_two(program.value(right), program.value(left))
+        return one_of_two(reader.value(right), reader.value(left))
     if sign == "&&":
-        return program.value(right)
-    one_, two_ = program.value(left), program.value(right)
+        return reader.value(right)
+    one_, two_ = reader.value(left), reader.value(right)
     if sign in _COMPARES and one_.const is not UNKNOWN and two_.const is not UNKNOWN:
         return Value((one_.const == two_.const) == (sign[0] == "="))
     operation = _OPERATORS.get(sign)
@@ -97,20 +89,20 @@ _OPERATORS = {
 }  # fmt: skip
 
 
-def _ternary(program: Program, node: Node) -> Value:
-    return either(program.part(node, "consequence"), program.part(node, "alternative"))
+def _ternary(reader: Reader, node: Node) -> Value:
+    return either(reader.part(node, "consequence"), reader.part(node, "alternative"))
 
 
-def _array(program: Program, node: Node) -> Value:
+def _array(reader: Reader, node: Node) -> Value:
     items: list[Value] = []
     for part in node.named_children[:4000]:
-        value = program.value(part)
+        value = reader.value(part)
         spread = parts_of(value) if part.type == "spread_element" else None
         items.extend((value,) if spread is None else spread)
     return Value(items=tuple(items), marks=union(items))
 
 
-def _object(program: Program, node: Node) -> Value:
+def _object(reader: Reader, node: Node) -> Value:
     props: dict[str, Value] = {}
     spread = []
     for part in node.named_children[:MOST_PROPS]:
@@ -119,97 +111,97 @@ def _object(program: Program, node: Node) -> Value:
                 key, value = part.child_by_field_name("key"), part.child_by_field_name("value")
                 if key is not None and value is not None:
                     computed = key.type == "computed_property_name" and key.named_child_count
-                    name = program.value(key.named_children[0]).text if computed else program.text(key).strip("\"'")
-                    props[name or HOLE] = program.value(value)
+                    name = reader.value(key.named_children[0]).text if computed else reader.text(key).strip("\"'")
+                    props[name or HOLE] = reader.value(value)
             case "shorthand_property_identifier":
-                props[program.text(part)] = _identifier(program, part)
+                props[reader.text(part)] = _identifier(reader, part)
             case "method_definition":
                 name_ = part.child_by_field_name("name")
                 if name_ is not None:
-                    props[program.text(name_)] = Value(fn=part.id)
+                    props[reader.text(name_)] = Value(fn=part.id)
             case "spread_element":
-                value_ = _inner(program, part)
+                value_ = _inner(reader, part)
                 spread.append(value_)
                 props.update(value_.props or {})
     return Value(props=props, marks=union((*props.values(), *spread)))
 
 
-def _function_value(_program: Program, node: Node) -> Value:
+def _function_value(_program: Reader, node: Node) -> Value:
     return Value(fn=node.id)
 
 
-def _this(_program: Program, _node: Node) -> Value:
+def _this(_program: Reader, _node: Node) -> Value:
     return Value(name="this")
 
 
-def _member(program: Program, node: Node) -> Value:
+def _member(reader: Reader, node: Node) -> Value:
     owner = node.child_by_field_name("object")
     if owner is None:
         return NOTHING
-    name = program.property(node)
+    name = reader.property(node)
     if owner.type == "this" and name is not None:
-        return program.field(name)
-    known = program.value(owner)
-    if known.name == "process.env" and name in program.exported:
-        return program.exported[name]
-    if name in program.fields and (known.name == "this" or known.name in program.klasses):
-        return program.field(name)
+        return reader.field(name)
+    known = reader.value(owner)
+    if known.name == "process.env" and name in reader.exported:
+        return reader.exported[name]
+    if name in reader.fields and (known.name == "this" or known.name in reader.klasses):
+        return reader.field(name)
     if name is None or (known.name == "process.env" and node.type == "subscript_expression"):
-        return _indexed(program, node, known) if name is None else _variable(program, node, known, name)
+        return _indexed(reader, node, known) if name is None else _variable(reader, node, known, name)
     if name.isdigit() and len(name) < 7 and (parts := parts_of(known)) is not None:
         return parts[int(name)] if int(name) < len(parts) else NOTHING
     found = member(known, name)
-    return found.but(hidden="split") if found.name and program.part(node, "index").hidden else found
+    return found.but(hidden="split") if found.name and reader.part(node, "index").hidden else found
 
 
-def _variable(program: Program, node: Node, owner: Value, name: str) -> Value:
+def _variable(reader: Reader, node: Node, owner: Value, name: str) -> Value:
     """Return `process.env[key]` for a key that may have several values."""
     found = member(owner, name)
-    return found.but(marks=found.marks | variable(*program.part(node, "index").choices))
+    return found.but(marks=found.marks | variable(*reader.part(node, "index").choices))
 
 
-def _indexed(program: Program, node: Node, owner: Value) -> Value:
+def _indexed(reader: Reader, node: Node, owner: Value) -> Value:
     """Return `owner[key]` for an unknown key: the marks of any item."""
-    key = program.part(node, "index")
+    key = reader.part(node, "index")
     named = owner.name == "process.env" and not key.has("env", "names")
     return Value(marks=variable(*key.choices) if named else owner.marks)
 
 
-def _assigned(program: Program, node: Node) -> Value:
-    return program.part(node, "right")
+def _assigned(reader: Reader, node: Node) -> Value:
+    return reader.part(node, "right")
 
 
-def _number(program: Program, node: Node) -> Value:
-    text = program.text(node).replace("_", "").removesuffix("n")[:40]
+def _number(reader: Reader, node: Node) -> Value:
+    text = reader.text(node).replace("_", "").removesuffix("n")[:40]
     try:
         return Value(int(text, 0) if text[:1] != "0" or not text[1:].isdigit() else int(text))
     except ValueError:
         return constant(text)
 
 
-def _arguments(program: Program, given: Node) -> tuple[Value, ...]:
+def _arguments(reader: Reader, given: Node) -> tuple[Value, ...]:
     values: list[Value] = []
     for arg in given.named_children[:50]:
         if arg.type == "comment":
             continue
-        value = program.value(arg)
+        value = reader.value(arg)
         spread = parts_of(value) if arg.type == "spread_element" else None
         values.extend((value,) if spread is None else spread)
     return tuple(values)
 
 
-def _regex(program: Program, node: Node) -> Value:
-    return Value(name="(expression)", path=program.text(node)[1:])
+def _regex(reader: Reader, node: Node) -> Value:
+    return Value(name="(expression)", path=reader.text(node)[1:])
 
 
-def _unary(program: Program, node: Node) -> Value:
-    operator, value = node.child_by_field_name("operator"), program.part(node, "argument")
+def _unary(reader: Reader, node: Node) -> Value:
+    operator, value = node.child_by_field_name("operator"), reader.part(node, "argument")
     if not isinstance(value.const, int) or operator is None:
         return NOTHING
     return Value({"-": -value.const, "~": ~value.const, "+": value.const}.get(operator.type, UNKNOWN))
 
 
-def _call(program: Program, node: Node) -> Value:
+def _call(reader: Reader, node: Node) -> Value:
     made = node.type == "new_expression"
     called = node.child_by_field_name("constructor" if made else "function")
     given = node.child_by_field_name("arguments")
@@ -219,24 +211,24 @@ def _call(program: Program, node: Node) -> Value:
     while called.type == "parenthesized_expression" and called.named_child_count == 1:
         called = called.named_children[0]
     if called.type in ("member_expression", "subscript_expression"):
-        receiver, method = program.part(called, "object"), program.property(called) or ""
+        receiver, method = reader.part(called, "object"), reader.property(called) or ""
     if called.type == "import":  # text in another language may have more between the word and a bracket
-        near = given is not None and not program.source[called.end_byte : given.start_byte].strip()
+        near = given is not None and not reader.source[called.end_byte : given.start_byte].strip()
         callee = Value(name="import") if near else NOTHING
     elif method and receiver is NOTHING:
         callee = NOTHING
     else:
-        callee = program.value(called)
+        callee = reader.value(called)
     if given is None:
         args: tuple[Value, ...] = ()
     elif given.type == "template_string":
-        args = (program.value(given),)
+        args = (reader.value(given),)
     else:
-        args = _arguments(program, given)
-    return program.meaning(call_of(callee.name, method or callee.name, receiver, callee, args, node, made=made))
+        args = _arguments(reader, given)
+    return call(reader, call_of(callee.name, method or callee.name, receiver, callee, args, node, made=made))
 
 
-EXPRESSIONS: dict[str, Callable[[Program, Node], Value]] = {
+EXPRESSIONS: dict[str, Callable[[Reader, Node], Value]] = {
     "string": _string,
     "template_string": _template,
     "identifier": _identifier,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, union
 from whet.guard.taint.value import joined as alternative
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 LONGEST = 60_000
 """Maximum length of a constant text."""
@@ -84,6 +85,17 @@ def module(name: str) -> Value:
     found = _MODULE.match(name)
     bare = found[1] if found else name
     return Value(name=load_toml("javascript_api")["modules"].get(bare, bare)[:100])
+
+
+_ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", "/index.js", "/index.mjs", "/index.ts")
+
+
+def find_module(importer: str, name: str, paths: Collection[str]) -> str | None:
+    """Return the file of a package that `importer` names by a relative path, or a script by its file name alone."""
+    if "/" not in name:
+        return next((one for one in paths if one.endswith(f"/{name}")), None)
+    base = posixpath.normpath(posixpath.join(posixpath.dirname(importer), name))
+    return next((base + ending for ending in _ENDINGS if base + ending in paths), None)
 
 
 def variable(*names: str) -> frozenset[Mark]:

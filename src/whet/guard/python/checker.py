@@ -76,8 +76,7 @@ def _read(text: str, level: int, given: Given | None = None) -> Seen:
         return _unparsed(source, deep)
     reader = Reader(source, read_text, level)
     if given is not None:
-        reader.files.update(given.files)
-        reader.exported.update((name, Value(marks=marks)) for name, marks in given.variables.items())
+        reader.take(given)
     return finished(reader, tree, source, text)
 
 

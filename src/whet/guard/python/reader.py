@@ -88,8 +88,6 @@ class Reader(Judges):
         self.gates: list[ast.expr] = []
         """The conditions of the `if` statements around the current code."""
         self.environment = "environ" in text
-        self.exported: dict[str, Value] = {}
-        """Environment variables that the program sets itself."""
         self.branch = 0
         self.steps = STEPS
         self.depth = 0

@@ -14,7 +14,9 @@ from whet.guard.taint.value import UNKNOWN, Value, hidden_in, known, union
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from whet.guard.finding import Seen
     from whet.guard.taint.call import Call
+    from whet.guard.taint.commands import Given
     from whet.guard.taint.shipped import Shipped
 
 
@@ -65,8 +67,18 @@ class Judges(Commands):
     specials: Mapping[str, Callable[[Any, Call], Value | None]] = {}
     """Functions that the reader of a language handles itself, by their names in the tables."""
 
-    shipped: Shipped | None = None
-    """The data files of the package, if available."""
+    def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
+        super().__init__(level, read_inner)
+        self.exported: dict[str, Value] = {}
+        """Environment variables that the program sets itself, or is given."""
+        self.shipped: Shipped | None = None
+        """The data files of the package, if available."""
+
+    def take(self, given: Given) -> None:
+        """Take the data that the program running this one passes to it."""
+        self.files.update(given.files)
+        self.shipped = given.shipped
+        self.exported.update((name, Value(marks=marks)) for name, marks in given.variables.items())
 
     def judge(self, call: Call) -> Value | None:
         """Judge a call by its row, and return its result; None if that is unknown."""

@@ -2,34 +2,40 @@
 
 One query over the tree finds the calls, assignments and functions. They are read in order, a few times, until no name
 gets anything new: this carries a value through variables, callbacks, promises and functions of the file. Names live in
-the function that declares them. The `meaning` of a program judges its calls.
+the function that declares them. `calls` judges each call.
+
+The files of a package that load each other are read as one program, each with names and exports of its own.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS, call_of
-from whet.guard.javascript.values import SET, either, joined, member, module, one_of, unescaped
+from whet.guard.javascript.calls import SPECIAL, call, call_of
+from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS
+from whet.guard.javascript.values import SET, either, find_module, joined, member, module, one_of, unescaped
 from whet.guard.tables import api
+from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.network import judge_request
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tree_sitter import Node
+    from tree_sitter import Node, Tree
 
+    from whet.guard.finding import Seen
     from whet.guard.taint.call import Call
 
 _QUERY = (
     "[(call_expression)(new_expression)(variable_declarator)(assignment_expression)(augmented_assignment_expression)"
     "(return_statement)(yield_expression)(import_statement)(for_in_statement)(field_definition)(class_declaration)"
     + "".join(f"({kind})" for kind in sorted(FUNCTIONS))
-    + "] @n"
+    + "] @n (export_statement) @e"
 )
 _DEPTH = 80
 _MOST_APPLIED = 20_000
@@ -83,6 +89,39 @@ def _tools() -> tuple[Any, Any]:
     return _TOOLS
 
 
+def _parse(texts: list[str], *, typed: bool = True) -> tuple[bytes, list[int], list[Tree]]:
+    """Return texts as one source, the first byte of each, and their trees; text that does not parse loses its types."""
+    from tree_sitter import Range
+
+    parser, _ = _tools()
+    encoded = [text.encode("utf-8", "replace") for text in texts]
+    source = b"\n".join(encoded)
+    starts: list[int] = []
+    trees: list[Tree] = []
+    start = row = 0
+    for one in encoded:
+        end, last = start + len(one), row + one.count(b"\n")
+        column = end - source.rfind(b"\n", 0, end) - 1
+        parser.included_ranges = [Range((row, 0), (last, column), start, end)]
+        trees.append(parser.parse(source))
+        starts.append(start)
+        start, row = end + 1, last + 1
+    if typed and any(tree.root_node.has_error for tree in trees) and (plain := list(map(untyped, texts))) != texts:
+        return _parse(plain, typed=False)
+    return source, starts, trees
+
+
+def _find_nodes(trees: list[Tree]) -> dict[str, list[Node]]:
+    """Return the nodes that are read (`n`) and the export statements (`e`)."""
+    from tree_sitter import QueryCursor
+
+    found: dict[str, list[Node]] = {}
+    for tree in trees:
+        for name, nodes in QueryCursor(_tools()[1]).captures(tree.root_node).items():
+            found.setdefault(name, []).extend(nodes)
+    return found
+
+
 def _near_danger(source: bytes, rows: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Return the rows of a very large file that are close to suspicious words."""
     spots = [found.start() for found in _STRONG.finditer(source)]
@@ -105,39 +144,49 @@ def _repeats(node: Node) -> bool:
     return False
 
 
-class Program:
-    """A parsed file. `meaning` returns the result of each call, and may record what the call does."""
+class Reader(Judges):
+    """The state of reading one JavaScript file, or the files of a package that load each other."""
 
-    def __init__(self, text: str, meaning: Callable[[Call], Value], most: int) -> None:
-        from tree_sitter import QueryCursor
+    language = "javascript"
+    specials = SPECIAL
+    lenient = True
 
-        parser, query = _tools()
-        self.source = text.encode("utf-8", "replace")
-        self.tree = parser.parse(self.source)
-        if self.tree.root_node.has_error and (plain := untyped(text)) != text:
-            self.source = plain.encode("utf-8", "replace")
-            self.tree = parser.parse(self.source)
-        self.meaning = meaning
-        nodes = QueryCursor(query).captures(self.tree.root_node).get("n", [])
+    def __init__(
+        self, files: Mapping[str, str], read_inner: Callable[[str, int], Seen], level: int = 0, most: int = 12_000
+    ) -> None:
+        super().__init__(level, read_inner)
+        self.source, self.starts, trees = _parse(list(files.values()))
+        found = _find_nodes(trees)
+        nodes = found.get("n", [])
         rows = sorted(((node.start_byte, -node.end_byte, number) for number, node in enumerate(nodes)))
         self.partial = len(rows) > most
-        """Whether the file is so large that only the code around suspicious words is read."""
+        """Whether the text is so large that only the code around suspicious words is read."""
         if self.partial:
             rows = _near_danger(self.source, rows)[:most]
         self.nodes = [nodes[number] for _, _, number in rows]
+        self.node: Node | None = None
+        """The node of the current call."""
         self.functions: dict[int, Function] = {}
         self.fields: dict[str, Value] = {}
-        """The fields of all classes of the file, by name."""
+        """The fields of all classes, by name."""
         self.klasses: set[str] = set()
-        self.exported: dict[str, Value] = {}
-        """Environment variables that the program sets itself."""
         self.passed: dict[str, Value] = {}
         """Data that threads and processes of the program pass each other, at the start and in messages."""
         self.getters: set[int] = set()
         self.constructors: dict[str, int] = {}
         """The constructor of each class, by class name."""
-        self.file = Scope(None)
-        self.scope = self.file
+        self.modules = {path: Scope() for path in files}
+        """The names of each file."""
+        self.exports: dict[str, list[Node]] = {}
+        """The `export` statements of each file."""
+        for node in sorted(found.get("e", []), key=lambda node: node.start_byte):
+            self.exports.setdefault(self._path(node), []).append(node)
+        self.loaded: dict[str, Value] = {}
+        """The exports of each file that was loaded in this pass."""
+        for scope in self.modules.values() if len(files) > 1 else ():
+            exports = Value(props={})
+            scope.names.update(exports=exports, module=Value(name="module", props={"exports": exports}))
+        self.scope = next(iter(self.modules.values()))
         self.changed = False
         self.depth = 0
         self.applied = 0
@@ -148,20 +197,49 @@ class Program:
         """The names that were read in this pass: another pass is needed only if one of them changes later."""
         self.learned: set[tuple[int, str, str]] = set()
 
+    def evidence(self) -> str:
+        """Return the source of the current call."""
+        return "" if self.node is None else self.text(self.node)[:400]
+
+    def name_arguments(self, call: Call) -> None:
+        """Set `call.names` to the names that the program uses for the arguments."""
+        given = call.node.child_by_field_name("arguments")
+        for number, node in enumerate(given.named_children if given is not None else ()):
+            if node.type == "identifier":
+                call.names[number] = f"${self.text(node)}"
+
+    def call_back(self, function: Value, args: Sequence[Value]) -> Value:
+        """Call a function of the program that was passed as an argument."""
+        return self.bind(function.fn, args) if function.fn else NOTHING
+
+    def name_global(self, text: Value) -> Value | None:
+        """Return the global that a text names, such as `require`; None for any other text."""
+        return Value(name=text.exact) if text.exact in ("require", "process", "child_process") else None
+
+    def handed(self, payload: Sequence[Value]) -> None:
+        """Judge data that is passed to the client of a service whose address is unknown."""
+        marks = frozenset[Mark]().union(*map(everything, payload))
+        self.report(judge_request("", frozenset(mark for mark in marks if mark.kind == "secret" and mark.grave)))
+
     def run(self) -> None:
-        """Read the file repeatedly until no name gets anything new."""
+        """Read the program repeatedly until no name gets anything new."""
         self._hoist()
         for _ in range(6 if len(self.nodes) < 1000 else 3 if len(self.nodes) < 4000 else 2):
             self.changed = False
-            self.memo = {}
+            self.memo, self.loaded = {}, {}
             self.asked = set()
             self._pass()
             if not self.changed:
                 return
 
+    def _scopes(self) -> list[tuple[int, Scope]]:
+        """Return the end and the names of each file, the last file first."""
+        ends = [*self.starts[1:], len(self.source) + 1]
+        return list(zip(ends, self.modules.values(), strict=True))[::-1]
+
     def _hoist(self) -> None:
         """Create the scope of every function and declare its name before anything is read."""
-        open_: list[tuple[int, Scope]] = [(len(self.source) + 1, self.file)]
+        open_ = self._scopes()
         for node in self.nodes:
             if node.type not in FUNCTIONS:
                 continue
@@ -184,7 +262,7 @@ class Program:
                 scope.names.setdefault(self.text(name), Value(fn=node.id))
 
     def _pass(self) -> None:
-        open_: list[tuple[int, Scope, Function | None]] = [(len(self.source) + 1, self.file, None)]
+        open_: list[tuple[int, Scope, Function | None]] = [(end, scope, None) for end, scope in self._scopes()]
         for node in self.nodes:
             start = node.start_byte
             while start >= open_[-1][0]:
@@ -254,23 +332,64 @@ class Program:
         if source is None:
             return
         where = unescaped(self.text(source)[1:-1])
-        found = module(where)
-        if where.startswith(("http:", "https:", "data:")) or where.endswith(".json"):
-            wanted = (Value(where),)
-            loaded = self.meaning(call_of("import", "import", NOTHING, Value(name="import"), wanted, node))
-            found = found if loaded is NOTHING else loaded
+        found = call(self, call_of("import", "import", NOTHING, Value(name="import"), (Value(where),), node))
+        found = module(where) if found is NOTHING else found
         for clause in node.named_children:
             if clause.type != "import_clause":
                 continue
             for part in clause.named_children:
                 if part.type == "named_imports":
-                    for spec in part.named_children:
-                        name = spec.child_by_field_name("name")
-                        alias = spec.child_by_field_name("alias") or name
-                        if name is not None and alias is not None:
-                            self.assign(alias, member(found, self.text(name).strip("\"'")), self.scope)
+                    for name, alias in self._specifiers(part):
+                        self.assign(alias, member(found, self.text(name).strip("\"'")), self.scope)
+                elif part.type == "identifier":
+                    self.assign(part, (found.props or {}).get("default", found), self.scope)
                 else:
-                    self.assign(part if part.type == "identifier" else part.named_children[-1], found, self.scope)
+                    self.assign(part.named_children[-1], found, self.scope)
+
+    def _specifiers(self, clause: Node) -> Iterator[tuple[Node, Node]]:
+        """Yield the name and the new name of each part of an import or export clause."""
+        for part in clause.named_children:
+            name = part.child_by_field_name("name")
+            if name is not None:
+                yield name, part.child_by_field_name("alias") or name
+
+    def load(self, name: str, node: Node) -> Value | None:
+        """Return the exports of the file that a module name leads to from a node; None if it leads to none."""
+        path = find_module(self._path(node), name, self.modules) if len(self.modules) > 1 else None
+        if path is None:
+            return None
+        if path not in self.loaded:
+            outer, self.scope = self.scope, self.modules[path]
+            exports = self.loaded[path] = member(self.scope.names["module"], "exports")
+            for one in self.exports.get(path, ()):
+                self._export(one, {} if exports.props is None else exports.props)
+            self.scope = outer
+        return self.loaded[path]
+
+    def _path(self, node: Node) -> str:
+        """Return the path of the file that a node is in."""
+        return list(self.modules)[bisect_right(self.starts, node.start_byte) - 1]
+
+    def _export(self, node: Node, exports: dict[str, Value]) -> None:
+        """Add what an `export` statement names to the exports of its file."""
+        source = node.child_by_field_name("source")
+        found = (self.load(unescaped(self.text(source)[1:-1]), source) or NOTHING) if source is not None else None
+        if found is not None and any(part.type == "*" for part in node.children):
+            exports.update(found.props or {})
+        for part in node.named_children:
+            if part.type == "export_clause":
+                for name, alias in self._specifiers(part):
+                    own = self.name(self.text(name)) if found is None else member(found, self.text(name))
+                    exports[self.text(alias)] = own
+            elif part.type == "namespace_export" and found is not None:
+                exports[self.text(part.named_children[-1])] = found
+            elif any(one.type == "default" for one in node.children):
+                exports["default"] = Value(fn=part.id) if part.id in self.functions else self.value(part)
+            else:
+                for one in part.named_children if part.type.endswith("_declaration") else ():
+                    declared = one.child_by_field_name("name") or one
+                    if declared.type == "identifier":
+                        exports[self.text(declared)] = self.name(self.text(declared))
 
     def text(self, node: Node) -> str:
         """Return the source of a node."""
@@ -445,7 +564,7 @@ class Program:
             self.fill(owner, known.but(props={name: value}), depth)
         if value.marks - known.marks and not known.name:
             self.taint(owner, value.marks)
-        self.meaning(call_of(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target))
+        call(self, call_of(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target))
 
     def property(self, node: Node) -> str | None:
         """Return the property name of a member expression; None if it is unknown."""
