@@ -138,11 +138,24 @@ def test_what_no_service_needs_is_grave_wherever_it_goes() -> None:
 
 def test_the_tables_are_sound() -> None:
     keys = load_toml("keys")
-    assert set(keys) == {"words", "whole", "nowhere", "about", "public", "plain", "generic", "services", "alone"}
+    assert set(keys) == {
+        "words",
+        "whole",
+        "nowhere",
+        "about",
+        "public",
+        "plain",
+        "generic",
+        "services",
+        "alone",
+        "homes",
+    }
     for name, rows in keys.items():
         if name == "services":
             assert all(re.fullmatch("[a-z]+", one) for one in rows)
             assert all(re.fullmatch(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", host) for hosts in rows.values() for host in hosts)
+        elif name == "homes":
+            assert all(re.fullmatch("[A-Z]+", one) and path.startswith("~") for one, path in rows.items())
         else:
             assert rows and all(re.fullmatch("[a-z0-9]+(?:_[a-z0-9]+)*", row) for row in rows), name
 

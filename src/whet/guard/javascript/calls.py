@@ -15,7 +15,6 @@ from whet.guard.hosts import serves_modules
 from whet.guard.javascript.values import (
     APPLY,
     SET,
-    decoded,
     either,
     joined,
     list_call,
@@ -32,8 +31,10 @@ from whet.guard.tables import api
 from whet.guard.taint.call import Call
 from whet.guard.taint.execute import evaluate, judge_started
 from whet.guard.taint.files import plain_path
+from whet.guard.taint.fold import decoded
 from whet.guard.taint.formats import parsed
 from whet.guard.taint.harm import conclude
+from whet.guard.taint.judges import decode
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.network import deliver, follow_service, host_at
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell, union
@@ -299,10 +300,6 @@ def _message(reader: Reader, call: Call) -> Value | None:
     return NOTHING
 
 
-def _variable(_reader: Reader, call: Call) -> Value:
-    return member(Value(name="process.env"), call.arg(0).exact or HOLE)
-
-
 def _prototype(_reader: Reader, call: Call) -> Value:
     return Value(name="(prototype)") if call.arg(0).fn else NOTHING
 
@@ -354,8 +351,6 @@ def finish(reader: Reader, source: bytes) -> None:
 
 # --- decoding what a script decodes at run time: character codes, base64, hex, escapes, compression -------------------
 
-_CODES = expression(r"%([0-9a-fA-F]{2})")
-
 
 def characters(_reader: Reader, call: Call) -> Value:
     """Return the text that `String.fromCharCode` or an array of bytes spells."""
@@ -370,26 +365,13 @@ def characters(_reader: Reader, call: Call) -> Value:
     return Value("".join(out), marks=marks, hidden="decoded")
 
 
-def base64(_reader: Reader, call: Call) -> Value:
-    """Return the result of `atob`."""
-    value = _decode(call.arg(0), "base64")
-    return value.but(const=value.const.decode("latin-1")) if isinstance(value.const, bytes) else value
-
-
-def _decode(value: Value, encoding: str) -> Value:
-    const = decoded(value.exact, encoding) if value.exact is not None else UNKNOWN
-    return Value(const, marks=value.marks | {Mark("decoded", encoding)}, hidden="decoded")
-
-
 def buffer(reader: Reader, call: Call) -> Value:
     """Return the result of `Buffer.from(text, encoding)`."""
-    first, encoding = call.arg(0), call.arg(1).exact
+    first = call.arg(0)
     if first.items and len(first.items) > 3:
         spelled = characters(reader, call_of("", "", NOTHING, NOTHING, (first,), call.node))
         return spelled.but(const=spelled.const.encode("latin-1", "replace")) if spelled.exact else spelled
-    if encoding in ("base64", "hex", "base64url"):
-        return _decode(first, encoding)
-    return Value(first.const, marks=first.marks, hidden=first.hidden)
+    return decode(reader, call) if call.arg(1).exact in ("base64", "hex", "base64url") else first.but(name="")
 
 
 _DATA = expression(r"data:[^,]{0,100}?(;base64)?,", re.IGNORECASE)
@@ -401,17 +383,8 @@ def data_url(value: Value) -> Value:
     if found is None or value.exact is None:
         return Value(marks=value.marks)
     inner = value.exact[found.end() :]
-    const = decoded(inner, "base64") if found[1] else _CODES.sub(lambda code: chr(int(code[1], 16)), inner)
+    const = decoded("codecs.decode", [inner, "base64"]) if found[1] else decoded("urllib.parse.unquote", [inner])
     return Value(const, marks=value.marks | {Mark("decoded", "data address")}, hidden="decoded")
-
-
-def unescape(_reader: Reader, call: Call) -> Value:
-    """Return the text with percent escapes decoded."""
-    first = call.arg(0)
-    text = first.exact
-    if text is None or text.count("%") < 3:
-        return first
-    return Value(_CODES.sub(lambda found: chr(int(found[1], 16)), text), marks=first.marks, hidden="decoded")
 
 
 def _spread(_reader: Reader, call: Call) -> Value:
@@ -421,9 +394,9 @@ def _spread(_reader: Reader, call: Call) -> Value:
 
 
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
-    "require": _require, "join": _join, "letters": characters, "base64": base64,
-    "buffer": buffer, "unescape": unescape, "spread": _spread, "worker": _worker,
-    "variable": _variable, "prototype": _prototype, "assign": _assigned, "proxy": _proxied, "stringify": _stringify,
+    "require": _require, "join": _join, "letters": characters,
+    "buffer": buffer, "spread": _spread, "worker": _worker,
+    "prototype": _prototype, "assign": _assigned, "proxy": _proxied, "stringify": _stringify,
     "parse": lambda _, call: _parsed(call.arg(0)), "message": _message, "pipeline": _pipeline,
 }  # fmt: skip
 """The functions of this module by their names in the table."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.guard.javascript.calls import call, call_of
-from whet.guard.javascript.values import constant, either, joined, member, parts_of, unescaped, variable
+from whet.guard.javascript.values import constant, either, joined, member, parts_of, unescaped
 from whet.guard.taint.fold import binary, bounded
 from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.names import variable
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 from whet.guard.taint.value import either as one_of_two
 
@@ -142,29 +143,18 @@ def _member(reader: Reader, node: Node) -> Value:
     if owner.type == "this" and name is not None:
         return reader.field(name)
     known = reader.value(owner)
-    if known.name == "process.env" and name in reader.exported:
-        return reader.exported[name]
+    if known.name == "process.env":
+        key = reader.part(node, "index") if node.type == "subscript_expression" else Value(name)
+        unknown = name is None and key.has("env", "names")
+        return known.but(name="") if unknown else reader.exported.get(name or "") or variable(key)
+    if name is None:
+        return Value(marks=known.marks)
     if name in reader.fields and (known.name == "this" or known.name in reader.klasses):
         return reader.field(name)
-    if name is None or (known.name == "process.env" and node.type == "subscript_expression"):
-        return _indexed(reader, node, known) if name is None else _variable(reader, node, known, name)
     if name.isdigit() and len(name) < 7 and (parts := parts_of(known)) is not None:
         return parts[int(name)] if int(name) < len(parts) else NOTHING
     found = member(known, name)
     return found.but(hidden="split") if found.name and reader.part(node, "index").hidden else found
-
-
-def _variable(reader: Reader, node: Node, owner: Value, name: str) -> Value:
-    """Return `process.env[key]` for a key that may have several values."""
-    found = member(owner, name)
-    return found.but(marks=found.marks | variable(*reader.part(node, "index").choices))
-
-
-def _indexed(reader: Reader, node: Node, owner: Value) -> Value:
-    """Return `owner[key]` for an unknown key: the marks of any item."""
-    key = reader.part(node, "index")
-    named = owner.name == "process.env" and not key.has("env", "names")
-    return Value(marks=variable(*key.choices) if named else owner.marks)
 
 
 def _assigned(reader: Reader, node: Node) -> Value:

@@ -20,6 +20,7 @@ from whet.guard.javascript.values import SET, either, find_module, joined, membe
 from whet.guard.tables import api
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.names import named
 from whet.guard.taint.network import judge_request
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, union
 
@@ -39,7 +40,6 @@ _QUERY = (
 )
 _DEPTH = 80
 _MOST_APPLIED = 20_000
-_STORED = frozenset({Mark("captured", "the storage of the page", grave=True)})
 _WINDOW = 3000
 _STRONG = re.compile(
     rb"\beval\b|child_process|\bFunction\(|fromCharCode|\batob\b|homedir|execSync|spawn|process\.env\b(?!\.)|\.ssh\b|sendBeacon"
@@ -601,7 +601,7 @@ class Reader(Judges):
         self.asked.add(name)
         if (known := self.scope.find(name)) is not None:
             return known
-        return Value(name=name, marks=_STORED) if name in ("localStorage", "sessionStorage") else Value(name=name)
+        return named("javascript", name)
 
 
 # --- removing TypeScript types: annotations become blanks, lines and columns stay -------------------------------------

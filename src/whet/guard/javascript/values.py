@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.tables import api, load_toml
-from whet.guard.taint.fold import as_text, from_base64
+from whet.guard.taint.fold import as_text
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
-from whet.guard.taint.secret import secret_key
+from whet.guard.taint.names import named, variable
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, union
 from whet.guard.taint.value import joined as alternative
 
@@ -21,9 +21,6 @@ LONGEST = 60_000
 """Maximum length of a constant text."""
 _MOST_CHOICES = 12
 _MOST_ITEMS = 4000
-_HOME = {
-    "HOME": "~", "USERPROFILE": "~", "HOMEPATH": "~", "APPDATA": "~/AppData/Roaming", "LOCALAPPDATA": "~/AppData/Local",
-}  # fmt: skip
 SET, APPLY = "(set)", "(apply)"
 """Pseudo-members of an object that are called when it is written to, and when it is called."""
 
@@ -75,7 +72,6 @@ def one_of(items: Sequence[Value]) -> Value:
 
 
 _MODULE = expression(r"^(?:node:)?([\w@./-]+)$")
-_STORES = frozenset({"localStorage", "sessionStorage"})
 _GLOBALS = frozenset({"globalThis", "window", "global", "self", "top", "root"})
 _DROPPED = frozenset({"default", "promises", "strict", "posix", "win32"})
 
@@ -98,25 +94,20 @@ def find_module(importer: str, name: str, paths: Collection[str]) -> str | None:
     return next((base + ending for ending in _ENDINGS if base + ending in paths), None)
 
 
-def variable(*names: str) -> frozenset[Mark]:
-    """Return the marks of the environment variables that hold secrets."""
-    return frozenset(mark for name in names[:12] if (mark := secret_key(name)) is not None)
-
-
 def member(owner: Value, name: str) -> Value:
     """Return the value of `owner.name`."""
     if owner.props is not None and name in owner.props:
         return owner.props[name]
     if owner.name == "process.env":
-        return Value(maybe(_HOME.get(name)), marks=variable(name))
+        return variable(constant(name))
     if name == "constructor" and (owner.fn or owner.name in ("(prototype)", "Function")):
         return Value(name="Function")
     marks = owner.marks
     if marks:
-        if name == "length" or owner.name in _STORES:
+        if name == "length" or owner.name in load_toml("javascript_api")["stores"]:
             marks = frozenset()
         elif ENVIRONMENT in marks:
-            marks = marks - {ENVIRONMENT} | variable(name)
+            marks = marks - {ENVIRONMENT} | variable(constant(name)).marks
     if not owner.name:
         return Value(marks=marks) if marks else NOTHING
     if owner.name in _GLOBALS:
@@ -125,24 +116,8 @@ def member(owner: Value, name: str) -> Value:
         return owner
     if name == "default":
         return owner
-    found = _named(f"{owner.name}.{name}"[:200], marks)
+    found = named("javascript", f"{owner.name}.{name}"[:200], marks)
     return found.but(path=owner.path) if owner.path else found
-
-
-def _named(name: str, marks: frozenset[Mark]) -> Value:
-    match name:
-        case "process.env" | "Bun.env" | "import.meta.env":
-            return Value(name="process.env", marks=frozenset({ENVIRONMENT}))
-        case "document.cookie":
-            return Value(name=name, marks=frozenset({Mark("captured", "the cookies of the page", grave=True)}))
-        case "process.mainModule.require" | "module.require" | "require.main.require" | "module.constructor._load":
-            return Value(name="require")
-        case "process.execPath" | "process.argv0":
-            return Value("node", name)
-        case "path.sep":
-            return Value("/", name)
-        case _:
-            return Value(name=name, marks=marks)
 
 
 _ESCAPE = expression(r"\\(?:x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|(\r?\n)|(.))", re.DOTALL)
@@ -162,16 +137,6 @@ def unescaped(text: str) -> str:
         return "" if found[4] else _SINGLE.get(found[5], found[5])
 
     return _ESCAPE.sub(one, text)
-
-
-def decoded(text: str, encoding: str) -> Any:
-    """Return the bytes that base64 or hex text encodes; `UNKNOWN` if the text is invalid."""
-    try:
-        if encoding == "hex":
-            return bytes.fromhex("".join(text[: LONGEST * 2].split()))
-        return from_base64(text[: LONGEST * 2]) if encoding in ("base64", "base64url") else text
-    except ValueError:
-        return UNKNOWN
 
 
 _CALLS_ON_TEXT = api("javascript", "calls_on_text")

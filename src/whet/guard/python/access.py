@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.expression import expression
 from whet.guard.python.values import Function, Klass
 from whet.guard.taint.fold import binary
-from whet.guard.taint.mark import ENVIRONMENT, Mark
-from whet.guard.taint.secret import secret_key
+from whet.guard.taint.mark import Mark
+from whet.guard.taint.names import named, variable
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, hidden_in, union
 
 if TYPE_CHECKING:
@@ -49,17 +49,12 @@ def attribute(owner: Value, name: str) -> Value:
         return owner.fn.fields.get(name, NOTHING)
     if owner.name:
         full = f"{owner.name}.{name}"
-        if full == "os.environ" or full == "os.environb":
-            return Value(name="os.environ", marks=frozenset((ENVIRONMENT,)))
-        if full == "sys.executable":
-            return Value("python3")
-        if full == "site.USER_SITE":
-            return Value("~/.local/lib/site-packages")
         if name in ("parent", "name", "stem", "suffix", "parents") and isinstance(owner.const, str):
             return _of_path(owner, name)
         if name == "name" and owner.path:
             return Value(owner.path, marks=owner.marks)
-        return Value(name=full, marks=owner.marks, hidden=owner.hidden, path=owner.path)
+        found = named("python", full, owner.marks)
+        return found.but(hidden=owner.hidden, path=owner.path) if owner.hidden or owner.path else found
     return Value(marks=owner.marks, path=owner.path) if owner.marks or owner.path else NOTHING
 
 
@@ -135,15 +130,6 @@ def item(owner: Value, key: Value) -> Value:
         marks = frozenset(mark._replace(whole=False) if mark.whole else mark for mark in marks)
     instance = owner.name if owner.name.startswith(("pathlib.", "sys.argv")) else ""
     return Value(const, instance, marks, owner.hidden)
-
-
-def variable(key: Value) -> Value:
-    """Return the value of an environment variable."""
-    name = key.said
-    if name in ("HOME", "USERPROFILE"):
-        return Value("~")
-    mark = secret_key(name)
-    return NOTHING if mark is None else Value(marks=frozenset((mark,)))
 
 
 def name_of(node: ast.expr | None) -> str:

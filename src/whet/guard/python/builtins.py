@@ -6,7 +6,7 @@ import ast
 import shlex
 from typing import TYPE_CHECKING
 
-from whet.guard.python.access import DANGEROUS, attribute, bare, gathered, imported, variable
+from whet.guard.python.access import DANGEROUS, attribute, bare, gathered, imported
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.taint.fold import bounded, computed
 from whet.guard.taint.formats import ini
@@ -165,11 +165,6 @@ def _temporary(_reader: Reader, this: Call) -> Value | None:
     return Value(path)
 
 
-def _variable(reader: Reader, this: Call) -> Value | None:
-    key = this.arg(0, "key")
-    return reader.exported.get(key.said) or variable(key)
-
-
 def _partial(_reader: Reader, this: Call) -> Value | None:
     return Value(fn=Partial(this.args[0], this.args[1:], this.words)) if this.args else None
 
@@ -207,7 +202,7 @@ SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "attribute": lambda reader, this: find_attribute(reader, this, this.arg(0), 1), "import": _import, "names": _vars, "letter": _chr, "bytes": _bytes, "map": _map,
     "reduce": _reduce, "reverse": _reversed,
     "named tuple": _named_tuple, "join": _join, "folder": _dirname,
-    "variable": _variable, "temporary": _temporary, "partial": _partial, "class": _type,
+    "temporary": _temporary, "partial": _partial, "class": _type,
     "settings": _configure, "field": _field, "words": _words,
 }  # fmt: skip
 """The functions of this module by their names in the table."""

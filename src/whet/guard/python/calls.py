@@ -11,7 +11,7 @@ import ast
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import DANGEROUS, attribute, bare, kept, name_of, several, variable
+from whet.guard.python.access import DANGEROUS, attribute, bare, kept, name_of, several
 from whet.guard.python.builtins import find_attribute
 from whet.guard.python.loops import chain, hold, outlives, put
 from whet.guard.python.statements import block
@@ -21,6 +21,7 @@ from whet.guard.taint.call import Call
 from whet.guard.taint.fold import method
 from whet.guard.taint.formats import PARSERS, parsed
 from whet.guard.taint.mark import NO_MARKS
+from whet.guard.taint.names import variable
 from whet.guard.taint.network import always_sent, follow_service
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, spell, union
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _CODECS = api("python", "codecs")
 _TEXT_CODECS = frozenset(("rot13", "rot_13", "rot-13"))
-_BYTE_CODECS = frozenset(("hex", "hex_codec", "base64", "base64_codec"))
 _FIELD = expression(r"\{([A-Za-z0-9_]{0,40})(![rsa])?(:[^{}]{0,40})?\}")
 _PERCENT = expression(r"%(?:\(([A-Za-z0-9_]{1,40})\))?[-+ #0]?\d{0,3}(?:\.\d{1,3})?([sdrixfc%])")
 _DOLLAR = expression(r"\$(?:([A-Za-z_]\w{0,60})|\{([A-Za-z_]\w{0,60})\})")
@@ -82,8 +81,10 @@ def _codec(data: Any, encoding: Any = "utf-8") -> Any:
         return codecs.decode(data if isinstance(data, str) else data.decode(), "rot13")
     if name in ("zlib", "zlib_codec", "zip"):
         return _inflate(data)
-    if name in _BYTE_CODECS:
-        return codecs.decode(_bytes(data), name)
+    if name.startswith("base64"):
+        return from_base64(data if isinstance(data, str) else data.decode())
+    if name in ("hex", "hex_codec"):
+        return bytes.fromhex("".join((data if isinstance(data, str) else data.decode()).split()))
     if name in _CODECS:
         return _bytes(data).decode(name)
     return UNKNOWN
@@ -98,6 +99,7 @@ DECODERS: dict[str, Callable[..., Any]] = {
     "base64.b16decode": lambda data, *_: base64.b16decode(_bytes(data).upper()),
     "base64.b85decode": lambda data, *_: base64.b85decode(_bytes(data)),
     "base64.a85decode": lambda data, *_: base64.a85decode(_bytes(data)),
+    "atob": lambda data, *_: from_base64(data if isinstance(data, str) else data.decode()).decode("latin-1"),
     "binascii.unhexlify": lambda data, *_: binascii.unhexlify(_bytes(data)),
     "binascii.a2b_hex": lambda data, *_: binascii.unhexlify(_bytes(data)),
     "binascii.a2b_base64": lambda data, *_: binascii.a2b_base64(_bytes(data)),

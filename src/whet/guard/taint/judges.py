@@ -9,6 +9,7 @@ from whet.guard.taint.call import find_row
 from whet.guard.taint.commands import LOUD, Commands
 from whet.guard.taint.fold import computed, decoded
 from whet.guard.taint.mark import Mark
+from whet.guard.taint.names import variable
 from whet.guard.taint.value import UNKNOWN, Value, hidden_in, known, union
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _compute(_reader: Judges, call: Call) -> Value | None:
     return Value(const, marks=union(call.args), hidden="decoded" if call.row.gives else hidden_in(call.args))
 
 
-def _decode(reader: Judges, call: Call) -> Value:
+def decode(reader: Judges, call: Call) -> Value:
     """Decode the argument if it is constant, and check the result."""
     source, name = call.arg(0, "s"), call.row.what or call.name
     const = decoded(name, [source.const, *(value.const for value in call.args[1:2])])
@@ -50,12 +51,20 @@ def _decode(reader: Judges, call: Call) -> Value:
 
 def _unescape(reader: Judges, call: Call) -> Value | None:
     """Decode constant text only: honest programs unescape the texts of others all the time."""
-    return _decode(reader, call) if call.args and known(call.args[0].const) else None
+    found = decode(reader, call) if call.args and known(call.args[0].const) else None
+    return call.args[0] if found is not None and found.const == call.args[0].const else found
+
+
+def _take_variable(reader: Judges, call: Call) -> Value:
+    """Return an environment variable."""
+    key = call.arg(0, "key")
+    return reader.exported.get(key.said) or variable(key)
 
 
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     **network.JUDGES, **files.JUDGES, **capture.JUDGES, **execute.JUDGES, **harm.JUDGES,
-    "give": _give, "keep": _keep, "compute": _compute, "decode": _decode, "unescape": _unescape,
+    "give": _give, "keep": _keep, "compute": _compute, "decode": decode, "unescape": _unescape,
+    "variable": _take_variable,
 }  # fmt: skip
 """All judges by their names in the tables."""
 
