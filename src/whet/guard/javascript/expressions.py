@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.guard.javascript.calls import call, call_of
-from whet.guard.javascript.values import constant, either, joined, member, parts_of, unescaped
+from whet.guard.javascript.values import constant, either, joined, member, unescaped
+from whet.guard.taint.containers import parts_of, spread
 from whet.guard.taint.fold import binary, bounded
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.names import variable
@@ -95,11 +96,7 @@ def _ternary(reader: Reader, node: Node) -> Value:
 
 
 def _array(reader: Reader, node: Node) -> Value:
-    items: list[Value] = []
-    for part in node.named_children[:4000]:
-        value = reader.value(part)
-        spread = parts_of(value) if part.type == "spread_element" else None
-        items.extend((value,) if spread is None else spread)
+    items = spread((reader.value(part), part.type == "spread_element") for part in node.named_children[:4000])
     return Value(items=tuple(items), marks=union(items))
 
 
@@ -169,17 +166,6 @@ def _number(reader: Reader, node: Node) -> Value:
         return constant(text)
 
 
-def _arguments(reader: Reader, given: Node) -> tuple[Value, ...]:
-    values: list[Value] = []
-    for arg in given.named_children[:50]:
-        if arg.type == "comment":
-            continue
-        value = reader.value(arg)
-        spread = parts_of(value) if arg.type == "spread_element" else None
-        values.extend((value,) if spread is None else spread)
-    return tuple(values)
-
-
 def _regex(reader: Reader, node: Node) -> Value:
     return Value(name="(expression)", path=reader.text(node)[1:])
 
@@ -214,7 +200,8 @@ def _call(reader: Reader, node: Node) -> Value:
     elif given.type == "template_string":
         args = (reader.value(given),)
     else:
-        args = _arguments(reader, given)
+        parts = [part for part in given.named_children[:50] if part.type != "comment"]
+        args = tuple(spread((reader.value(part), part.type == "spread_element") for part in parts))
     return call(reader, call_of(callee.name, method or callee.name, receiver, callee, args, node, made=made))
 
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.expression import expression
 from whet.guard.javascript.calls import SPECIAL, call, call_of
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS
-from whet.guard.javascript.values import SET, either, find_module, joined, member, module, one_of, unescaped
+from whet.guard.javascript.values import SET, either, find_module, joined, member, module, unescaped
 from whet.guard.tables import api
+from whet.guard.taint.containers import one_of
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.names import named

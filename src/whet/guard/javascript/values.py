@@ -35,15 +35,6 @@ def constant(text: str, *, pieced: bool = False) -> Value:
     return Value(text[:LONGEST], hidden="split" if pieced else "")
 
 
-def literal(const: Any, marks: frozenset[Mark] = NO_MARKS, hidden: Hidden = "") -> Value:
-    """Return a constant of nested lists and mappings as a value."""
-    if isinstance(const, dict):
-        return Value(marks=marks, props={str(key): literal(one, marks, hidden) for key, one in const.items()})
-    if isinstance(const, list):
-        return Value(marks=marks, items=tuple(literal(one, marks, hidden) for one in const))
-    return Value(const, marks=marks, hidden=hidden)
-
-
 def joined(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) -> Value:
     """Concatenate values as `+`, a template or `join` does."""
     texts = [as_text(part.const) if (said := part.text) is None else said for part in parts]
@@ -62,13 +53,6 @@ def joined(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) 
 def either(first: Value, second: Value) -> Value:
     """Return either of two values: the text of the first that has one, the marks of both."""
     return alternative(second, first)
-
-
-def one_of(items: Sequence[Value]) -> Value:
-    """Return the loop variable of a loop over `items`: the first item, with the others as choices."""
-    first = items[0]
-    others = dict.fromkeys(text for item in items[:_MOST_CHOICES] for text in item.texts if text != first.text)
-    return first.but(choices=tuple(others)[:_MOST_CHOICES]) if others else first
 
 
 _MODULE = expression(r"^(?:node:)?([\w@./-]+)$")
@@ -140,16 +124,6 @@ def unescaped(text: str) -> str:
 
 
 _CALLS_ON_TEXT = api("javascript", "calls_on_text")
-
-
-def parts_of(value: Value) -> tuple[Value, ...] | None:
-    """Return the items of an iterable: the items of a list, the letters of a text, the bytes of a buffer."""
-    if value.items is not None:
-        return value.items
-    if isinstance(value.const, bytes):
-        return tuple(Value(byte, hidden=value.hidden) for byte in value.const[:_MOST_ITEMS])
-    text = value.exact
-    return None if text is None or value.name else tuple(constant(one, pieced=True) for one in text[:_MOST_ITEMS])
 
 
 def text_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | None:

@@ -6,13 +6,18 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.python.values import Function, Klass
+from whet.guard.python.values import Klass
+from whet.guard.taint import containers
+from whet.guard.taint.containers import gathered as listed
+from whet.guard.taint.containers import literal, plain
 from whet.guard.taint.fold import binary
 from whet.guard.taint.mark import Mark
 from whet.guard.taint.names import named, variable
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, hidden_in, union
+from whet.guard.taint.value import LONGEST, NOTHING, UNKNOWN, Hidden, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whet.guard.python.reader import Reader
 
 
@@ -63,23 +68,38 @@ def _of_path(owner: Value, name: str) -> Value:
     if name == "parent":
         return Value(path.rpartition("/")[0] or ".", owner.name, owner.marks)
     if name == "parents":
-        return Value([path.rpartition("/")[0]] * 4, owner.name, owner.marks)
+        return Value(
+            name=owner.name, marks=owner.marks, items=[Value(path.rpartition("/")[0], owner.name, owner.marks)] * 4
+        )
     return Value(path.rpartition("/")[2], marks=owner.marks)
 
 
 def combined(operator: str, left: Value, right: Value) -> Value:
     """Return the result of a binary operator."""
-    const = UNKNOWN
-    if left.const is not UNKNOWN or right.const is not UNKNOWN:
-        const = binary(operator, left.const, right.const)
     hidden: Hidden = left.hidden or right.hidden
-    if operator == "Add" and not hidden and _breaks_word(left.const, right.const):
+    if (items := _lengthened(operator, left, right)) is not None:
+        return Value(items=items, marks=left.marks | right.marks, hidden=hidden)
+    first, second = plain(left), plain(right)
+    const = binary(operator, first, second) if first is not UNKNOWN or second is not UNKNOWN else UNKNOWN
+    if operator == "Add" and not hidden and _breaks_word(first, second):
         hidden = "split"
     marks = left.marks | right.marks
     if const is UNKNOWN and not marks and operator == "BitXor":
         marks = frozenset((Mark("decoded", "xor"),))
     name = "pathlib.Path" if operator == "Div" and left.name.startswith("pathlib.") else ""
-    return Value(const, name, marks, hidden)
+    found = literal(const, marks, hidden)
+    return found.but(name=name) if name else found
+
+
+def _lengthened(operator: str, left: Value, right: Value) -> list[Value] | None:
+    """Return the items of a list plus another one, or times a number; None for anything else."""
+    if left.items is None:
+        return None
+    if operator == "Add" and right.items is not None and len(left.items) + len(right.items) <= LONGEST:
+        return [*left.items, *right.items]
+    if operator == "Mult" and isinstance(right.const, int) and 0 <= right.const * len(left.items) <= LONGEST:
+        return list(left.items) * right.const
+    return None
 
 
 def _breaks_word(left: Any, right: Any) -> bool:
@@ -92,16 +112,10 @@ def _breaks_word(left: Any, right: Any) -> bool:
     )
 
 
-def kept(value: Value) -> Any:
-    """Return what a list or mapping stores for a value: its constant, or the value itself if it can be called."""
-    return value if value.const is UNKNOWN and (value.fn is not None or value.name) else value.const
-
-
-def gathered(values: list[Value]) -> Value:
+def gathered(values: Sequence[Value]) -> Value:
     """Return a list value with the given items."""
-    function = next((value.fn for value in values if isinstance(value.fn, Function)), None)
-    name = "pathlib.Path" if values and all(value.name == "pathlib.Path" for value in values) else ""
-    return Value([kept(value) for value in values], name, marks=union(values), hidden=hidden_in(values), fn=function)
+    paths = bool(values) and all(value.name == "pathlib.Path" for value in values)
+    return listed(values).but(name="pathlib.Path") if paths else listed(values)
 
 
 def item(owner: Value, key: Value) -> Value:
@@ -115,18 +129,14 @@ def item(owner: Value, key: Value) -> Value:
             full = key.const if name == "__builtins__" or key.const == "__builtins__" else base + key.const
             return Value(name=full if not owner.path else f"{owner.path}.{key.const}", hidden=key.hidden)
         return NOTHING
+    found = containers.item(owner, key.const)
+    if found is not None:
+        return found if found.hidden or not owner.hidden else found.but(hidden=owner.hidden)
     const: Any = UNKNOWN
-    whole = False
-    if isinstance(owner.const, (list, tuple, dict, str, bytes)) and not isinstance(key.const, (list, dict)):
-        try:
-            const = owner.const[key.const]
-            whole = not isinstance(owner.const, (str, bytes))
-        except (LookupError, TypeError):
-            const = UNKNOWN
-    if isinstance(const, Value):
-        return const
+    if isinstance(owner.const, (str, bytes)) and isinstance(key.const, int):
+        const = owner.const[key.const] if -len(owner.const) <= key.const < len(owner.const) else UNKNOWN
     marks = owner.marks
-    if marks and key.const is not UNKNOWN and not whole:  # an item that was stored under the key is whole
+    if marks and key.const is not UNKNOWN:  # an item that was stored under the key is whole
         marks = frozenset(mark._replace(whole=False) if mark.whole else mark for mark in marks)
     instance = owner.name if owner.name.startswith(("pathlib.", "sys.argv")) else ""
     return Value(const, instance, marks, owner.hidden)

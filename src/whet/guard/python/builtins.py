@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.python.access import DANGEROUS, attribute, bare, gathered, imported
 from whet.guard.python.values import Function, Klass, Partial
+from whet.guard.taint.containers import MOST, entries, literal, parts_of, plain
 from whet.guard.taint.fold import bounded, computed
 from whet.guard.taint.formats import ini
 from whet.guard.taint.mark import HOLE, Mark
@@ -63,8 +64,9 @@ def _field(reader: Reader, this: Call) -> Value | None:
 
 def _words(_reader: Reader, this: Call) -> Value | None:
     """Return the result of `shlex.split`."""
+    first = this.arg(0)
     try:
-        return this.arg(0).but(const=shlex.split(this.arg(0).said)) if this.arg(0).said else None
+        return literal(shlex.split(first.said), first.marks, first.hidden) if first.said else None
     except ValueError:
         return None
 
@@ -76,10 +78,10 @@ def _chr(_reader: Reader, this: Call) -> Value | None:
 
 def _bytes(_reader: Reader, this: Call) -> Value | None:
     source = this.arg(0)
-    if isinstance(source.const, (list, tuple)) and source.const:
+    if source.items:
         try:
             return Value(
-                bounded(bytes(source.const)), marks=source.marks | {Mark("decoded", "bytes")}, hidden="decoded"
+                bounded(bytes(plain(source))), marks=source.marks | {Mark("decoded", "bytes")}, hidden="decoded"
             )
         except (ValueError, TypeError):
             return Value(marks=source.marks)
@@ -95,33 +97,32 @@ def _map(reader: Reader, this: Call) -> Value | None:
         return None
     function, items = this.args[0], this.args[1]
     name = bare(function.name)
-    if not isinstance(items.const, (list, tuple, str, bytes)) or len(items.const) > 4096 or not known(items.const):
+    parts = parts_of(items, "")
+    if parts is None or len(parts) > MOST or not known(plain(items)):
         marks = items.marks | {Mark("decoded", "chr")} if name == "chr" else items.marks
         return Value(marks=marks)
     if name in ("chr", "str", "int", "ord"):
-        consts = [computed(name, [item], {}) for item in items.const]
-        return Value(consts, marks=items.marks, hidden="decoded" if name == "chr" else items.hidden)
+        consts = [computed(name, [plain(part)], {}) for part in parts]
+        return literal(consts, items.marks, "decoded" if name == "chr" else items.hidden)
     if isinstance(function.fn, Function):
-        values = [reader.invoke(function.fn, [Value(item)], {}, NOTHING) for item in list(items.const)[:64]]
-        return gathered(values)
+        return gathered([reader.invoke(function.fn, [part], {}, NOTHING) for part in parts[:64]])
     return None
 
 
 def _reduce(reader: Reader, this: Call) -> Value | None:
     items = this.arg(1)
-    if len(this.args) < 2 or not isinstance(items.const, list) or not known(items.const) or len(items.const) > 2000:
+    if len(this.args) < 2 or items.items is None or not known(plain(items)) or len(items.items) > 2000:
         return None
-    first = this.args[2:3] or [Value(const) for const in items.const[:1]] or [NOTHING]
-    result = first[0]
-    for const in items.const[len(this.args) < 3 :]:
+    result = (this.args[2:3] or items.items[:1] or [NOTHING])[0]
+    for part in items.items[len(this.args) < 3 :]:
         if isinstance(this.args[0].fn, Function):
             this.args[0].fn.runs.clear()
-            result = reader.invoke(this.args[0].fn, [result, Value(const)], {}, NOTHING)
-    return Value(result.const, marks=union((*this.args, result)), hidden="split")
+            result = reader.invoke(this.args[0].fn, [result, part], {}, NOTHING)
+    return result.but(name="", marks=union((*this.args, result)), hidden="split")
 
 
 def _named_tuple(_reader: Reader, this: Call) -> Value | None:
-    names = this.arg(1, "field_names").const
+    names = plain(this.arg(1, "field_names"))
     klass = Klass(this.arg(0).said, ())
     for name in names.replace(",", " ").split() if isinstance(names, str) else names if isinstance(names, list) else ():
         klass.fields[str(name)] = NOTHING
@@ -130,11 +131,10 @@ def _named_tuple(_reader: Reader, this: Call) -> Value | None:
 
 def _reversed(_reader: Reader, this: Call) -> Value | None:
     items = this.arg(0)
-    if isinstance(items.const, (str, list, tuple, bytes)) and known(items.const):
-        turned = bool(items.const) and all(
-            isinstance(item, int) or len(item) <= 2 for item in items.const if isinstance(item, (int, str))
-        )
-        return Value(list(items.const)[::-1], marks=items.marks, hidden="decoded" if turned else items.hidden)
+    parts = parts_of(items, "")
+    if parts is not None and known(plain(items)):
+        turned = bool(parts) and all(len(part.said) <= 2 for part in parts)
+        return gathered(parts[::-1]).but(marks=items.marks, hidden="decoded" if turned else items.hidden)
     return None
 
 
@@ -159,7 +159,7 @@ def _temporary(_reader: Reader, this: Call) -> Value | None:
     suffix = this.words["suffix"].said if "suffix" in this.words else ""
     path = f"/tmp/tmp{this.node.lineno}{suffix}"  # noqa: S108  a path in the scanned program, not a file of ours
     if this.name == "tempfile.mkstemp":
-        return Value([UNKNOWN, path])
+        return literal([UNKNOWN, path])
     if this.name == "tempfile.NamedTemporaryFile":
         return Value(name="open", path=path)
     return Value(path)
@@ -185,16 +185,18 @@ def _type(reader: Reader, this: Call) -> Value | None:
 def _configure(reader: Reader, this: Call) -> Value | None:
     """Read a `configparser` call: the parser holds the content and marks of the files that it reads."""
     target, given = getattr(this.node.func, "value", None), this.arg(0)
-    if this.verb in ("get", "items") and isinstance(this.owner.const, dict):
-        section = this.owner.const.get(this.arg(0).said, {})
-        const = section.get(this.arg(1).said, UNKNOWN) if this.verb == "get" else list(map(list, section.items()))
-        return Value(const, marks=this.owner.marks)
+    if this.verb in ("get", "items") and this.owner.props is not None:
+        section = this.owner.props.get(this.arg(0).said, NOTHING)
+        found = (
+            (section.props or {}).get(this.arg(1).said, NOTHING) if this.verb == "get" else entries(section, "items")
+        )
+        return found.marked(*this.owner.marks)
     if this.verb not in ("read", "read_file", "read_string") or not isinstance(target, ast.Name):
         return None
     marks = reader.read(given, given.said) if this.verb == "read" else given.marks
     text = reader.data(given) if this.verb == "read" else given.const
-    const = ini(text) if isinstance(text, str) else UNKNOWN
-    this.scope.home(target.id).names[target.id] = this.owner.but(const=const, marks=this.owner.marks | marks)
+    held = literal(ini(text) if isinstance(text, str) else UNKNOWN)
+    this.scope.home(target.id).names[target.id] = this.owner.but(props=held.props, marks=this.owner.marks | marks)
     return NOTHING
 
 

@@ -11,13 +11,14 @@ import ast
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import DANGEROUS, attribute, bare, kept, name_of, several
+from whet.guard.python.access import DANGEROUS, attribute, bare, name_of, several
 from whet.guard.python.builtins import find_attribute
-from whet.guard.python.loops import chain, hold, outlives, put
+from whet.guard.python.loops import chain, hold, outlives
 from whet.guard.python.statements import block
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
+from whet.guard.taint.containers import entries, gathered, item, literal, parts_of, plain, put, spread, taken
 from whet.guard.taint.fold import method
 from whet.guard.taint.formats import PARSERS, parsed
 from whet.guard.taint.mark import NO_MARKS
@@ -51,18 +52,17 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
         callee = attribute(owner, func.attr)
     else:
         callee = reader.value(func, scope)
-    args = _arguments(reader, node.args, scope)
+    args = spread(((reader.value(one, scope), isinstance(one, ast.Starred)) for one in node.args), mixed=True)
     words: dict[str, Value] = {}
     for word in node.keywords:
         value = reader.value(word.value, scope)
         if word.arg is not None:
             words[word.arg] = value
-        elif isinstance(value.const, dict):
-            words.update((str(key), Value(const, marks=value.marks)) for key, const in value.const.items())
+        elif value.props is not None:
+            words.update((str(key), taken(value, part)) for key, part in value.props.items())
             words.setdefault("**", value)
         else:
             words["**"] = value
-    callee = callee.const if isinstance(callee.const, Value) else callee
     if owner is NOTHING and callee.marks:  # a method that was stored in a variable
         owner = Value(name=callee.name.rpartition(".")[0], marks=callee.marks, path=callee.path)
     if isinstance(callee.fn, Partial):
@@ -79,18 +79,6 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
     if isinstance(callee.fn, Klass):
         return _constructed(reader, callee.fn, args, words)
     return _outside(reader, this)
-
-
-def _arguments(reader: Reader, nodes: list[ast.expr], scope: Scope) -> list[Value]:
-    """Return the values of arguments; a starred list gives one value for each item."""
-    args: list[Value] = []
-    for node in nodes:
-        value = reader.value(node, scope)
-        if isinstance(node, ast.Starred) and isinstance(value.const, (list, tuple)) and len(value.const) < 200:
-            args.extend(Value(const, marks=value.marks, hidden=value.hidden) for const in value.const)
-        else:
-            args.append(value)
-    return args
 
 
 def _outside(reader: Reader, this: Call) -> Value:
@@ -118,17 +106,22 @@ def _of_value(this: Call) -> Value | None:
     """Return the result of a method of a constant; None if nothing is known of it."""
     owner = this.owner
     verb = this.verb
-    if isinstance(owner.const, (str, bytes, dict)):
-        words = {key: value.const for key, value in this.words.items()}
-        const = method(verb, owner.const, [value.const for value in this.args], words)
+    if owner.props is not None and verb in ("keys", "values", "items"):
+        return entries(owner, verb)
+    if verb == "get" and (found := item(owner, this.arg(0).const)) is not None:
+        return found
+    if isinstance(owner.const, (str, bytes)):
+        words = {key: plain(value) for key, value in this.words.items()}
+        consts = [plain(value) for value in this.args]
+        const = method(verb, owner.const, consts, words)
         marks = owner.marks | union(this.every()) if verb in ("join", "format", "replace") else owner.marks
         hidden = owner.hidden or hidden_in(this.args)
         if verb == "join" and not hidden and this.args:
-            hidden = _pieces(owner.const, this.args[0].const)
+            hidden = _pieces(owner.const, consts[0])
             if marks and isinstance(this.node.args[0], (ast.GeneratorExp, ast.ListComp)):
                 marks = marks.union(several(marks))
         if const is not UNKNOWN or marks:
-            return Value(const, marks=marks, hidden=hidden)
+            return literal(const, marks, hidden)
     return None
 
 
@@ -159,18 +152,18 @@ def _passed_on(reader: Reader, this: Call) -> Value:
     ):
         return NOTHING
     if name in _COPIERS:
-        const = this.args[0].const if name in _KEEPERS and this.args else UNKNOWN
-        if name in _DUMPERS and this.args and this.args[0].const is not UNKNOWN:
-            const = spell(this.args[0]) or UNKNOWN
+        first = this.arg(0)
+        found = first.but(fn=None) if name in _KEEPERS else NOTHING
+        if name in _DUMPERS and plain(first) is not UNKNOWN:
+            found = Value(spell(first) or UNKNOWN)
         elif name in PARSERS and this.args:
-            const = parsed(name, this.args[0].const)
-        hidden = hidden_in(this.args[:1])
-        kept = this.args[0].name if this.args and this.args[0].name.startswith("pathlib.") and name != "str" else ""
-        return Value(const, kept, union(this.every()), hidden, this.args[0].path if this.args else "")
+            found = literal(parsed(name, first.const))
+        kept = first.name if first.name.startswith("pathlib.") and name != "str" else ""
+        return found.but(name=kept, marks=union(this.every()), hidden=first.hidden, path=first.path)
     given = union(this.args)
     if name and not this.owner.marks and name.startswith(_MODULES_SAFE):
-        found = frozenset(mark._replace(whole=False) for mark in given if mark.kind == "secret" and mark.grave)
-        return Value(name=f"{name}()", marks=found if name.startswith("re.") else NO_MARKS)
+        part = frozenset(mark._replace(whole=False) for mark in given if mark.kind == "secret" and mark.grave)
+        return Value(name=f"{name}()", marks=part if name.startswith("re.") else NO_MARKS)
     if owner_marks and verb in _SAVERS and this.args:
         _saved(reader, this)
     marks = owner_marks
@@ -216,15 +209,15 @@ def _store(this: Call, name: str, keys: list[str]) -> None:
     old = this.scope.find(name)
     if old is None or old.name or not this.args:
         return
-    const = kept(this.args[-1])
-    if this.verb == "append" and not keys and isinstance(old.const, list) and len(old.const) < 5000:
-        old.const.append(const)
-    elif this.verb == "insert" and not keys and isinstance(old.const, list) and isinstance(this.args[0].const, int):
-        old.const.insert(this.args[0].const, const)
-    elif this.verb == "extend" and not keys and isinstance(old.const, list) and isinstance(const, (list, tuple, str)):
-        old.const.extend(const[:5000])
+    last, items = this.args[-1], old.items if isinstance(old.items, list) and not keys else None
+    if this.verb == "append" and items is not None and len(items) < 5000:
+        items.append(last)
+    elif this.verb == "insert" and items is not None and isinstance(this.args[0].const, int):
+        items.insert(this.args[0].const, last)
+    elif this.verb == "extend" and items is not None:
+        items.extend((parts_of(last, "") or ())[:5000])
     elif this.verb in ("append", "insert") and keys:
-        old = put(old, keys, const, many=True)
+        old = put(old, keys, last, many=True)
     this.scope.home(name).names[name] = old
 
 
@@ -242,10 +235,7 @@ def _callbacks(reader: Reader, this: Call) -> None:
     target = this.words.get("target")
     args = this.words.get("args")
     if target is not None and isinstance(target.fn, Function):
-        given = (
-            [Value(const, marks=args.marks) for const in args.const] if args and isinstance(args.const, list) else []
-        )
-        invoke(reader, target.fn, given, {}, NOTHING)
+        invoke(reader, target.fn, list((args.items if args else None) or ()), {}, NOTHING)
     elif this.verb in ("submit", "run_in_executor", "to_thread", "map", "apply_async", "create_task") and this.args:
         for index, value in enumerate(this.args[:2]):
             if isinstance(value.fn, Function):
@@ -298,8 +288,9 @@ def invoke(reader: Reader, function: Function, args: list[Value], words: dict[st
 
 def _key(value: Value) -> Any:
     const = value.const
-    plain = const if isinstance(const, (str, int, bytes)) else id(const) if const is not UNKNOWN else None
-    return (plain, value.name, value.marks, value.hidden, id(value.fn) if value.fn else 0)
+    whole = value.props if value.items is None else value.items
+    same = const if isinstance(const, (str, int, bytes)) else id(whole) if whole is not None else None
+    return (same, value.name, value.marks, value.hidden, id(value.fn) if value.fn else 0)
 
 
 def _parameters(function: Function, args: list[Value], words: dict[str, Value], owner: Value, scope: Scope) -> None:
@@ -320,6 +311,6 @@ def _parameters(function: Function, args: list[Value], words: dict[str, Value], 
             scope.names[name] = value
     if spec.vararg is not None:
         rest = given[len(names) :]
-        scope.names[spec.vararg.arg] = Value([value.const for value in rest], marks=union(rest))
+        scope.names[spec.vararg.arg] = gathered(rest)
     if spec.kwarg is not None:
-        scope.names[spec.kwarg.arg] = Value(marks=union(list(words.values())))
+        scope.names[spec.kwarg.arg] = Value(props=words, marks=union(words.values()))

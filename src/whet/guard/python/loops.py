@@ -7,32 +7,42 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.python.access import gathered, item, kept
+from whet.guard.python.access import gathered, item
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
+from whet.guard.taint.containers import MOST, parts_of, plain, put, taken
 from whet.guard.taint.files import named_places
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known, union
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whet.guard.python.reader import Reader
 
-_MOST = 4096
 _SECRET_FILTER = expression(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
 
 
 def element(iterable: Value) -> Value:
     """Return a representative item of the values that a loop iterates over."""
-    const: Any = UNKNOWN
-    if isinstance(iterable.const, str) and iterable.name == "open":
-        const = next(iter(iterable.const.splitlines()), "")
-    elif isinstance(iterable.const, (list, tuple, str, bytes)) and len(iterable.const):
-        const = iterable.const[0]
-    elif isinstance(iterable.const, dict):
-        const = next(iter(iterable.const), UNKNOWN)
-    marks = iterable.marks | named_places(iterable.const) if not isinstance(iterable.const, str) else iterable.marks
-    name = "pathlib.Path" if iterable.name.startswith("pathlib.") else ""
-    return Value(const, name, marks, iterable.hidden, iterable.path, iterable.fn)
+    parts = _lines(iterable) if iterable.name == "open" else iterated(iterable)
+    first = next((part for part in parts or () if part.fn is not None), parts[0]) if parts else NOTHING
+    marks = iterable.marks | first.marks | named_places(iterable)
+    name = "pathlib.Path" if iterable.name.startswith("pathlib.") else first.name
+    return first.but(name=name, marks=marks, hidden=first.hidden or iterable.hidden, path=first.path or iterable.path)
+
+
+def _lines(file: Value) -> list[Value] | None:
+    """Return the lines of an open file."""
+    return [file.but(const=line, name="") for line in file.said.splitlines(keepends=True)] if file.text else None
+
+
+def iterated(value: Value) -> Sequence[Value] | None:
+    """Return what a loop over a value gives: items, letters, bytes or the keys of a mapping."""
+    if value.props is not None and value.items is None and value.fn is None:
+        return [Value(key) for key in value.props]
+    parts = parts_of(value.but(name=""), "")
+    return parts if parts is None or not value.marks else [taken(value, part) for part in parts]
 
 
 def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
@@ -49,13 +59,13 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
         scope.names[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
         for index, part in enumerate(target.elts):
-            piece = item(value, Value(index)) if isinstance(value.const, (list, tuple)) else Value(marks=value.marks)
+            piece = item(value, Value(index)) if value.items is not None else Value(marks=value.marks)
             if value.name == "asyncio.open_connection":
                 piece = Value(name=f"{value.name}().{index}", path=value.path)
             elif value.name.startswith("socket.") and value.name.endswith(".accept()") and index == 0:
                 piece = Value(name="socket.socket()", path="<served>")
             if piece.marks is not value.marks:
-                piece = Value(piece.const, piece.name, value.marks, piece.hidden, piece.path, piece.fn)
+                piece = piece.but(marks=value.marks)
             bind(reader, part.value if isinstance(part, ast.Starred) else part, piece, scope)
     elif isinstance(target, ast.Attribute):
         _bind_attribute(reader, target, value, scope)
@@ -93,7 +103,7 @@ def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope
     if isinstance(root, ast.Name) and root.id != "os":
         old = scope.find(root.id)
         if old is not None and not old.name:
-            old = put(old, [*keys, key.const if isinstance(key.const, str) else HOLE], kept(value))
+            old = put(old, [*keys, key.const if isinstance(key.const, str) else HOLE], value)
             scope.home(root.id).names[root.id] = old
         if old is not None and value.marks - old.marks and old.name != "os.environ":
             reader.changes += 1
@@ -144,32 +154,6 @@ def chain(node: ast.expr) -> tuple[ast.expr, list[str]]:
         keys.append(key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else HOLE)
 
 
-def put(owner: Value, keys: list[str], const: Any, many: bool = False) -> Value:
-    """Return a value with a constant stored under `keys`; `many` appends it to a list there."""
-    if isinstance(owner.const, dict):
-        target = owner
-    elif owner.const is UNKNOWN:
-        target = Value({}, owner.name, owner.marks, owner.hidden, owner.path, owner.fn)
-    else:
-        return owner
-    room: Any = target.const
-    for key in keys[:-1]:
-        inner = room.get(key)
-        if not isinstance(inner, dict):
-            inner = room[key] = {}
-        room = inner
-    last = keys[-1]
-    if many:
-        old = room.get(last)
-        if isinstance(old, list):
-            old.append(const)
-        else:
-            room[last] = [const]
-    else:
-        room[last] = const
-    return target
-
-
 def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
     """Evaluate a comprehension in full over short constants, else with one item for all."""
     inner = Scope(scope, scope.klass)
@@ -195,32 +179,34 @@ def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
         result = Value(marks=key.marks | value.marks)
     else:
         value = reader.value(node.elt, inner)
-        result = Value([value.const], marks=value.marks, hidden=value.hidden)
-    return Value(result.const, marks=without_environment(result.marks), hidden=result.hidden) if narrow else result
+        result = gathered([value]).but(name="")
+    return result.but(marks=without_environment(result.marks)) if narrow else result
 
 
-def _items(iterable: Value) -> list[Any] | None:
-    const = iterable.const
+def _items(iterable: Value) -> list[Value] | None:
+    """Return the items of an iterable that is short and known."""
+    parts = iterated(iterable) if iterable.props is None else None
     if isinstance(iterable.fn, Klass) and any(base.startswith("enum.") for base in iterable.fn.bases):
-        const = [field.const for field in iterable.fn.fields.values() if field.const is not UNKNOWN]
-    if isinstance(const, str) and iterable.name == "open":
-        const = const.splitlines(keepends=True)
-    if isinstance(const, (list, tuple, str, bytes)) and 1 < len(const) <= _MOST and known(const):
-        return list(const)
-    return None
+        parts = [field for field in iterable.fn.fields.values() if field.const is not UNKNOWN]
+    if iterable.name == "open":
+        parts = _lines(iterable)
+    if parts is None or not 1 < len(parts) <= MOST or not all(known(plain(part)) for part in parts):
+        return None
+    return list(parts)
 
 
-def _worked_out(reader: Reader, node: Any, target: ast.expr, items: list[Any], iterable: Value, inner: Scope) -> Value:
+def _worked_out(
+    reader: Reader, node: Any, target: ast.expr, items: list[Value], iterable: Value, inner: Scope
+) -> Value:
     values = []
-    marks = named_places(iterable.const)
-    for const in items:
-        name = iterable.name if iterable.name == "pathlib.Path" else ""
-        bind(reader, target, Value(const, name, iterable.marks, iterable.hidden), inner)
+    marks = named_places(iterable)
+    for part in items:
+        bind(reader, target, part.but(hidden=part.hidden or iterable.hidden), inner)
         values.append(reader.value(node.value if isinstance(node, ast.DictComp) else node.elt, inner))
-        if reader.steps <= 0 or (len(values) == 3 and not any(value.const is not UNKNOWN for value in values)):
+        if reader.steps <= 0 or (len(values) == 3 and not any(plain(value) is not UNKNOWN for value in values)):
             break
     result = Value(marks=union(values)) if isinstance(node, ast.DictComp) else gathered(values)
-    return Value(result.const, result.name, result.marks | union([iterable]) | marks, result.hidden)
+    return result.but(marks=result.marks | iterable.marks | marks)
 
 
 def picks(test: ast.expr) -> str:

@@ -12,12 +12,13 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.python.access import attribute, combined, gathered, item, kept, name_of
+from whet.guard.python.access import attribute, combined, gathered, item, name_of
 from whet.guard.python.builtins import SPECIAL
 from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api, load_toml
+from whet.guard.taint.containers import plain
 from whet.guard.taint.fold import as_text, bounded
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import Mark
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from whet.guard.finding import Seen, Severity
     from whet.guard.python.package import Package
     from whet.guard.taint.call import Call
+    from whet.guard.taint.value import Hidden
 
 DEEPEST = 90
 """Maximum nesting depth of expressions and calls."""
@@ -242,20 +244,20 @@ def _sequence(reader: Reader, node: Any, scope: Scope) -> Value:
 
 
 def _dict(reader: Reader, node: Any, scope: Scope) -> Value:
-    const: dict[Any, Any] = {}
+    props: dict[Any, Value] = {}
     values = []
     for key, content in zip(node.keys, node.values, strict=True):
         value = reader.value(content, scope)
         values.append(value)
         if key is None:
-            const.update(value.const if isinstance(value.const, dict) else {})
+            props.update(value.props or {})
             continue
         name = reader.value(key, scope)
         if name.marks:
             values.append(name)
-        if isinstance(name.const, (str, bytes, int)) and len(const) < 5000:
-            const[name.const] = kept(value)
-    return Value(const, marks=union(values))
+        if isinstance(name.const, (str, bytes, int)) and len(props) < 5000:
+            props[name.const] = value
+    return Value(props=props, marks=union(values))
 
 
 def _formatted(reader: Reader, node: Any, scope: Scope) -> Value:
@@ -285,13 +287,16 @@ def _subscript(reader: Reader, node: Any, scope: Scope) -> Value:
 def _sliced(reader: Reader, part: ast.Slice, owner: Value, scope: Scope) -> Value:
     bounds = [reader.value(bound, scope).const if bound else None for bound in (part.lower, part.upper, part.step)]
     const: Any = UNKNOWN
-    if isinstance(owner.const, (str, bytes, list)) and all(bound is None or isinstance(bound, int) for bound in bounds):
-        const = owner.const[slice(*bounds)] if bounds[2] != 0 else UNKNOWN
+    items = None
+    if bounds[2] != 0 and all(bound is None or isinstance(bound, int) for bound in bounds):
+        const = owner.const[slice(*bounds)] if isinstance(owner.const, (str, bytes)) else UNKNOWN
+        items = None if owner.items is None else list(owner.items[slice(*bounds)])
     turned = isinstance(bounds[2], int) and bounds[2] < 0
     marks = owner.marks
     if turned and any(mark.kind == "file" for mark in marks):
         marks |= {Mark("decoded", "reversed")}
-    return Value(const, marks=marks, hidden="decoded" if turned and const is not UNKNOWN else owner.hidden)
+    hidden: Hidden = "decoded" if turned and (const is not UNKNOWN or items) else owner.hidden
+    return Value(const, marks=marks, hidden=hidden, items=items)
 
 
 def _lambda(reader: Reader, node: Any, scope: Scope) -> Value:
@@ -312,11 +317,12 @@ def _boolean(reader: Reader, node: Any, scope: Scope) -> Value:
 
 def _compared(reader: Reader, node: Any, scope: Scope) -> Value:
     left, others = reader.value(node.left, scope), reader.values(node.comparators, scope)
-    if len(others) != 1 or not known(left.const) or not known(others[0].const):
+    first, second = plain(left), plain(others[0]) if len(others) == 1 else UNKNOWN
+    if not known(first) or not known(second):
         return NOTHING
     compare = _COMPARISONS.get(type(node.ops[0]))
     try:
-        return NOTHING if compare is None else Value(bool(compare(left.const, others[0].const)))
+        return NOTHING if compare is None else Value(bool(compare(first, second)))
     except TypeError:
         return NOTHING
 

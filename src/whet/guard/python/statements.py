@@ -6,9 +6,10 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import attribute, combined, imported, several
-from whet.guard.python.loops import bind, element, picks, without_environment
+from whet.guard.python.loops import bind, element, iterated, picks, without_environment
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
+from whet.guard.taint.containers import MOST, plain
 from whet.guard.taint.files import judge_gathered
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.secret import secret_name
@@ -192,7 +193,7 @@ def _narrowed(test: ast.expr, scope: Scope) -> dict[str, Value]:
     if picks(test) != "some":
         return {}
     for name, value in names.items():
-        scope.names[name] = Value(value.const, value.name, without_environment(value.marks), value.hidden)
+        scope.names[name] = value.but(marks=without_environment(value.marks))
     return names
 
 
@@ -236,14 +237,14 @@ def _run(reader: Reader, body: list[ast.stmt], scope: Scope) -> bool:
 
 def _turn_by_turn(reader: Reader, node: Any, iterable: Value, scope: Scope) -> bool:
     """Evaluate a loop over constants that only combines constants; return False if the loop is of another kind."""
-    const = iterable.const
-    if not isinstance(const, (list, tuple, str, bytes, dict)) or not 1 < len(const) <= 4096 or not known(const):
+    parts = iterated(iterable)
+    if parts is None or not 1 < len(parts) <= MOST or not known(plain(iterable)):
         return False
-    if reader.branch or reader.worked + len(const) > _TURNS or not _builds_text(node.body):
+    if reader.branch or reader.worked + len(parts) > _TURNS or not _builds_text(node.body):
         return False
-    for one in list(const):
+    for part in list(parts):
         reader.worked += 1
-        bind(reader, node.target, Value(one, marks=iterable.marks, hidden=iterable.hidden), scope)
+        bind(reader, node.target, part, scope)
         if not _run(reader, node.body, scope):
             break
     return True
@@ -268,15 +269,14 @@ def _for(reader: Reader, node: Any, scope: Scope) -> None:
 
 def _chosen(node: ast.For, iterable: Value) -> list[Value]:
     """Return the items that a loop must be read with one by one: functions that it calls, and names of secrets."""
-    if not isinstance(iterable.const, (list, tuple)):
+    if iterable.items is None:
         return []
     own = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
     calls = (one.func for part in node.body for one in ast.walk(part) if isinstance(one, ast.Call))
     called = (one.slice if isinstance(one, ast.Subscript) else one for one in calls)
     if any(isinstance(one, ast.Name) and one.id in own for one in called):
-        return [Value(const, marks=iterable.marks) for const in iterable.const[:_MOST_CALLED]]
-    names = [name for name in iterable.const[1:40] if isinstance(name, str) and secret_name(name)]
-    return [Value(name) for name in names[:4]]
+        return list(iterable.items[:_MOST_CALLED])
+    return [part for part in iterable.items[1:40] if part.text and secret_name(part.text)][:4]
 
 
 def _while(reader: Reader, node: Any, scope: Scope) -> None:

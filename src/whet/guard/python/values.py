@@ -54,8 +54,7 @@ class Klass:
 
     def held(self) -> Value:
         """Return all fields as one mapping."""
-        consts = {name: value.const for name, value in self.fields.items()}
-        return Value(consts, marks=union(self.fields.values()))
+        return Value(props=dict(self.fields), marks=union(self.fields.values()))
 
 
 class Partial(NamedTuple):

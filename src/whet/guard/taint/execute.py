@@ -10,6 +10,7 @@ from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer
 from whet.guard.options import codes
 from whet.guard.tables import shape
+from whet.guard.taint.containers import plain
 from whet.guard.taint.harm import judge_container
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
 from whet.guard.taint.network import Judgement, host_at
@@ -230,8 +231,6 @@ def _parts(call: Call, first: Value) -> list[Value] | None:
         return call.args[start:] if isinstance(start, int) else []
     if first.items is not None:
         return list(first.items)
-    if isinstance(first.const, (list, tuple)):
-        return [one if isinstance(one, Value) else Value(one) for one in first.const]
     more = call.words.get("args", call.arg(1)).items
     return None if more is None else [first, *more]
 
@@ -286,12 +285,11 @@ def start_container(reader: Judges, call: Call) -> Value | None:
     if ".containers." not in call.name:
         return None
     command = call.arg(1, "command")
-    parts = command.const if isinstance(command.const, list) else [command.const]
-    words = [part if isinstance(part, str) else HOLE for part in parts]
-    text = shlex.join(words) if isinstance(command.const, list) else words[0]
+    words = [part.text or HOLE for part in (command.items or [command])]
+    text = shlex.join(words) if command.items else words[0]
     for script in [text, *(word for word in words[1:] if " " in word)]:
         reader.look(script, False)
-    mounts = [text for word in ("volumes", "mounts") if word in call.words for text in strings(call.words[word].const)]
+    mounts = [text for word in ("volumes", "mounts") if word in call.words for text in strings(plain(call.words[word]))]
     powerful = call.words.get("privileged", Value()).const is True or call.words.get("pid_mode", Value()).said == "host"
     reader.report(judge_container(mounts, text, powerful=powerful))
     return NOTHING

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.tables import shape
+from whet.guard.taint.containers import gathered, literal, plain
 from whet.guard.taint.harm import is_home, is_ransom_note, judge_emptied, judge_removed
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.network import Judgement
@@ -16,7 +17,7 @@ from whet.guard.taint.secret import owner
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell, strings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from whet.guard.taint.call import Call
     from whet.guard.taint.judges import Judges
@@ -76,13 +77,13 @@ def plain_path(text: str) -> str:
     return posixpath.normpath(text) if text and "://" not in text and len(text) < 1000 else text[:1000]
 
 
-def named_places(const: Any) -> frozenset[Mark]:
+def named_places(value: Value) -> frozenset[Mark]:
     """Return the marks of the secret places that the strings of a list name."""
-    if not isinstance(const, (list, tuple, dict)):
+    if value.items is None and value.props is None:
         return NO_MARKS
     return frozenset(
         Mark("place", place.what, text, place.grave, whole=True)
-        for text in strings(const, 200)
+        for text in strings(plain(value), 200)
         if ("." in text or "/" in text or "\\" in text) and len(text) < 400
         for place in places(text)
         if place.kind == "secret"
@@ -91,7 +92,7 @@ def named_places(const: Any) -> frozenset[Mark]:
 
 def _is_home(value: Value) -> bool:
     """Return whether a value is, or may be, a path for which `harm.is_home` holds."""
-    return any(map(is_home, strings(value.const, 20))) or any(
+    return any(map(is_home, strings(plain(value), 20))) or any(
         mark.kind == "place" and mark.subject == "~" for mark in value.marks
     )
 
@@ -104,7 +105,7 @@ def _of_person(value: Value) -> bool:
 def read(reader: Judges, path: Value, key: str) -> frozenset[Mark]:
     """Return the marks of the content of a file."""
     marks = set()
-    for text in map(plain_path, dict.fromkeys((*strings(path.const, 50), *path.choices))):
+    for text in map(plain_path, dict.fromkeys((*strings(plain(path), 50), *path.choices))):
         found = [place for place in places(text) if place.kind == "secret"]
         if found and not text.endswith("authorized_keys"):
             marks.add(Mark("secret", found[-1].what, text, found[-1].grave, whole=True))
@@ -145,8 +146,7 @@ def write(reader: Judges, path: Value, key: str, content: Value, *, appends: boo
     if content.text and len(reader.texts) < 200:
         reader.texts[key] = f"{reader.texts.get(key, '')}{content.text}"[:20_000]
     reader.report(judge_kept(marks, texts[0] if texts else ""))
-    said = content.said or "\n".join(strings(content.const, 200))
-    said = said or (spell(content) if content.props or content.items else "")
+    said = content.said or "\n".join(strings(plain(content), 200))
     for text in texts:
         if text.strip(HOLE) and len(text) < 1000:
             reader.judge_file(text, said, marks, appends=appends)
@@ -186,7 +186,7 @@ def open_file(reader: Judges, call: Call) -> Value:
         if _of_person(path):
             reader.note("overwrites")
         if "w" in mode:
-            reader.report(judge_emptied(strings(path.const, 5)))
+            reader.report(judge_emptied(strings(plain(path), 5)))
         return Value(name=call.row.gives or ("open.append" if "a" in mode or "+" in mode else "open"), path=key)
     return Value(reader.data(path), "open", reader.read(path, key), path=key)
 
@@ -241,7 +241,7 @@ def list_directory(reader: Judges, call: Call) -> Value:
     path = call.part(call.row.at)
     pattern = call.arg(0).said if call.row.at == ("owner",) else ""
     text = path.said
-    marks = set(path.marks) | named_places([f"{one}/{pattern}" if pattern else one for one in path.texts])
+    marks = set(path.marks) | named_places(literal([f"{one}/{pattern}" if pattern else one for one in path.texts]))
     if any(map(_AT_HOME.match, path.texts)):
         reader.note("walks home")
     if _is_home(path):
@@ -256,9 +256,16 @@ def list_directory(reader: Judges, call: Call) -> Value:
     shipped = reader.list_shipped(text, pattern.lstrip("*")) if text else []
     if shipped and call.row.what != "walk":
         names = [one if name or "glob" in call.name else one.rpartition("/")[2] for one in shipped]
-        return Value(names, name, frozenset(marks))
+        return _listed(names, name, frozenset(marks))
     inside = f"{text}/{HOLE}" if text else UNKNOWN
-    return Value([[text, [HOLE], [HOLE]]] if call.row.what == "walk" else [inside], name, frozenset(marks))
+    if call.row.what == "walk":
+        return literal([[text, [HOLE], [HOLE]]], frozenset(marks)).but(name=name)
+    return _listed([inside], name, frozenset(marks))
+
+
+def _listed(paths: Sequence[object], name: str, marks: frozenset[Mark]) -> Value:
+    """Return a list of paths; `name` is that of their class."""
+    return Value(name=name, marks=marks, items=[Value(path, name, marks) for path in paths])
 
 
 def copy_file(reader: Judges, call: Call) -> Value:
@@ -272,7 +279,7 @@ def copy_file(reader: Judges, call: Call) -> Value:
 def pack_directory(reader: Judges, call: Call) -> Value:
     """Judge a directory that is packed into an archive, and return the path of the archive."""
     root = call.part(call.row.at)
-    marks = reader.read(root, root.said) | named_places([root.const])
+    marks = reader.read(root, root.said) | named_places(gathered([root]))
     if is_project(root.said or "."):
         marks |= PROJECT_FILES
     path = f"{call.arg(0).said}.{call.arg(1, 'format').said}"
@@ -291,7 +298,7 @@ def remove(reader: Judges, call: Call) -> Value:
 
 
 def _remove_one(reader: Judges, call: Call, target: Value, *, whole: bool) -> None:
-    reader.report(judge_removed((*strings(target.const, 5), *target.choices), whole=whole, folder=call.folder))
+    reader.report(judge_removed((*strings(plain(target), 5), *target.choices), whole=whole, folder=call.folder))
     if any(mark.kind == "place" and mark.subject == "~" for mark in target.marks):
         reader.hit("wipe-home", None, target.said[:80])
     if _of_person(target):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.taint import capture, execute, files, harm, network
 from whet.guard.taint.call import find_row
 from whet.guard.taint.commands import LOUD, Commands
+from whet.guard.taint.containers import literal, plain
 from whet.guard.taint.fold import computed, decoded
 from whet.guard.taint.mark import Mark
 from whet.guard.taint.names import variable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def _give(_reader: Judges, call: Call) -> Value:
     """Return a path that is the same on every machine, in a list if the row says so."""
-    return Value([call.row.gives]) if call.row.what == "list" else Value(call.row.gives, call.row.what)
+    return literal([call.row.gives]) if call.row.what == "list" else Value(call.row.gives, call.row.what)
 
 
 def _keep(_reader: Judges, call: Call) -> Value:
@@ -33,11 +34,11 @@ def _keep(_reader: Judges, call: Call) -> Value:
 
 def _compute(_reader: Judges, call: Call) -> Value | None:
     """Return the result of a function of constants; `grave` passes on the marks of unknown arguments."""
-    words = {word: value.const for word, value in call.words.items()}
-    const = computed(call.row.what or call.name, [value.const for value in call.args], words)
+    words = {word: plain(value) for word, value in call.words.items()}
+    const = computed(call.row.what or call.name, [plain(value) for value in call.args], words)
     if const is UNKNOWN:
         return Value(marks=union(call.args)) if call.row.grave else None
-    return Value(const, marks=union(call.args), hidden="decoded" if call.row.gives else hidden_in(call.args))
+    return literal(const, union(call.args), "decoded" if call.row.gives else hidden_in(call.args))
 
 
 def decode(reader: Judges, call: Call) -> Value:

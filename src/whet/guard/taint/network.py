@@ -294,9 +294,7 @@ def send(reader: Judges, call: Call) -> Value:
 
 def _host_in(value: Value) -> Value:
     """Return the host of an address that may be a pair of host and port."""
-    if isinstance(value.const, (list, tuple)):
-        return Value(value.const[0] if value.const and isinstance(value.const[0], str) else UNKNOWN)
-    return value
+    return (value.items or [NOTHING])[0] if value.items is not None else value
 
 
 def connect(reader: Judges, call: Call) -> Value:
@@ -351,7 +349,7 @@ def download(reader: Judges, call: Call) -> Value:
     answer = deliver(reader, call.part(call.row.at), ())
     path = call.part(call.row.given)
     reader.write(path, call.key(call.row.given), Value(marks=answer.marks))
-    return Value([path.const], marks=path.marks)
+    return Value(items=[path], marks=path.marks)
 
 
 def lookup(reader: Judges, call: Call) -> Value:

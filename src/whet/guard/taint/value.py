@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from whet.guard.taint.mark import Kind
 
@@ -52,7 +52,7 @@ class Value:
         hidden: Hidden = "",
         path: str = "",
         fn: Any = None,
-        items: tuple[Value, ...] | None = None,
+        items: Sequence[Value] | None = None,
         props: dict[str, Value] | None = None,
         choices: tuple[str, ...] = (),
     ) -> None:
@@ -195,14 +195,6 @@ def spell(value: Value, room: int = 8000) -> str:
         return ("{%s}" if value.items is None else "[%s]") % ", ".join(pieces)
     if isinstance(const, (int, float)):
         return str(const)
-    if isinstance(const, (list, tuple, dict)):
-        import json
-
-        try:
-            endless = sum(1 for _ in walk(const)) >= PARTS  # it may contain itself
-            return "" if endless else json.dumps(const, default=lambda _: HOLE, ensure_ascii=False)[:20_000]
-        except (TypeError, ValueError, RecursionError):
-            return ""
     return HOLE if value.text is None else f'"{value.text[: max(room, 40)]}"'
 
 

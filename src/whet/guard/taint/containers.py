@@ -1,0 +1,143 @@
+"""Lists and mappings of a program: every item is a value with its own marks, in Python and in JavaScript.
+
+A function of the standard library is computed on plain constants (`plain`), and its result becomes a value again
+(`literal`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.taint.mark import NO_MARKS, Mark
+from whet.guard.taint.value import NOTHING, PARTS, UNKNOWN, Hidden, Value, union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_MOST_CHOICES = 12
+MOST = 4096
+"""Maximum number of items that are read one by one."""
+
+
+def literal(const: Any, marks: frozenset[Mark] = NO_MARKS, hidden: Hidden = "") -> Value:
+    """Return a constant of nested lists and mappings as a value."""
+    if isinstance(const, (list, tuple)):
+        items = [
+            literal(one, marks, hidden) if isinstance(one, _NESTED) else Value(one, "", marks, hidden) for one in const
+        ]
+        return Value(UNKNOWN, "", marks, hidden, items=items)
+    if isinstance(const, dict):
+        return Value(marks=marks, hidden=hidden, props={key: literal(one, marks, hidden) for key, one in const.items()})
+    return const if isinstance(const, Value) else Value(const, "", marks, hidden)
+
+
+_NESTED = (list, tuple, dict, Value)
+
+
+def plain(value: Value) -> Any:
+    """Return the constant of a value; of a list or mapping, nested constants, and the functions in it as values."""
+    return value.const if value.items is None and value.props is None else _plain(value, [PARTS])
+
+
+def _plain(value: Value, room: list[int], depth: int = 0) -> Any:
+    const = value.const
+    if const is not UNKNOWN:
+        return const
+    parts = value.props if value.items is None else value.items
+    if parts is None:
+        return value if value.fn is not None or value.name else UNKNOWN
+    room[0] -= len(parts)
+    if depth > 12 or room[0] < 0:  # it may contain itself
+        return UNKNOWN
+    if value.items is not None:
+        return [
+            one.const if one.const is not UNKNOWN or one is NOTHING else _plain(one, room, depth + 1)
+            for one in value.items
+        ]
+    return {key: _plain(one, room, depth + 1) for key, one in (value.props or {}).items()}
+
+
+def gathered(values: Sequence[Value]) -> Value:
+    """Return a list of values."""
+    hidden: Hidden = next((value.hidden for value in values if value.hidden), "")
+    return Value(items=list(values), marks=union(values), hidden=hidden)
+
+
+def parts_of(value: Value, letters: Hidden = "split") -> Sequence[Value] | None:
+    """Return the items of an iterable: the items of a list, the letters of a text, the bytes of a buffer.
+
+    `letters` is how the letters of a text hide it.
+    """
+    if value.items is not None:
+        return value.items
+    if isinstance(value.const, bytes):
+        return [Value(byte, marks=value.marks, hidden=value.hidden) for byte in value.const[:MOST]]
+    text = value.exact
+    if text is None or value.name:
+        return None
+    return [Value(one, marks=value.marks, hidden=value.hidden or letters) for one in text[:MOST]]
+
+
+def one_of(items: Sequence[Value]) -> Value:
+    """Return the loop variable of a loop over `items`: the first item, with the others as choices."""
+    first = items[0]
+    others = dict.fromkeys(text for item in items[:_MOST_CHOICES] for text in item.texts if text != first.text)
+    return first.but(choices=tuple(others)[:_MOST_CHOICES]) if others else first
+
+
+def taken(owner: Value, part: Value) -> Value:
+    """Return a part of a list or mapping with all its marks: a program may reorder it in ways that are not followed."""
+    return part if owner.marks <= part.marks else part.marked(*owner.marks)
+
+
+def item(owner: Value, key: Any) -> Value | None:
+    """Return the item of a list or mapping under a key; None if it is not known."""
+    if owner.items is not None and isinstance(key, int) and -len(owner.items) <= key < len(owner.items):
+        return taken(owner, owner.items[key])
+    if owner.props is not None and isinstance(key, (str, int, bytes)) and key in owner.props:
+        return taken(owner, owner.props[key])
+    return None
+
+
+def entries(value: Value, way: str) -> Value:
+    """Return the `keys`, the `values` or the pairs of a mapping."""
+    props = value.props or {}
+    if way == "keys":
+        return gathered([Value(key) for key in props])
+    pairs = [one if way == "values" else gathered([Value(key), one]) for key, one in props.items()]
+    return gathered(pairs).but(marks=value.marks | union(props.values()))
+
+
+def spread(values: Iterable[tuple[Value, bool]], *, mixed: bool = False) -> list[Value]:
+    """Return arguments or items, each given with whether it is a list that is spread out there.
+
+    `mixed` gives each part all the marks of its list.
+    """
+    found: list[Value] = []
+    for value, whole in values:
+        parts = parts_of(value) if whole else None
+        parts = [value] if parts is None else parts[: max(0, MOST - len(found))]
+        found += [taken(value, part) for part in parts] if mixed else parts
+    return found
+
+
+def put(owner: Value, keys: Sequence[Any], value: Value, *, many: bool = False) -> Value:
+    """Return a value with another one stored under `keys`; `many` appends it to a list there."""
+    if owner.props is None and (owner.const is not UNKNOWN or owner.items is not None):
+        return owner
+    room: dict[Any, Value] = {} if owner.props is None else owner.props
+    target = owner.but(props=room) if owner.props is None else owner
+    for key in keys[:-1]:
+        inner = room.get(key, NOTHING).props
+        if inner is None:
+            inner = {}
+            room[key] = Value(props=inner)
+        room = inner
+    old = room.get(keys[-1], NOTHING)
+    if not many:
+        room[keys[-1]] = value
+    elif isinstance(old.items, list):
+        old.items.append(value)
+    else:
+        room[keys[-1]] = gathered([value])
+    return target
