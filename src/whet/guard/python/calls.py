@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import DANGEROUS, attribute, bare, name_of, several
 from whet.guard.python.builtins import find_attribute
-from whet.guard.python.loops import chain, hold, outlives
+from whet.guard.python.loops import mark_root
 from whet.guard.python.statements import block
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
-from whet.guard.taint.containers import entries, gathered, item, literal, parts_of, plain, put, spread, taken
+from whet.guard.taint.containers import entries, gathered, item, literal, parts_of, plain, spread, taken
 from whet.guard.taint.fold import method
 from whet.guard.taint.formats import PARSERS, parsed
-from whet.guard.taint.mark import NO_MARKS
+from whet.guard.taint.mark import HOLE, NO_MARKS
 from whet.guard.taint.names import variable
 from whet.guard.taint.network import always_sent, follow_service
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, spell, union
@@ -141,12 +141,10 @@ def _passed_on(reader: Reader, this: Call) -> Value:
     """Return the result of an unknown call: the marks of its owner, and of its arguments if it copies them."""
     name, verb = this.name, this.verb
     owner_marks = this.owner.marks
-    if (
-        verb in _CHANGERS
-        and isinstance(this.node.func, ast.Attribute)
-        and isinstance(this.node.func.value, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
-    ):
-        _change(reader, this)
+    if verb in _CHANGERS and isinstance(this.node.func, ast.Attribute):
+        mark_root(reader, this.node.func.value, union(this.every()), this.scope)
+        if (held := _store(this)) is not None:
+            return held
     if name in _NUMBERS or (
         not name and verb in ("startswith", "endswith", "exists", "is_file", "is_dir", "index", "count")
     ):
@@ -179,46 +177,20 @@ def _passed_on(reader: Reader, this: Call) -> Value:
     )
 
 
-def _change(reader: Reader, this: Call) -> None:
-    """Mark the owner of a method that stores its arguments in it."""
-    marks = union(this.every())
-    func = this.node.func
-    if not isinstance(func, ast.Attribute):
-        return
-    target = func.value
-    keys: list[str] = []
-    if isinstance(target, (ast.Subscript, ast.Call)):
-        target, keys = chain(target)
-    if isinstance(target, ast.Name):
-        _store(this, target.id, keys)
-        old = this.scope.find(target.id)
-        if old is None or old.name == "os.environ":
-            return
-        if marks - old.marks:
-            reader.changes += 1
-            home = this.scope.home(target.id)
-            home.names[target.id] = old.marked(*marks)
-            if home is reader.module:
-                outlives(reader, marks)
-    elif isinstance(target, ast.Attribute) and marks:
-        hold(reader, target, marks, this.scope)
-
-
-def _store(this: Call, name: str, keys: list[str]) -> None:
-    """Store the constant argument of a method such as `append` in the value `name`, under `keys` if any."""
-    old = this.scope.find(name)
-    if old is None or old.name or not this.args:
-        return
-    last, items = this.args[-1], old.items if isinstance(old.items, list) and not keys else None
-    if this.verb == "append" and items is not None and len(items) < 5000:
+def _store(this: Call) -> Value | None:
+    """Store the argument of a method such as `append` in the list or mapping that it is called on."""
+    items, props, last = this.owner.items, this.owner.props, this.args[-1] if this.args else NOTHING
+    if this.verb == "setdefault" and props is not None and this.args:
+        return props.setdefault(this.args[0].exact or HOLE, this.arg(1)).marked(*this.owner.marks)
+    if not isinstance(items, list) or not this.args:
+        return None
+    if this.verb == "append" and len(items) < 5000:
         items.append(last)
-    elif this.verb == "insert" and items is not None and isinstance(this.args[0].const, int):
+    elif this.verb == "insert" and isinstance(this.args[0].const, int):
         items.insert(this.args[0].const, last)
-    elif this.verb == "extend" and items is not None:
+    elif this.verb == "extend":
         items.extend((parts_of(last, "") or ())[:5000])
-    elif this.verb in ("append", "insert") and keys:
-        old = put(old, keys, last, many=True)
-    this.scope.home(name).names[name] = old
+    return None
 
 
 def _saved(reader: Reader, this: Call) -> None:

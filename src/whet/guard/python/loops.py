@@ -103,16 +103,27 @@ def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope
     if isinstance(root, ast.Name) and root.id != "os":
         old = scope.find(root.id)
         if old is not None and not old.name:
-            old = put(old, [*keys, key.const if isinstance(key.const, str) else HOLE], value)
-            scope.home(root.id).names[root.id] = old
-        if old is not None and value.marks - old.marks and old.name != "os.environ":
+            held = put(old, [*keys, key.const if isinstance(key.const, str) else HOLE], value)
+            scope.home(root.id).names[root.id] = held
+    mark_root(reader, target.value, value.marks, scope)
+
+
+def mark_root(reader: Reader, target: ast.expr, marks: frozenset[Mark], scope: Scope) -> None:
+    """Add marks to the name or field that holds the list or mapping `target`."""
+    root = chain(target)[0]
+    if isinstance(root, ast.Name):
+        old = scope.find(root.id)
+        if old is not None and marks - old.marks and old.name != "os.environ":
             reader.changes += 1
-            scope.home(root.id).names[root.id] = old.marked(*value.marks)
-    elif isinstance(root, ast.Attribute) and value.marks:
-        hold(reader, root, value.marks, scope)
+            home = scope.home(root.id)
+            home.names[root.id] = old.marked(*marks)
+            if home is reader.module:
+                outlives(reader, marks)
+    elif isinstance(root, ast.Attribute) and marks:
+        _hold(reader, root, marks, scope)
 
 
-def hold(reader: Reader, target: ast.Attribute, marks: frozenset[Mark], scope: Scope) -> None:
+def _hold(reader: Reader, target: ast.Attribute, marks: frozenset[Mark], scope: Scope) -> None:
     """Add marks to a field of a class of the file, or to an attribute, such as the headers, of a client."""
     klass = reader.value(target.value, scope).fn
     if isinstance(klass, Klass):

@@ -121,8 +121,8 @@ def spread(values: Iterable[tuple[Value, bool]], *, mixed: bool = False) -> list
     return found
 
 
-def put(owner: Value, keys: Sequence[Any], value: Value, *, many: bool = False) -> Value:
-    """Return a value with another one stored under `keys`; `many` appends it to a list there."""
+def put(owner: Value, keys: Sequence[Any], value: Value) -> Value:
+    """Return a value with another one stored under `keys`."""
     if owner.props is None and (owner.const is not UNKNOWN or owner.items is not None):
         return owner
     room: dict[Any, Value] = {} if owner.props is None else owner.props
@@ -133,11 +133,5 @@ def put(owner: Value, keys: Sequence[Any], value: Value, *, many: bool = False) 
             inner = {}
             room[key] = Value(props=inner)
         room = inner
-    old = room.get(keys[-1], NOTHING)
-    if not many:
-        room[keys[-1]] = value
-    elif isinstance(old.items, list):
-        old.items.append(value)
-    else:
-        room[keys[-1]] = gathered([value])
+    room[keys[-1]] = value
     return target

@@ -156,23 +156,11 @@ def bounded(const: Any) -> Any:
 
 
 def method(name: str, const: Any, arguments: Sequence[Any], words: Mapping[str, object]) -> Any:
-    """Return the result of a method of a constant string, bytes or dict."""
+    """Return the result of a method of a constant string or bytes."""
     try:
-        if isinstance(const, (str, bytes)):
-            return bounded(_of_text(name, const, arguments, words))
-        if isinstance(const, dict):
-            return _of_dict(name, const, arguments)
+        return bounded(_of_text(name, const, arguments, words))
     except FAILURES:
-        pass
-    return UNKNOWN
-
-
-def _of_dict(name: str, const: dict[Any, Any], arguments: Sequence[Any]) -> Any:
-    if name == "get" and arguments:
-        return const.get(arguments[0], UNKNOWN)
-    if name in ("values", "keys"):
-        return list(getattr(const, name)())
-    return list(map(list, const.items())) if name == "items" else UNKNOWN
+        return UNKNOWN
 
 
 _PLAIN = api("python", "plain")
