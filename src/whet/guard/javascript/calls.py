@@ -6,8 +6,7 @@ A table says what the functions of Node, Deno, Bun and the browser do, for the j
 from __future__ import annotations
 
 import re
-from functools import cmp_to_key, lru_cache
-from itertools import compress
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -26,7 +25,7 @@ from whet.guard.javascript.values import (
 )
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
-from whet.guard.taint.containers import literal, one_of, parts_of
+from whet.guard.taint.containers import entries, literal, one_of, parts_of, work_out
 from whet.guard.taint.execute import evaluate, judge_started
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.fold import decoded
@@ -175,28 +174,9 @@ def _worked_out(reader: Reader, call: Call) -> Value | None:
     parts = parts_of(receiver)
     if not parts or not all(part.const is not UNKNOWN or part.items or part.props for part in parts):
         return None
-    if method == "reduce":
-        total = call.args[1] if len(call.args) > 1 else parts[0]
-        for at, part in enumerate(parts[len(call.args) < 2 :]):
-            total = reader.apply(function, [total, part, Value(at)])
-        return total.but(marks=total.marks | receiver.marks) if total.const is not UNKNOWN else None
-    if method == "sort":
-
-        def order(one: Value, two: Value) -> int:
-            sign = reader.apply(function, [one, two]).const
-            return sign if isinstance(sign, int) else 0
-
-        return receiver.but(items=tuple(sorted(parts, key=cmp_to_key(order)))) if len(parts) < 200 else None
-    if method == "filter":
-        verdicts = [reader.apply(function, [part, Value(at)]).const for at, part in enumerate(parts)]
-        if not all(isinstance(verdict, (bool, int)) for verdict in verdicts):
-            return None
-        return receiver.but(const=UNKNOWN, items=tuple(compress(parts, verdicts)))
-    found = [reader.apply(function, [part, Value(at)]) for at, part in enumerate(parts[:3])]
-    if not any(one.const is not UNKNOWN for one in found):
-        return None
-    found += [reader.apply(function, [part, Value(at)]) for at, part in enumerate(parts[3:], 3)]
-    return Value(marks=receiver.marks | union(found), items=tuple(found))
+    found = work_out(method, parts, partial(reader.apply, function), call.args[1:2] if method == "reduce" else ())
+    unknown = found is None or all(one.const is UNKNOWN for one in (found, *(found.items or ())))
+    return None if found is None or (unknown and method not in ("filter", "sort")) else found.marked(*receiver.marks)
 
 
 @lru_cache(maxsize=8192)
@@ -320,9 +300,7 @@ def _proxied(_reader: Reader, call: Call) -> Value:
 def _stringify(_reader: Reader, call: Call) -> Value:
     first = call.arg(0)
     if first.props and call.name != "JSON.stringify":
-        pairs = [(Value(key), value) for key, value in first.props.items()]
-        items = tuple(value if call.name == "Object.values" else Value(items=(key, value)) for key, value in pairs)
-        return Value(marks=everything(first), items=items)
+        return entries(first, "values" if call.name == "Object.values" else "items")
     text = spell(first) if call.name == "JSON.stringify" and (first.props or first.items) else None
     return Value(maybe(text), marks=everything(first))
 

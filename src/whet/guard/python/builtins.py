@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ast
 import shlex
+from functools import partial
 from typing import TYPE_CHECKING
 
 from whet.guard.python.access import DANGEROUS, attribute, bare, gathered, imported
 from whet.guard.python.values import Function, Klass, Partial
-from whet.guard.taint.containers import MOST, entries, literal, parts_of, plain
+from whet.guard.taint.containers import MOST, entries, literal, parts_of, plain, work_out
 from whet.guard.taint.fold import bounded, computed
 from whet.guard.taint.formats import ini
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, hidden_in, known, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from whet.guard.python.reader import Reader
     from whet.guard.taint.call import Call
@@ -104,21 +105,25 @@ def _map(reader: Reader, this: Call) -> Value | None:
     if name in ("chr", "str", "int", "ord"):
         consts = [computed(name, [plain(part)], {}) for part in parts]
         return literal(consts, items.marks, "decoded" if name == "chr" else items.hidden)
-    if isinstance(function.fn, Function):
-        return gathered([reader.invoke(function.fn, [part], {}, NOTHING) for part in parts[:64]])
-    return None
+    if not isinstance(function.fn, Function):
+        return None
+    return work_out("map", parts, partial(_compute, reader, function, 1))
+
+
+def _compute(reader: Reader, function: Value, count: int, args: Sequence[Value]) -> Value:
+    """Return the result of a function of the file for constants, however often it was read before."""
+    function.fn.runs.clear()
+    return reader.invoke(function.fn, list(args[:count]), {}, NOTHING)
 
 
 def _reduce(reader: Reader, this: Call) -> Value | None:
     items = this.arg(1)
-    if len(this.args) < 2 or items.items is None or not known(plain(items)) or len(items.items) > 2000:
+    if not isinstance(this.arg(0).fn, Function) or not items.items or not known(plain(items)):
         return None
-    result = (this.args[2:3] or items.items[:1] or [NOTHING])[0]
-    for part in items.items[len(this.args) < 3 :]:
-        if isinstance(this.args[0].fn, Function):
-            this.args[0].fn.runs.clear()
-            result = reader.invoke(this.args[0].fn, [result, part], {}, NOTHING)
-    return result.but(name="", marks=union((*this.args, result)), hidden="split")
+    if len(items.items) > 2000:
+        return None
+    found = work_out("reduce", items.items, partial(_compute, reader, this.args[0], 2), this.args[2:3])
+    return None if found is None else found.but(marks=union((*this.args, found)), hidden="split")
 
 
 def _named_tuple(_reader: Reader, this: Call) -> Value | None:

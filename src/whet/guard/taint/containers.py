@@ -6,13 +6,14 @@ A function of the standard library is computed on plain constants (`plain`), and
 
 from __future__ import annotations
 
+from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.taint.mark import NO_MARKS, Mark
 from whet.guard.taint.value import NOTHING, PARTS, UNKNOWN, Hidden, Value, union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 _MOST_CHOICES = 12
 MOST = 4096
@@ -135,3 +136,33 @@ def put(owner: Value, keys: Sequence[Any], value: Value) -> Value:
         room = inner
     room[keys[-1]] = value
     return target
+
+
+def work_out(
+    way: str, parts: Sequence[Value], function: Callable[[Sequence[Value]], Value], start: Sequence[Value] = ()
+) -> Value | None:
+    """Return the result of `map`, `filter`, `sort` or `reduce` with a function of the program; None if it is unknown.
+
+    Of results that are all unknown, a few stand for the others.
+    """
+    if way == "reduce":
+        total, *rest = (*start, *parts)
+        for at, part in enumerate(rest):
+            total = function((total, part, Value(at)))
+        return total
+    if way == "sort":
+
+        def order(one: Value, two: Value) -> int:
+            sign = function((one, two)).const
+            return sign if isinstance(sign, int) else 0
+
+        return gathered(sorted(parts, key=cmp_to_key(order))) if len(parts) < 200 else None
+    found: list[Value] = []
+    for at, part in enumerate(parts):
+        found.append(function((part, Value(at))))
+        if at in (2, 63) and all(one.const is UNKNOWN and (at > 2 or not one.marks) for one in found):
+            break
+    if way == "filter":
+        known = len(found) == len(parts) and all(isinstance(one.const, int) for one in found)
+        return gathered([part for part, one in zip(parts, found, strict=True) if one.const]) if known else None
+    return gathered(found)
