@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from whet.guard.taint.value import Hidden
 
 _RUNS = 5
+_MOST_PIECES = 500
 _COPIERS = api("python", "copiers")
 _NUMBERS = api("python", "numbers")
 _BASES = api("python", "bases")
@@ -52,7 +53,9 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
         callee = attribute(owner, func.attr)
     else:
         callee = reader.value(func, scope)
-    args = spread(((reader.value(one, scope), isinstance(one, ast.Starred)) for one in node.args), mixed=True)
+    args = reader.values(node.args, scope)
+    if ast.Starred in map(type, node.args):
+        args = spread(zip(args, (isinstance(one, ast.Starred) for one in node.args), strict=True), mixed=True)
     words: dict[str, Value] = {}
     for word in node.keywords:
         value = reader.value(word.value, scope)
@@ -129,9 +132,7 @@ def _pieces(separator: Any, pieces: Any) -> Hidden:
     """Return `split` if a join assembles words from parts of words."""
     if separator or not isinstance(pieces, (list, tuple)) or len(pieces) < 2:
         return ""
-    texts = [piece for piece in pieces if isinstance(piece, str) and piece]
-    if len(texts) < 2:
-        return ""
+    texts = [piece for piece in pieces[:_MOST_PIECES] if isinstance(piece, str) and piece]
     if any(left[-1:].isalnum() and right[:1].isalnum() for left, right in pairwise(texts)):
         return "split"
     return ""
