@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.expression import expression
 from whet.guard.python.values import Klass
 from whet.guard.taint import containers
-from whet.guard.taint.containers import gathered as listed
 from whet.guard.taint.containers import literal, plain
 from whet.guard.taint.fold import binary
 from whet.guard.taint.mark import Mark
@@ -16,8 +15,6 @@ from whet.guard.taint.names import named, variable
 from whet.guard.taint.value import LONGEST, NOTHING, UNKNOWN, Hidden, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from whet.guard.python.reader import Reader
 
 
@@ -110,12 +107,6 @@ def _breaks_word(left: Any, right: Any) -> bool:
         and right[:1].isalnum()
         and not (len(left) > 60 and len(right) > 60)
     )
-
-
-def gathered(values: Sequence[Value]) -> Value:
-    """Return a list value with the given items."""
-    paths = bool(values) and all(value.name == "pathlib.Path" for value in values)
-    return listed(values).but(name="pathlib.Path") if paths else listed(values)
 
 
 def item(owner: Value, key: Value) -> Value:

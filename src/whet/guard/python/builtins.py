@@ -7,9 +7,9 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
-from whet.guard.python.access import DANGEROUS, attribute, bare, gathered, imported
+from whet.guard.python.access import DANGEROUS, attribute, bare, imported
 from whet.guard.python.values import Function, Klass, Partial
-from whet.guard.taint.containers import MOST, entries, literal, parts_of, plain, work_out
+from whet.guard.taint.containers import MOST, entries, gathered, literal, parts_of, plain, work_out
 from whet.guard.taint.fold import bounded, computed
 from whet.guard.taint.formats import ini
 from whet.guard.taint.mark import HOLE, Mark

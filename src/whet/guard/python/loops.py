@@ -7,13 +7,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.python.access import gathered, item
+from whet.guard.python.access import item
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
-from whet.guard.taint.containers import MOST, parts_of, plain, put, taken
+from whet.guard.taint.containers import MOST, gathered, parts_of, plain, put, taken, work_out
 from whet.guard.taint.files import named_places
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,10 +170,17 @@ def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
     inner = Scope(scope, scope.klass)
     first = node.generators[0]
     iterable = reader.value(first.iter, scope)
-    if len(node.generators) == 1 and not (first.ifs and iterable.marks):
-        items = _items(iterable)
-        if items is not None:
-            return _worked_out(reader, node, first.target, items, iterable, inner)
+    content = node.value if isinstance(node, ast.DictComp) else node.elt
+
+    def turn(args: Sequence[Value]) -> Value:
+        bind(reader, first.target, args[0].but(hidden=args[0].hidden or iterable.hidden), inner)
+        return reader.value(content, inner)
+
+    items = _items(iterable) if len(node.generators) == 1 and not (first.ifs and iterable.marks) else None
+    if items is not None:
+        found = work_out("map", items, turn) or NOTHING
+        marks = found.marks | iterable.marks | named_places(iterable)
+        return Value(marks=marks) if isinstance(node, ast.DictComp) else found.but(marks=marks)
     bind(reader, first.target, element(iterable), inner)
     narrow = any(picks(test) == "some" for test in first.ifs)
     if ENVIRONMENT in iterable.marks and any(picks(test) == "secrets" and not _negates(test) for test in first.ifs):
@@ -185,16 +192,15 @@ def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
         bind(reader, generator.target, element(reader.value(generator.iter, inner)), inner)
         for test in generator.ifs:
             reader.value(test, inner)
+    value = reader.value(content, inner)
     if isinstance(node, ast.DictComp):
-        key, value = reader.value(node.key, inner), reader.value(node.value, inner)
-        result = Value(marks=key.marks | value.marks)
+        result = Value(marks=reader.value(node.key, inner).marks | value.marks)
     else:
-        value = reader.value(node.elt, inner)
-        result = gathered([value]).but(name="")
+        result = gathered([value])
     return result.but(marks=without_environment(result.marks)) if narrow else result
 
 
-def _items(iterable: Value) -> list[Value] | None:
+def _items(iterable: Value) -> Sequence[Value] | None:
     """Return the items of an iterable that is short and known."""
     parts = iterated(iterable) if iterable.props is None else None
     if isinstance(iterable.fn, Klass) and any(base.startswith("enum.") for base in iterable.fn.bases):
@@ -203,21 +209,7 @@ def _items(iterable: Value) -> list[Value] | None:
         parts = _lines(iterable)
     if parts is None or not 1 < len(parts) <= MOST or not all(known(plain(part)) for part in parts):
         return None
-    return list(parts)
-
-
-def _worked_out(
-    reader: Reader, node: Any, target: ast.expr, items: list[Value], iterable: Value, inner: Scope
-) -> Value:
-    values = []
-    marks = named_places(iterable)
-    for part in items:
-        bind(reader, target, part.but(hidden=part.hidden or iterable.hidden), inner)
-        values.append(reader.value(node.value if isinstance(node, ast.DictComp) else node.elt, inner))
-        if reader.steps <= 0 or (len(values) == 3 and not any(plain(value) is not UNKNOWN for value in values)):
-            break
-    result = Value(marks=union(values)) if isinstance(node, ast.DictComp) else gathered(values)
-    return result.but(marks=result.marks | iterable.marks | marks)
+    return parts
 
 
 def picks(test: ast.expr) -> str:

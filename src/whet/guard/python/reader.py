@@ -12,13 +12,13 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.python.access import attribute, combined, gathered, item, name_of
+from whet.guard.python.access import attribute, combined, item, name_of
 from whet.guard.python.builtins import SPECIAL
 from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api, load_toml
-from whet.guard.taint.containers import plain
+from whet.guard.taint.containers import gathered, plain
 from whet.guard.taint.fold import as_text, bounded
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import Mark
