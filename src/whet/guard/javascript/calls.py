@@ -15,7 +15,6 @@ from whet.guard.javascript.values import (
     APPLY,
     SET,
     either,
-    joined,
     list_call,
     maybe,
     member,
@@ -25,7 +24,7 @@ from whet.guard.javascript.values import (
 )
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
-from whet.guard.taint.containers import entries, literal, one_of, parts_of, work_out
+from whet.guard.taint.containers import concatenated, entries, literal, one_of, parts_of, work_out
 from whet.guard.taint.execute import evaluate, judge_started
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.fold import decoded
@@ -258,7 +257,7 @@ def _require(reader: Reader, call: Call) -> Value:
 
 def _join(_reader: Reader, call: Call) -> Value:
     parts = [arg for arg in call.args if arg.text != ""]
-    return joined(parts, "/", pieced=False)
+    return concatenated(parts, "/", pieced=False)
 
 
 def _worker(reader: Reader, call: Call) -> Value:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.guard.javascript.calls import call, call_of
-from whet.guard.javascript.values import constant, either, joined, member, unescaped
-from whet.guard.taint.containers import parts_of, spread
+from whet.guard.javascript.values import constant, either, member, unescaped
+from whet.guard.taint.containers import concatenated, parts_of, spread
 from whet.guard.taint.fold import binary, bounded
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.names import variable
@@ -38,7 +38,7 @@ def _template(reader: Reader, node: Node) -> Value:
             parts.append(reader.value(part.named_children[0]) if part.named_child_count else NOTHING)
         else:
             parts.append(constant(unescaped(reader.text(part))))
-    return joined(parts, pieced=False) if parts else constant("")
+    return concatenated(parts, pieced=False) if parts else constant("")
 
 
 def _identifier(reader: Reader, node: Node) -> Value:
@@ -66,7 +66,7 @@ def _binary(reader: Reader, node: Node) -> Value:
         values = [reader.value(part) for part in (left, *reversed(parts))]
         if all(isinstance(value.const, int) for value in values):
             return Value(bounded(sum(value.const for value in values)), marks=union(values))
-        return joined(values)
+        return concatenated(values)
     if sign in ("||", "??"):
         return one_of_two(reader.value(right), reader.value(left))
     if sign == "&&":

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.expression import expression
 from whet.guard.javascript.calls import SPECIAL, call, call_of
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS
-from whet.guard.javascript.values import SET, either, find_module, joined, member, module, unescaped
+from whet.guard.javascript.values import SET, either, find_module, member, module, unescaped
 from whet.guard.tables import api
-from whet.guard.taint.containers import one_of
+from whet.guard.taint.containers import concatenated, one_of
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.names import named
@@ -290,7 +290,7 @@ class Reader(Judges):
                 return
             value = self.value(source)
             if kind == "augmented_assignment_expression":
-                value = joined((self.value(target), value))
+                value = concatenated((self.value(target), value))
                 if _repeats(node) and isinstance(value.const, str):
                     value = value.but(const=f"{value.const[:2000].rstrip(HOLE)}{HOLE}")
             elif kind == "for_in_statement":

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.tables import api, load_toml
-from whet.guard.taint.fold import as_text
-from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
+from whet.guard.taint.containers import concatenated
+from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
 from whet.guard.taint.names import named, variable
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 from whet.guard.taint.value import joined as alternative
 
 if TYPE_CHECKING:
@@ -33,21 +33,6 @@ def maybe(text: str | None) -> Any:
 def constant(text: str, *, pieced: bool = False) -> Value:
     """Return the value of a known text."""
     return Value(text[:LONGEST], hidden="split" if pieced else "")
-
-
-def joined(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) -> Value:
-    """Concatenate values as `+`, a template or `join` does."""
-    texts = [as_text(part.const) if (said := part.text) is None else said for part in parts]
-    known = any(text != HOLE for text in texts)
-    put = separator.join(texts)[:LONGEST] if known or not parts else UNKNOWN
-    hidden: Hidden = "split" if pieced and sum(HOLE not in text for text in texts) > 1 else ""
-    choices: tuple[str, ...] = ()
-    for number, part in enumerate(parts):
-        hidden = part.hidden or hidden
-        if part.choices and known and not choices:
-            before, after = texts[:number], texts[number + 1 :]
-            choices = tuple(separator.join((*before, text, *after))[:LONGEST] for text in part.choices)
-    return Value(put, "", union(parts), hidden, choices=choices)
 
 
 def either(first: Value, second: Value) -> Value:
@@ -150,7 +135,7 @@ def text_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
         case "replace" | "replaceAll" if len(words) > 1 and words[1] is not None:
             return _replaced(receiver, text, args[0], words[1], once=method == "replace")
         case "concat":
-            return joined((receiver, *args))
+            return concatenated((receiver, *args))
         case "charCodeAt" | "codePointAt" if not args or isinstance(args[0].const, int):
             at = args[0].const if args else 0
             return Value(ord(text[at]) if 0 <= at < len(text) else UNKNOWN, marks=receiver.marks)
@@ -204,7 +189,7 @@ def list_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
     first = args[0].exact if args else None
     match method:
         case "join":
-            put = joined(items, "," if not args else first or "", pieced=len(items) > 1)
+            put = concatenated(items, "," if not args else first or "", pieced=len(items) > 1)
             return put.but(marks=put.marks | receiver.marks)
         case "reverse" | "toReversed":
             turned = frozenset({Mark("decoded", "reversal")}) if len(items) > 15 and items[0].hidden else NO_MARKS

@@ -18,11 +18,11 @@ from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api, load_toml
-from whet.guard.taint.containers import gathered, plain
-from whet.guard.taint.fold import as_text, bounded
+from whet.guard.taint.containers import concatenated, gathered, plain
+from whet.guard.taint.fold import bounded
 from whet.guard.taint.judges import Judges
-from whet.guard.taint.mark import Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, known, union
+from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, joined, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -261,13 +261,9 @@ def _dict(reader: Reader, node: Any, scope: Scope) -> Value:
 
 
 def _formatted(reader: Reader, node: Any, scope: Scope) -> Value:
-    pieces = []
-    values = []
-    for part in node.values:
-        value = reader.value(part.value if isinstance(part, ast.FormattedValue) else part, scope)
-        values.append(value)
-        pieces.append(as_text(value.const))
-    return Value(bounded("".join(pieces)), marks=union(values), hidden=hidden_in(values))
+    parts = [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
+    found = concatenated(reader.values(parts, scope), pieced=False)
+    return found.but(const=HOLE) if found.const is UNKNOWN else found
 
 
 def _subscript(reader: Reader, node: Any, scope: Scope) -> Value:

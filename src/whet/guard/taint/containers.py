@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.taint.mark import NO_MARKS, Mark
-from whet.guard.taint.value import NOTHING, PARTS, UNKNOWN, Hidden, Value, union
+from whet.guard.taint.fold import as_text
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
+from whet.guard.taint.value import LONGEST, NOTHING, PARTS, UNKNOWN, Hidden, Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +19,24 @@ if TYPE_CHECKING:
 _MOST_CHOICES = 12
 MOST = 4096
 """Maximum number of items that are read one by one."""
+
+
+def concatenated(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) -> Value:
+    """Return the text of values in a row, as `+`, a template or `join` makes it.
+
+    `pieced` is whether a text of several known pieces counts as split.
+    """
+    texts = [as_text(part.const) if (said := part.text) is None else said for part in parts]
+    known = any(text != HOLE for text in texts)
+    put = separator.join(texts)[:LONGEST] if known or not parts else UNKNOWN
+    hidden: Hidden = "split" if pieced and sum(HOLE not in text for text in texts) > 1 else ""
+    choices: tuple[str, ...] = ()
+    for number, part in enumerate(parts):
+        hidden = part.hidden or hidden
+        if part.choices and known and not choices:
+            before, after = texts[:number], texts[number + 1 :]
+            choices = tuple(separator.join((*before, text, *after))[:LONGEST] for text in part.choices)
+    return Value(put, "", union(parts), hidden, choices=choices)
 
 
 def literal(const: Any, marks: frozenset[Mark] = NO_MARKS, hidden: Hidden = "") -> Value:
