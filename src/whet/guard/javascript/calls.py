@@ -74,7 +74,7 @@ def call_of(
     return Call(name.replace("()", ""), callee, owner, args, words, node, verb=verb.rpartition(".")[2], made=made)
 
 
-def call(reader: Reader, call: Call) -> Value:
+def read_call(reader: Reader, call: Call) -> Value:
     """Return the result of a call, and record what the call does."""
     reader.node, reader.line = call.node, call.node.start_point[0] + 1
     if call.callee.hidden and _SENSITIVE.match(call.verb):

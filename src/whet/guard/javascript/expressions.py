@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.guard.javascript.calls import call, call_of
+from whet.guard.javascript.calls import call_of, read_call
 from whet.guard.javascript.values import constant, either, member, unescaped
 from whet.guard.taint.containers import concatenated, parts_of, spread
 from whet.guard.taint.fold import binary, bounded
@@ -202,7 +202,7 @@ def _call(reader: Reader, node: Node) -> Value:
     else:
         parts = [part for part in given.named_children[:50] if part.type != "comment"]
         args = tuple(spread((reader.value(part), part.type == "spread_element") for part in parts))
-    return call(reader, call_of(callee.name, method or callee.name, receiver, callee, args, node, made=made))
+    return read_call(reader, call_of(callee.name, method or callee.name, receiver, callee, args, node, made=made))
 
 
 EXPRESSIONS: dict[str, Callable[[Reader, Node], Value]] = {

@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.javascript.calls import SPECIAL, call, call_of
+from whet.guard.javascript.calls import SPECIAL, call_of, read_call
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS
 from whet.guard.javascript.values import SET, either, find_module, member, module, unescaped
 from whet.guard.tables import api
@@ -333,7 +333,7 @@ class Reader(Judges):
         if source is None:
             return
         where = unescaped(self.text(source)[1:-1])
-        found = call(self, call_of("import", "import", NOTHING, Value(name="import"), (Value(where),), node))
+        found = read_call(self, call_of("import", "import", NOTHING, Value(name="import"), (Value(where),), node))
         found = module(where) if found is NOTHING else found
         for clause in node.named_children:
             if clause.type != "import_clause":
@@ -565,7 +565,7 @@ class Reader(Judges):
             self.fill(owner, known.but(props={name: value}), depth)
         if value.marks - known.marks and not known.name:
             self.taint(owner, value.marks)
-        call(self, call_of(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target))
+        read_call(self, call_of(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target))
 
     def property(self, node: Node) -> str | None:
         """Return the property name of a member expression; None if it is unknown."""

@@ -39,7 +39,7 @@ def _lines(file: Value) -> list[Value] | None:
 
 def iterated(value: Value) -> Sequence[Value] | None:
     """Return what a loop over a value gives: items, letters, bytes or the keys of a mapping."""
-    if value.props is not None and value.items is None and value.fn is None:
+    if value.props is not None and not (value.items or value.fn or value.name):
         return [Value(key) for key in value.props]
     parts = parts_of(value.but(name=""), "")
     return parts if parts is None or not value.marks else [taken(value, part) for part in parts]

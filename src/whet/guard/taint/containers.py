@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 _MOST_CHOICES = 12
+_LONGEST_CHOICE = 10_000
 MOST = 4096
 """Maximum number of items that are read one by one."""
 
@@ -35,7 +36,7 @@ def concatenated(parts: Sequence[Value], separator: str = "", *, pieced: bool = 
         hidden = part.hidden or hidden
         if part.choices and known and not choices:
             before, after = texts[:number], texts[number + 1 :]
-            choices = tuple(separator.join((*before, text, *after))[:LONGEST] for text in part.choices)
+            choices = tuple(separator.join((*before, text, *after))[:_LONGEST_CHOICE] for text in part.choices)
     return Value(put, "", union(parts), hidden, choices=choices)
 
 
