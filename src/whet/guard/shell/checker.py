@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 from whet.guard.documents import checker
 from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
-from whet.guard.options import codes
 from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.shell import fetch, persist, power, send, supply
-from whet.guard.shell.constant import printed, unescape
-from whet.guard.shell.flow import Scene, bare_path
-from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console, texts_of
+from whet.guard.shell.constant import unescape
+from whet.guard.shell.flow import Scene
+from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import shape, word_list
 from whet.guard.taint.call import find_rows, judged_programs
 from whet.guard.taint.commands import Given, Ran
@@ -208,42 +207,22 @@ _SCRIPT_FILE = shape("shell_signs", "script_file", 0)
 
 
 def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
-    """Yield the scripts that a step carries, receives as input or writes."""
+    """Yield the scripts that a step carries, receives as input, runs from a file or writes."""
+    language = INTERPRETERS.get(step.name, "shell")
     for one in step.inner:
         if one.text.strip() and (one.known or one.language == "shell") and not step.command.spliced:
             yield one
-    given = (
-        step.spelled if step.name == "eval" else [step.spelled[one.at] for one in codes(step.name, tuple(step.texts))]
-    )
-    for word in (*step.argv[:1], *given):
-        for name in word.names if not word.known and word.source.strip("\"'").startswith("$") else ():
-            texts = scene.given(step, name)
-            for origin in scene.variables.get(name, ()):
-                texts += [
-                    text.text for _, text in origin.command.assignments if " " in text.text and not text.substituted
-                ]
-                texts += [_filled(one) for one in origin.below if one.name in ("echo", "printf")]
-                texts += [one.command.heredoc for one in origin.below if one.command.heredoc]
-            language = INTERPRETERS.get(step.name, "shell")
-            yield from (Inner(language, text, False, step.command.line) for text in texts if text.strip())
-    if INTERPRETERS.get(step.name) == "shell" and step.before and not step.fetched:
-        stages = [[one.name, *one.texts] for one in step.before if all(word.known for word in one.argv)]
-        first = step.before[0]
-        if len(stages) == len(step.before) and (text := printed(stages, scene.script.known.files)):
-            yield Inner("shell", text, True, step.command.line)
-        elif len(step.before) == 1 and first.command.heredoc and first.name in ("cat", ""):
-            yield Inner("shell", first.command.heredoc, True, first.command.line + 1)
-    if (
-        step.decoded
-        and step.before
-        and not step.leaves[1]
-        and step.command.parent < 0
-        and INTERPRETERS.get(step.name) is None
-    ):
-        stages = [[one.name, *one.texts] for one in (*step.before, step) if all(word.known for word in one.argv)]
-        if len(stages) == len(step.before) + 1 and (text := printed(stages, scene.script.known.files)):
-            yield Inner("shell", text, True, step.command.line)
-    yield from _run_files(scene, step)
+    for _, word in fetch.code_words(step):
+        for text in (text for name in word.names if not word.known for text in scene.given(step, name)):
+            yield Inner(language, text, False, step.command.line)
+    for origin, _ in fetch.executed(scene, step):
+        if text := scene.content(origin).strip("\n"):
+            shebang = _SHEBANG.match(text)
+            line = origin.command.line + (origin.command.heredoc is not None)
+            yield Inner(INTERPRETERS.get(shebang[1], language) if shebang else language, text, True, line)
+    shown = step.decoded and step.before and not step.leaves[1] and step.command.parent < 0
+    if shown and step.name not in INTERPRETERS and all(word.known for one in step.before for word in one.argv):
+        yield Inner("shell", scene.content(step), True, step.command.line)
     if step.argv and any(">" in one.operator for one in step.command.redirections):
         for target, _ in step.targets():
             text = scene.content(step)
@@ -251,40 +230,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
                 yield Inner("shell", unescape(text), True, step.command.line)
 
 
-def _run_files(scene: Scene, step: Step) -> Iterator[Inner]:
-    """Yield the scripts in files that were written before and are now run: as a program, or by an interpreter."""
-    paths, language = list(texts_of(step.argv[:1])), INTERPRETERS.get(step.name, "shell")
-    if step.name in INTERPRETERS or step.name in ("source", "."):
-        paths = [] if fetch.given_code(step) else step.operands[:1]
-        if step.name in INTERPRETERS and fetch.takes_input(step):
-            paths = [one.target.text for one in step.command.redirections if one.operator == "<"]
-            paths += [word for one in step.feeders if one.name == "cat" for word in one.operands]
-    for path in paths:
-        origins = scene.writers.get(bare_path(path), [])[:8]
-        text = scene.script.known.files.get(bare_path(path), "") if origins else ""
-        text = text or "\n".join(filter(None, map(scene.content, origins)))
-        if text.strip():
-            line = origins[0].command.line + (origins[0].command.heredoc is not None)
-            shebang = _SHEBANG.match(text)
-            yield Inner(INTERPRETERS.get(shebang[1], language) if shebang else language, text, True, line)
-
-
 _SHEBANG = expression(r"#!\S{0,40}/(?:env\s{1,4})?(\w{2,12})")
-_DIRECTIVE = expression(r"%[sbq]")
-
-
-def _filled(step: Step) -> str:
-    """Return the output of `echo` or `printf`, with unknown words inserted as they are written."""
-    words = [
-        word.text if word.known else word.source.strip("\"'")
-        for word in step.spelled
-        if word.text not in ("-n", "-e", "--")
-    ]
-    if step.name == "printf" and words:
-        for word in words[1:]:
-            words[0] = _DIRECTIVE.sub(word.replace("\\", "\\\\"), words[0], count=1)
-        return words[0]
-    return " ".join(words)
 
 
 def _told(hits: tuple[Hit, ...], text: str) -> Iterator[Hit]:

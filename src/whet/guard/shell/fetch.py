@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Severity
     from whet.guard.shell.flow import Scene, Step
+    from whet.guard.shell.words import Word
     from whet.guard.taint.mark import Mark
 
 _SOURCES = ("source", ".")
@@ -27,7 +28,7 @@ _BEFORE = expression(r"run|dlx|-y|--yes|-A|-q|--quiet|--allow-[\w-]{1,20}")
 
 def judge_run(scene: Scene, step: Step) -> None:
     """Judge the code that a command runs, and the shells that it hands to the network."""
-    for origin, how in _executed(scene, step):
+    for origin, how in executed(scene, step):
         _judge(scene, origin, how)
     if step.name in INTERPRETERS or step.name in table()["packages"]["runners"]:
         first = next((at for at, word in enumerate(step.texts) if not _BEFORE.fullmatch(word)), 0)
@@ -56,8 +57,9 @@ def _evaluate(scene: Scene, step: Step) -> None:
     if any(len(set(word.names)) > 1 for word in step.spelled):
         scene.fact("assemble", "a command put together from pieces")
     if step.name == "eval" or step.name in SHELLS:
-        for origin in _evaluated(scene, step):
-            _assembled(scene, origin)
+        for at, word in code_words(step):
+            for origin in _evaluated(scene, step, word, at):
+                _assembled(scene, origin)
 
 
 def _assembled(scene: Scene, origin: Step) -> None:
@@ -120,7 +122,7 @@ def _judge(scene: Scene, origin: Step, how: str) -> None:
     scene.fact("execute", "fetched code", host_in(fetch).name, grave=severity == "critical")
 
 
-def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
+def executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     """Yield the steps whose output this step runs as code."""
     name = step.name
     if name in INTERPRETERS and takes_input(step):
@@ -128,12 +130,16 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
         names = [name for one in step.command.redirections if one.operator == "<<<" for name in one.target.names]
         yield from ((one, "run by an interpreter") for name in names for one in scene.variables.get(name, ()))
         yield from ((one, "run by an interpreter") for one in step.below if one.command.slot < 0)
+        paths = [one.target.text for one in step.command.redirections if one.operator == "<"]
+        yield from ((one, "run by an interpreter") for path in paths for one in _file(scene, path))
     if name in INTERPRETERS or name in _SOURCES:
         yield from _scripts(scene, step)
     if name == "eval" or name in INTERPRETERS:
-        yield from ((one, "evaluated") for one in _evaluated(scene, step))
-    if step.argv and step.argv[0].substituted and not step.argv[0].known:
-        yield from ((one, "run as a command") for one in step.below if one.command.slot == 0)
+        for at, word in code_words(step):
+            yield from ((one, "evaluated") for one in _evaluated(scene, step, word, at))
+    if step.argv and not step.argv[0].known:
+        how = "run as a command" if step.argv[0].substituted else "run"
+        yield from ((one, how) for one in _evaluated(scene, step, step.argv[0], -1))
     if step.argv:
         yield from ((one, "run") for one in _file(scene, step.argv[0].text) if one is not step)
     if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.operands[:1]):
@@ -150,17 +156,19 @@ def _piped(step: Step) -> list[Step]:
     return [one for one in step.before if one.command.parent not in numbers][-1:]
 
 
-def _evaluated(scene: Scene, step: Step) -> Iterator[Step]:
+def _evaluated(scene: Scene, step: Step, word: Word, at: int) -> Iterator[Step]:
     """Yield the steps that produce a whole program: `-c "$(..)"`, `eval "$X"`; a value inside a longer text is only input."""
-    given = range(len(step.spelled)) if step.name == "eval" else [one.at for one in codes(step.name, tuple(step.texts))]
-    for at in given:
-        word = step.spelled[at]
-        if not _AS_A_WHOLE.match(word.source):
-            continue
-        if word.substituted:
-            yield from (one for one in step.below if one.command.slot == step.slot(at))
-        for name in word.names:
-            yield from scene.variables.get(name, ())
+    if _AS_A_WHOLE.match(word.source):
+        yield from (one for one in step.below if word.substituted and one.command.slot == step.slot(at))
+        names = word.names if at >= 0 else (word.alone,)
+        yield from (one for name in names for one in scene.variables.get(name, ()))
+
+
+def code_words(step: Step) -> list[tuple[int, Word]]:
+    """Return the words of a step that are programs: those of `eval`, and the values of options such as `-c`."""
+    if step.name == "eval":
+        return [*enumerate(step.spelled)]
+    return [(one.at, step.spelled[one.at]) for one in codes(step.name, tuple(step.texts))]
 
 
 _AS_A_WHOLE = expression(r"[\"']?(?:\$|`)")

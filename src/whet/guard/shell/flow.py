@@ -321,7 +321,16 @@ class Scene(Judges):
 
     def content(self, step: Step, depth: int = 3) -> str:
         """Return the text that a step writes, if the script contains it: a here-document, or the arguments of `echo`."""
-        found = []
+        whole = (*step.before, step)
+        stages = [[one.name, *one.texts] for one in whole if all(word.known for word in one.argv)]
+        if len(stages) == len(whole) and (text := printed(stages, self.script.known.files)):
+            return text
+        found = (
+            []
+            if step.argv or step.loops
+            else [text.text for _, text in step.command.assignments if not text.substituted]
+        )
+        found += [] if step.argv else [self.content(one, depth - 1) for one in step.below if depth and not one.before]
         for one in (step, *step.before):
             found.append(one.command.heredoc or "")
             if one.name in ("echo", "printf"):
@@ -339,19 +348,10 @@ class Scene(Judges):
 
     def _said(self, word: Word) -> str:
         """Return the text of a word; for a variable, the known part of its value."""
-        if (
-            not word.known
-            and len(word.names) == 1
-            and word.source.strip('"') in (f"${word.names[0]}", f"${{{word.names[0]}}}")
-        ):
-            texts = [
-                text.text
-                for one in self.variables.get(word.names[0], ())
-                for name, text in one.command.assignments
-                if name == word.names[0]
-            ]
-            return texts[-1] if texts else word.text
-        return word.text
+        name = "" if word.known else word.alone
+        origins = self.variables.get(name, ()) if name else ()
+        texts = [text.text for one in origins for other, text in one.command.assignments if other == name]
+        return next((text for text in reversed(texts) if not text.startswith(("$(", "`"))), word.text)
 
     def given(self, step: Step, name: str, *, whole: bool = True) -> list[str]:
         """Return the arguments for parameter `name` in all calls of the function of `step`; with `whole`, one text per call."""
@@ -371,8 +371,8 @@ class Scene(Judges):
     def possible_texts(self, step: Step, word: Word, depth: int) -> Iterator[str]:
         """Yield the texts that a word may have: items of a loop, input of `read`, arguments of the function around it."""
         yield word.text
-        alone = depth and word.source.strip('"') in (f"${one}" for one in word.names)
-        for name in word.names if alone else ():
+        name = word.alone if depth else ""
+        if name:
             yield from self.given(step, name, whole=False)
             for one in self.variables.get(name, ()):
                 for _, text in (pair for pair in one.command.assignments if pair[0] == name):

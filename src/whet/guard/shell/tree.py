@@ -231,8 +231,8 @@ class Walk:
         name = name_of(words)
         if name == "eval":
             given = words[1:]
-            if len(given) == 1 and given[0].source.strip('"') in (f"${one}" for one in given[0].names):
-                given = self._known.lists.get(given[0].names[0], given)
+            if len(given) == 1 and given[0].alone:
+                given = self._known.lists.get(given[0].alone, given)
                 return "\n".join(word.text for word in given if word.known)
         elif name in SHELLS:
             given = tuple(words[one.at + 1] for one in codes(name, texts_of(words[1:])))

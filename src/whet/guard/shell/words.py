@@ -57,6 +57,12 @@ class Word(NamedTuple):
     substituted: bool = False
     """The word contains a command or process substitution."""
 
+    @property
+    def alone(self) -> str:
+        """The variable that is all of the word; empty if the word is anything else."""
+        bare = self.source.strip('"')
+        return next((name for name in self.names if bare in (f"${name}", f"${{{name}}}")), "")
+
 
 class _Parts:
     """A word under construction."""
