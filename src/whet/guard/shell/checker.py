@@ -21,7 +21,7 @@ from whet.guard.shell.constant import unescape
 from whet.guard.shell.flow import Scene
 from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import shape, word_list
-from whet.guard.taint.call import find_rows, judged_programs
+from whet.guard.taint.call import judged_programs
 from whet.guard.taint.commands import Given, Ran
 from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import HOLE
@@ -139,9 +139,10 @@ class _Reader:
             scene.at(step)
             for judge in _ALWAYS:
                 judge(scene, step)
-            for row in find_rows(step.name, step.plain):
+            for row in step.rows:
                 step.row = row
-                (SPECIALS.get(row.does) or JUDGES[row.does])(scene, step)
+                if row.does != "write":
+                    (SPECIALS.get(row.does) or JUDGES[row.does])(scene, step)
             for script in _scripts(scene, step):
                 if script.text.strip() in self._told:
                     continue
@@ -218,13 +219,14 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
     for origin, _ in fetch.executed(scene, step):
         if text := scene.content(origin).strip("\n"):
             shebang = _SHEBANG.match(text)
-            line = origin.command.line + (origin.command.heredoc is not None)
+            here = scene.steps[origin.number : origin.number + 1] == [origin]
+            line = origin.command.line + (origin.command.heredoc is not None) if here else step.command.line
             yield Inner(INTERPRETERS.get(shebang[1], language) if shebang else language, text, True, line)
     shown = step.decoded and step.before and not step.leaves[1] and step.command.parent < 0
     if shown and step.name not in INTERPRETERS and all(word.known for one in step.before for word in one.argv):
         yield Inner("shell", scene.content(step), True, step.command.line)
     if step.argv and any(">" in one.operator for one in step.command.redirections):
-        for target, _ in step.targets():
+        for target, _ in step.targets:
             text = scene.content(step)
             if text and (_SCRIPT_FILE.search(target) or re.match(r"#!.{0,40}sh\b", text)):
                 yield Inner("shell", unescape(text), True, step.command.line)

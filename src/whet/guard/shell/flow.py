@@ -24,7 +24,7 @@ from whet.guard.shell.constant import decodes, printed, read_file
 from whet.guard.shell.words import Known, Word
 from whet.guard.shell.wrappers import FINDERS, inner, name_of, peel, texts_of
 from whet.guard.tables import shape, words
-from whet.guard.taint.call import Call
+from whet.guard.taint.call import Call, find_rows
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
@@ -65,7 +65,7 @@ class Step(Call):
 
     __slots__ = (
         "arguments", "argv", "assignments", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "inner",
-        "leaves", "marks", "named", "number", "operands", "own", "spelled", "texts", "visited",
+        "leaves", "marks", "named", "number", "operands", "own", "plain", "rows", "spelled", "targets", "texts", "visited",
     )  # fmt: skip
 
     def __init__(self, number: int, command: Command) -> None:
@@ -102,7 +102,9 @@ class Step(Call):
         """Its words that contain variables."""
         self.visited = False
         self.leaves: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-        """The variables and the files that it writes."""
+        """The variables and the names of the files that it writes."""
+        self.targets: tuple[tuple[str, bool], ...] = ()
+        """The files that it writes, each with whether it appends."""
 
     def take(self, words: Sequence[Word]) -> None:
         """Append `words` to the arguments of the step and parse all of them again."""
@@ -111,17 +113,17 @@ class Step(Call):
         self.arguments = read_arguments(self.name, tuple(self.texts))
         """Its arguments by their meaning for the program."""
         self.operands = [one.text for one in self.arguments if not one.option]
-        self.words = {one.option.lstrip("-"): Value(one.text) for one in self.arguments if one.option}
+        self.plain = " ".join(part for one in self.arguments for part in (one.option, one.text) if part)
+        """Its arguments with every option written separately, followed by its value."""
+        self.rows = find_rows(self.name, self.plain)
+        """What the tables say about the command."""
+        self.args = [Value(text) for text in self.operands]
+        self.words = {name: Value(one.text) for one in self.arguments for name in (one.option.lstrip("-"), one.place)}
 
     @property
     def loops(self) -> bool:
         """Whether the step is the head of a loop over words."""
         return not self.argv and any(not word.source for _, word in self.command.assignments)
-
-    @property
-    def plain(self) -> str:
-        """Its arguments with every option written separately, followed by its value."""
-        return " ".join(part for one in self.arguments for part in (one.option, one.text) if part)
 
     def has(self, *names: str) -> bool:
         """Return whether one of `names` is an option or an operand of the command."""
@@ -139,20 +141,25 @@ class Step(Call):
         """Return the index of the `at`-th argument in the whole command, wrappers included."""
         return len(self.command.argv) - len(self.argv) + 1 + at
 
-    def targets(self) -> Iterator[tuple[str, bool]]:
+    def find_targets(self) -> Iterator[tuple[str, bool]]:
         """Yield the files that the step writes, each with whether the step appends to it."""
         for one in self.command.redirections:
             if ">" in one.operator and not one.operator.startswith("<") and one.target.text not in ("1", "2", "-"):
                 yield one.target.text, ">>" in one.operator
-        if self.name in ("tee", "sponge"):
-            yield from ((word, self.has("-a", "--append")) for word in self.operands)
-        elif self.name in ("cp", "mv", "install", "ln", "ditto", "rsync"):
-            given = self.placed("output") or (self.operands[-1:] if len(self.operands) > 1 else [])
-            yield from ((word, False) for word in given)
-            into = self.operands if self.placed("output") else ()
-            yield from ((f"{given[0].rstrip('/')}/{word.rpartition('/')[2]}", False) for word in into)
-        elif self.name == "dd":
-            yield from ((word[3:], False) for word in self.texts if word.startswith("of="))
+        rows = [row for row in self.rows if row.does == "write"]
+        output = [path for path in self.placed("output") if path != "-"]
+        for row in rows:
+            paths = [value.said for value in ([self.part(row.at)] if row.at else self.args)]
+            end = "" if output else row.gives
+            yield from (
+                (f"{path[len(row.what) :]}{end}", self.has("-a")) for path in paths if path.startswith(row.what)
+            )
+        if not rows:
+            yield from ((path, False) for path in output)
+        elif output and self.name in programs("movers"):
+            yield from ((f"{output[0].rstrip('/')}/{path.rpartition('/')[2]}", False) for path in self.operands)
+        if self.fetched is not None and not output and (self.name == "wget" or self.has(*_NAMED)):
+            yield self.fetched.subject.partition("?")[0].rstrip("/").rpartition("/")[2], False
 
     def device(self) -> str:
         """Return the host that the step writes to through `/dev/tcp` or `/dev/udp`."""
@@ -291,7 +298,7 @@ class Scene(Judges):
         found: dict[str, frozenset[Mark]] = {}
         for step in self.steps:
             if step.leaves[1] and (marks := _content(step) if whole else frozenset(_secrets_of(step))):
-                for target, _ in _written(step):
+                for target, _ in step.targets:
                     path = bare_path(target)
                     found[path] = found.get(path, NO_MARKS) | marks
         return found
@@ -300,7 +307,7 @@ class Scene(Judges):
         """Yield the constant texts that the script writes to files, each with its path."""
         for step in self.steps:
             if step.leaves[1] and (text := self.content(step)):
-                yield from ((bare_path(target), f"{text}\n") for target, _ in _written(step))
+                yield from ((bare_path(target), f"{text}\n") for target, _ in step.targets)
 
     def at(self, step: Step) -> None:
         """Make `step` the step that is being judged."""
@@ -510,6 +517,7 @@ class Scene(Judges):
         """Set the data that a step has independently of other steps."""
         if step.name in programs("fetchers"):
             step.fetched = next(iter(fetches(step.name, step.arguments)), None)
+        step.targets = tuple(step.find_targets())
         step.decoded = bool(step.argv) and (decodes([step.name, *step.texts]) or _decodes_in_code(step))
         self._read(step)
         lists = step.name in programs("listers")
@@ -666,7 +674,6 @@ class Scene(Judges):
 
 _LISTS = ("-T", "--files-from", "-@")
 """Options that name a list of files."""
-_SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst", "gpg": ".gpg"}
 _DECODING = expression(r"b64decode|base64|unhexlify|fromhex|decompress|unpack\(|decode64|rot_?13", re.IGNORECASE)
 
 
@@ -695,7 +702,10 @@ def _variables(step: Step) -> Iterator[str]:
 
 def _files(step: Step) -> Iterator[str]:
     """Yield the lookup names of the files that a step writes: path, name and directory."""
-    for target, _ in _written(step):
+    opened = (
+        f"/dev/fd/{one.descriptor}" for one in step.command.redirections if one.operator == "<" and one.descriptor
+    )
+    for target in (*opened, *(path for path, _ in step.targets)):
         if target and target[0] != "-" and target != "/dev/null":
             bare = bare_path(target).rstrip("/")
             yield from _path_names(bare)
@@ -707,27 +717,6 @@ def _path_names(path: str) -> Iterator[str]:
     """Yield a path, its last component and its directory."""
     folder, _, name = path.rpartition("/")
     yield from (one for one in (path, name, folder if folder not in _COMMON_FOLDERS else "") if one)
-
-
-def _written(step: Step) -> Iterator[tuple[str, bool]]:
-    """Yield the files that a step writes or opens for other steps, each with whether it appends."""
-    yield from step.targets()
-    for one in step.command.redirections:
-        if one.operator == "<" and one.descriptor.isdigit():
-            yield f"/dev/fd/{one.descriptor}", False
-    output = (
-        next(iter(step.placed("output")), "") if step.name not in (*programs("movers"), *programs("archivers")) else ""
-    )
-    if output and output != "-":
-        yield output, False
-    elif step.fetched is not None and step.name in programs("fetchers") and (step.name == "wget" or step.has(*_NAMED)):
-        yield step.fetched.subject.partition("?")[0].rstrip("/").rpartition("/")[2], False
-    if step.name == "git" and step.operands[:2] == ["bundle", "create"]:
-        yield from ((path, False) for path in step.operands[2:3])
-    if step.name in programs("archivers") and (archive := _archive(step)):
-        yield archive, False
-    if step.name in _SUFFIXES and step.operands:
-        yield f"{step.operands[-1]}{_SUFFIXES[step.name]}", False
 
 
 _NAMED = ("-O", "--remote-name", "--remote-name-all")
@@ -834,12 +823,6 @@ def _source_code(step: Step) -> Mark | None:
     if packed or (step.name == "git" and step.operands[:1] and step.operands[0] in table()["prints_source"]):
         return Mark("file", "the source code of the project", ".", grave=True)
     return None
-
-
-def _archive(step: Step) -> str | None:
-    if step.name in ("tar", "bsdtar"):
-        return step.value("-f", "--file") if step.has("-c", "--create", "-r", "-u") else None
-    return next((word for word in step.operands if "." in word), None)
 
 
 _NAMED_IN_CODE = expression(

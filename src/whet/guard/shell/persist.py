@@ -28,8 +28,8 @@ _RUN_BY_SHELLS = words("shell_signs", "run_by_shells")
 
 def judge_left(scene: Scene, step: Step) -> None:
     """Judge what a command writes into files, and into variables that shells run."""
-    content = scene.content(step)
-    for target, appends in step.targets():
+    content = scene.content(step) if step.targets else ""
+    for target, appends in step.targets:
         if len(target) < 500:
             text = content or (" ".join(step.texts) if _rules_agent(target) else "")
             scene.judge_file(target, text, _marks(step), appends=appends, moved=step.name in programs("movers"))

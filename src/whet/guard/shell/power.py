@@ -39,7 +39,7 @@ def judge_harm(scene: Scene, step: Step) -> None:
         _find(scene, step)
     if step.argv and step.name not in _OTHERS and names_miner(" ".join([step.name, *step.texts])):
         scene.hit("miner", None if step.name not in _FETCHERS else "warn")
-    for target, _ in step.targets():
+    for target, _ in step.targets:
         if _DISK.match(target):
             scene.hit("wipe-disk", "critical" if step.name != "dd" else None)
     if step.name in _EMPTY:
@@ -157,7 +157,7 @@ _NARROWS_LIST = shape("shell_signs", "narrows")
 
 
 def _mv(scene: Scene, step: Step) -> None:
-    gone = any(target == "/dev/null" for target, _ in step.targets())
+    gone = any(target == "/dev/null" for target, _ in step.targets)
     if gone and any(weigh_removal(text, step.folder) for one in step.args for text in one.texts):
         scene.hit("wipe-home")
 

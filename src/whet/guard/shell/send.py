@@ -140,7 +140,7 @@ def _reads(scene: Scene, step: Step) -> None:
 
 def _keeps(scene: Scene, step: Step) -> None:
     """Report keys of several services that are written into one file, settings files excluded."""
-    for target, _ in step.targets() if step.carries() else ():
+    for target, _ in step.targets if step.carries() else ():
         if not _SETTINGS.search(target):
             scene.report(judge_kept(frozenset(mark for mark in step.passed() if mark.kind == "key"), target))
 

@@ -144,7 +144,11 @@ class Call:
     def place(self, places: Sequence[Place]) -> Place | None:
         """Return the first of `places` that the call has, or None."""
         for place in places:
-            there = place < len(self.args) if isinstance(place, int) else place == "owner" or place in self.words
+            there = (
+                -len(self.args) <= place < len(self.args)
+                if isinstance(place, int)
+                else place == "owner" or place in self.words
+            )
             if there:
                 return place
         return None
