@@ -51,7 +51,8 @@ class Host(NamedTuple):
 def host_of(url: str) -> Host:
     """Return the host of a URL (or a bare `host/path`)."""
     found = _AUTHORITY.match(url)
-    name = (found[1] if found else url.partition("/")[0].partition(":")[0]).lower().rstrip(".")
+    bare = url.partition("/")[0].rpartition("@")[2].partition(":")[0]
+    name = (found[1] if found else bare).lower().rstrip(".")
     return Host(name, _kind(name, url.lower()))
 
 

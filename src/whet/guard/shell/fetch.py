@@ -143,8 +143,8 @@ def executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     if step.argv:
         yield from ((one, "run") for one in _file(scene, step.argv[0].text) if one is not step)
     if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.operands[:1]):
-        for word in step.operands[1:]:
-            yield from ((one, "made executable") for one in _file(scene, word) if _grave(one))
+        for path in step.operands[1:]:
+            yield from ((one, "made executable") for one in _file(scene, path) if _grave(one))
     bare = not step.texts or step.texts[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
     if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
         yield from ((one, "run line by line") for one in _piped(step))

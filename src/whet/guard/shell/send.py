@@ -46,16 +46,10 @@ def judge_sent(scene: Scene, step: Step) -> None:
         _leaves(scene, step, host_of(device), "a raw connection")
 
 
-def _connect(scene: Scene, step: Step) -> None:
-    _leaves(scene, step, _address(step), "a raw connection")
-
-
-def _mail(scene: Scene, step: Step) -> None:
-    _leaves(scene, step, Host("", "other"), "mail")
-
-
-def _publish(scene: Scene, step: Step) -> None:
-    _leaves(scene, step, Host("gist.github.com", "paste"), "a gist")
+def _leave(scene: Scene, step: Step) -> None:
+    """Judge what a command sends by a connection, by mail or as a gist."""
+    host = Host(step.row.gives, "paste") if step.row.gives else Host("", "other")
+    _leaves(scene, step, _address(step) if step.row.what == "a raw connection" else host, step.row.what)
 
 
 def _upload(scene: Scene, step: Step) -> None:
@@ -65,12 +59,10 @@ def _upload(scene: Scene, step: Step) -> None:
         scene.fact("sink", "cloud storage")
 
 
-def _call_github(scene: Scene, step: Step) -> None:
-    _requests(scene, step, ["https://api.github.com"], public=step.texts[0] != "api")
-
-
 def _call(scene: Scene, step: Step) -> None:
-    _requests(scene, step, [word for word in step.texts if "://" in word])
+    """Judge the keys that a command sends to the addresses in its words, or to the address in the table."""
+    urls = [step.row.gives] if step.row.gives else [word for word in step.texts if "://" in word]
+    _requests(scene, step, urls, public=step.row.grave)
 
 
 _OWN_STORAGE = shape("shell_signs", "own_storage", 0)
@@ -98,10 +90,7 @@ def _device(scene: Scene, step: Step) -> str:
 
 def remote_host(word: str) -> Host:
     """Return the host of a repository address, or a host without a name for any other word."""
-    if "://" in word:
-        return host_at(word)
-    found = re.match(r"[\w.-]{1,40}@([\w.-]{1,100}):", word)
-    return host_of(found[1]) if found else Host("", "other")
+    return host_at(word) if re.match(r"[a-z+]{2,12}://|[\w.-]{1,40}@[\w.-]{1,100}:", word) else Host("", "other")
 
 
 def _pushes(scene: Scene, step: Step) -> None:
@@ -343,7 +332,7 @@ def _copies(scene: Scene, step: Step) -> None:
     if not plain or not (shell or asked or _REMOTE.match(plain[-1])):
         return
     place = plain[0] if shell or asked else plain[-1]
-    host = host_of(place.rpartition("@")[2].partition(":")[0])
+    host = host_of(place)
     marks = scene.stdin(step) if shell else step.fed
     contents = [
         mark
@@ -362,7 +351,6 @@ def _copies(scene: Scene, step: Step) -> None:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "request": _web, "connect": _connect, "look up": _names, "copy away": _copies, "mail": _mail, "upload": _upload,
-    "publish": _publish, "call github": _call_github, "call": _call, "push": _pushes,
+    "request": _web, "leave": _leave, "look up": _names, "copy away": _copies, "upload": _upload, "call": _call, "push": _pushes,
 }  # fmt: skip
 """The kinds of sending that the tables name, with their judges."""
