@@ -75,3 +75,16 @@ def fetches(name: str, arguments: Sequence[Argument]) -> list[Mark]:
         elif text.startswith(("$", "`")):
             unknown.append(Mark("fetched", what, text))
     return known or unknown[:1]
+
+
+def sent_file(part: Argument) -> str:
+    """Return the path of the file whose content a part of a request sends."""
+    if part.place == "file":
+        return "-" if part.text == "." else part.text
+    if part.place in ("body", "head", "url", "operand") and part.text.startswith("@"):
+        return part.text[1:]
+    if part.place in ("body", "operand") and (found := re.match(r"[\w.\[\]-]{0,60}=?@(?=[^\s@]{1,400}$)", part.text)):
+        return part.text[found.end() :]
+    if part.place == "form" and (found := re.match(r"[^=]{0,80}=[@<]", part.text)):
+        return part.text[found.end() :].partition(";")[0].strip('"')
+    return ""

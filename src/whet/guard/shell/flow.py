@@ -17,7 +17,7 @@ from whet.guard.expression import expression
 from whet.guard.finding import Seen
 from whet.guard.options import read_arguments
 from whet.guard.places import places
-from whet.guard.shell.clients import fetches, printing, programs, sends, table
+from whet.guard.shell.clients import fetches, printing, programs, sends, sent_file, table
 from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, printed, read_file
@@ -433,10 +433,12 @@ class Scene(Judges):
         feeders = [*step.feeders, *(one for call in calls if call is not step for one in call.feeders)]
         found = {mark: None for one in feeders for mark in one.passed()}
         for one in step.command.redirections:
-            if one.operator.startswith("<"):
+            if one.operator.startswith("<") and one.operator != "<<<":
                 path = f"/dev/fd/{one.target.text}" if one.operator == "<&" else one.target.text
                 found.update(self.in_file(step, path, one.target, -1))
                 found.update((mark, None) for two in step.below if two.command.slot < 0 for mark in two.passed())
+            elif one.operator == "<<<":
+                found.update(self.in_word(step, one.target, -1))
         for two in step.below if step.command.heredoc else ():
             if "heredoc" in two.command.inside:
                 found.update(dict.fromkeys(two.passed()))
@@ -538,9 +540,10 @@ class Scene(Judges):
         named = {} if step.name in programs("stoppers") else dict.fromkeys(self._from_variables(step))
         shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else {}
         elsewhere = dict.fromkeys(self._from_elsewhere(step))
-        for origin in (*step.feeders, *step.below, *elsewhere, *shown):
+        for origin in (*step.below, *elsewhere, *shown):
             if origin.carries():
                 step.fed.update(dict.fromkeys(origin.passed()))
+        step.fed.update(self.stdin(step))
         for origin in (*step.before, *step.below, *elsewhere, *named):
             step.fetched = step.fetched or origin.fetched
             step.decoded = step.decoded or origin.decoded
@@ -585,14 +588,6 @@ class Scene(Judges):
             step.fed.update(dict.fromkeys(self._opened(step, listed=listed)))
         if step.name in programs("listers") and step.name not in programs("printers"):
             step.fed.update((mark, None) for mark in step.marks if mark.kind == "place")
-        if step.command.heredoc and "$" in step.command.heredoc:
-            for found in _VARIABLE.finditer(step.command.heredoc[:20_000]):
-                marks = dict.fromkeys(self._in_variable(step, found[1]))
-                step.marks.update(marks)
-                step.fed.update(marks)
-        for one in step.command.redirections:
-            if one.operator == "<<<":
-                step.fed.update(self.in_word(step, one.target, -1))
 
     def _opens(self, step: Step) -> list[str]:
         """Return the texts in which the step may name files that it reads."""
@@ -608,12 +603,10 @@ class Scene(Judges):
                 one.text for one in read_arguments(name, tuple(step.texts)) if not one.option.startswith("--exclude")
             ]
         elif name in programs("fetchers"):
-            texts += [text.partition("@")[2] for text in step.placed("body", "form")]
-            texts += step.placed("file")
+            texts += map(sent_file, step.arguments)
             texts += [
                 word for word in step.texts if word[:5].lower() == "file:" or "169.254." in word or "metadata.g" in word
             ]
-            texts += [word.partition("@")[2] for word in step.texts if "@" in word and "=" not in word[:1]]
         elif any(name in programs(kind) for kind in ("cloud", "mailers", "senders")) or name in (
             "gh",
             "sftp",

@@ -9,7 +9,7 @@ from whet.guard.expression import expression
 from whet.guard.finding import SEVERITIES
 from whet.guard.hosts import Host, host_of, is_placeholder
 from whet.guard.rules import every
-from whet.guard.shell.clients import fetches, host_in, programs, sends
+from whet.guard.shell.clients import fetches, host_in, programs, sends, sent_file
 from whet.guard.shell.flow import CONTENT
 from whet.guard.shell.wrappers import FINDERS, name_of
 from whet.guard.tables import shape, words
@@ -232,7 +232,7 @@ def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, W
         and re.match(r"[\w-]{1,60}(?::=?|==?|@)", text)
     ):
         where = "head" if re.match(r"[\w-]{1,60}:(?!=|//)", text) else "url" if text.startswith("http") else "body"
-    path = _path(part)
+    path = sent_file(part)
     if where in ("body", "url") and name_of(step.command.argv) in (*FINDERS, "xargs", "parallel"):
         yield from ((mark, where, text.partition("{}")[0]) for mark in step.fed)
     if part.place == "config":  # its options are read elsewhere, one by one, but not data that a command puts there
@@ -244,19 +244,6 @@ def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, W
         yield from ((mark, where, "") for mark in scene.in_file(step, path, word, part.at))
     else:
         yield from ((mark, where, before) for mark, before in scene.placed(step, word, part.at))
-
-
-def _path(part: Argument) -> str:
-    """Return the path of the file whose content a part of a request sends."""
-    if part.place == "file":
-        return "-" if part.text == "." else part.text
-    if part.place in ("body", "head", "url", "operand") and part.text.startswith("@"):
-        return part.text[1:]
-    if part.place == "body" and (found := re.match(r"[\w.\[\]-]{0,60}=?@(?=[^\s@]{1,400}$)", part.text)):
-        return part.text[found.end() :]
-    if part.place == "form" and (found := re.match(r"[^=]{0,80}=[@<]", part.text)):
-        return part.text[found.end() :].partition(";")[0].strip('"')
-    return ""
 
 
 def _shady_body(scene: Scene, step: Step, host: Host) -> None:
