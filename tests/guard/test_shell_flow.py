@@ -142,5 +142,5 @@ def test_the_table_of_clients_has_its_shape() -> None:
     assert all(len(words) == len(set(words)) for words in table["programs"].values())
     assert all(name == name.lower() for names in table["searches"].values() for name in names)
     for row in table["prints"]:
-        assert set(row) <= {"program", "arguments", "what", "grave", "kind"}
+        assert set(row) <= {"names", "arguments", "what", "grave", "kind"}
         assert re.compile(row["arguments"]).groups == 0

@@ -250,7 +250,7 @@ def test_a_client_is_known_by_its_programs_and_what_it_prints() -> None:
         "nobody asks for one of them"
     )
     for row in table["prints"]:
-        assert set(row) <= {"program", "arguments", "what", "grave", "kind"}, row
+        assert set(row) <= {"names", "arguments", "what", "grave", "kind"}, row
         assert re.compile(row["arguments"]).groups == 0, row
     assert set(table["packages"]) == {"managers", "variables", "runners"}
 

@@ -43,7 +43,7 @@ def programs(kind: str) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def printing(name: str) -> tuple[dict[str, Any], ...]:
     """Return the rows about private data that a program prints."""
-    return tuple(row for row in table()["prints"] if row["program"] == name)
+    return tuple(row for row in table()["prints"] if name in row["names"])
 
 
 def sends(name: str, arguments: Sequence[Argument]) -> bool:

@@ -280,11 +280,8 @@ class Scene(Judges):
 
     def printed(self) -> Iterator[Mark]:
         """Yield the secrets in the output of the script, and the origins of fetched content in it."""
-        last: dict[int, int] = {}
         for step in self.steps:
-            last.update((number, max(at, last.get(number, 0))) for number, at in step.command.pipes)
-        for step in self.steps:
-            inside = step.command.parent >= 0 or any(at != last[number] for number, at in step.command.pipes)
+            inside = step.command.parent >= 0 or any(at != self._last[number] for number, at in step.command.pipes)
             if inside or step.leaves[1]:
                 continue
             yield from (
@@ -489,7 +486,7 @@ class Scene(Judges):
                 step.before += [other for place in range(position) for other in by_place.get(place, [])[:_WIDEST]]
             if wide:
                 self.script = self.script._replace(stopped="a pipeline is too wide")
-        last = {number: max(position for position, _ in members) for number, members in stages.items()}
+        last = self._last = {number: max(at for at, _ in members) for number, members in stages.items()}
         for step in self.steps:
             above = step.command.parent
             if step.command.function and above < 0:
@@ -872,21 +869,10 @@ def _without_calls(code: str) -> str:
 
 def _dump(step: Step) -> Mark | None:
     """Return a mark for the secrets that a command prints by its nature."""
-    name, args = step.name, step.texts
-    if (
-        (name in ("env", "printenv") and not step.operands)
-        or (name in ("export", "declare", "typeset") and args in (["-p"], ["-x"], ["-xp"], ["-px"]))
-        or (name == "set" and not args and step.command.argv)
-        or (name in ("cat", "strings", "xargs", "tr") and any("/proc/" in word and "/environ" in word for word in args))
-    ):
-        return ENVIRONMENT
-    if any(_ENVIRONMENT.search(code) for code in _printing_code(step)):
-        return ENVIRONMENT
-    if name == "read" and step.has("-s"):
-        return Mark("secret", "a password that is asked for")
-    for row in printing(name):
-        if re.match(row["arguments"], step.plain):
-            what, grave = row["what"], row.get("grave", False)
-            key = secret_key(what) if what.isupper() else None
-            return key or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)
-    return None
+    rows = (row for row in printing(step.name) if re.match(row["arguments"], step.plain))
+    row = next(rows, {"kind": "env"} if any(map(_ENVIRONMENT.search, _printing_code(step))) else None)
+    if row is None or row.get("kind") == "env":
+        return ENVIRONMENT if row else None
+    what, grave = row["what"], row.get("grave", False)
+    key = secret_key(what) if what.isupper() else None
+    return key or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)

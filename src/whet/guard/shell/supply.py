@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -20,37 +21,24 @@ if TYPE_CHECKING:
 
 def judge_supply(scene: Scene, step: Step) -> None:
     """Judge where a command gets packages from, and how its name is spelled."""
+    given = [(name, word.text) for name, word in step.assignments]
+    given += [(name, value) for name, _, value in (text.partition("=") for text in step.texts if step.name in _SETTERS)]
+    indexes = [value for name, value in given if name in table()["packages"]["variables"]]
     if step.name in table()["packages"]["managers"]:
-        _install(scene, step)
-    for name, word in step.assignments:
-        if name in table()["packages"]["variables"]:
-            _index(scene, step, word.text)
-    for text in step.texts if step.name in ("export", "setx", "set", "declare", "typeset", "readonly") else ():
-        if text.partition("=")[0] in table()["packages"]["variables"]:
-            _index(scene, step, text.partition("=")[2])
+        configures = "config" in step.operands and step.has("set", "--global", "--add")
+        indexes += [*step.placed("url"), *(step.operands if configures else ())]
+        if step.has("install", "i", "add", "isntall", "dlx", "get"):
+            scene.report(chain.from_iterable(map(judge_package, step.operands)))
+    for word in indexes:
+        name, _, value = word.partition("=")
+        url = value if "://" in value and "://" not in name else word
+        unchecked = step.value("--trusted-host") is not None or step.has("--insecure")
+        scene.report(judge_index(url, unchecked=unchecked) if "://" in url else ())
     _unpinned(scene, step)
     _split(scene, step)
 
 
-def _install(scene: Scene, step: Step) -> None:
-    """Judge the indexes and addresses that are passed to a package manager."""
-    for value in step.placed("url"):
-        _index(scene, step, value)
-    if "config" in step.operands and step.has("set", "--global", "--add"):
-        for word in step.operands:
-            _index(scene, step, word)
-    if step.has("install", "i", "add", "isntall", "dlx", "get"):
-        for word in step.operands:
-            scene.report(judge_package(word))
-
-
-def _index(scene: Scene, step: Step, word: str) -> None:
-    """Judge the address of an index, which may be written as `name=address`."""
-    name, _, value = word.partition("=")
-    url = value if "://" in value and "://" not in name else word
-    if "://" in url:
-        unchecked = step.value("--trusted-host") is not None or step.has("--insecure")
-        scene.report(judge_index(url, unchecked=unchecked))
+_SETTERS = ("export", "setx", "set", "declare", "typeset", "readonly")
 
 
 def _unpinned(scene: Scene, step: Step) -> None:
