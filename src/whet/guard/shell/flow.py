@@ -604,13 +604,7 @@ class Scene(Judges):
             texts += [
                 word for word in step.texts if word[:5].lower() == "file:" or "169.254." in word or "metadata.g" in word
             ]
-        elif any(name in programs(kind) for kind in ("cloud", "mailers", "senders")) or name in (
-            "gh",
-            "sftp",
-            "ftp",
-            "lftp",
-            "logger",
-        ):
+        elif name in programs("openers"):
             texts += [*step.texts, *(step.command.heredoc or "").split("\n")]
         elif not step.argv:
             texts += [word.text[2:-1].lstrip("< ") for _, word in step.command.assignments if "$(<" in word.text]
@@ -822,7 +816,10 @@ _NAMED_IN_CODE = expression(
 """An environment variable as one-line programs of various languages spell it."""
 _ENVIRONMENT = shape("shell_signs", "environment", 0)
 _PRINTS = expression(r"\b(?:p?print\w?|puts|echo|write|log|say|dump|pp?|dir|table)\b")
-_CALLS_OUT = shape("shell_signs", "calls_out", 0, frame=r"\b(?:{})\b[\w.:>-]{0,60}\s?\(")
+_CALLS_OUT = shape(
+    "shell_signs", "calls_out", 0, frame=r"\b(?:{})\b[\w.:>-]{0,60}\s?\((?:[^()]|\([^()]{0,400}\)){0,400}(?:\)|$)"
+)
+"""A call that passes data to another program, with its arguments."""
 _STATEMENT = expression(r"[;\n]")
 _MAKES = expression(
     r"\$?(\w{1,40})\s{0,4}(?::?=(?![=~])|\+=|\bin\b)|\bas\s{1,4}(\w{1,40})|\bopen\s?\(\s{0,4}(?:my\s{1,4})?\$?(\w{1,40})"
@@ -836,35 +833,20 @@ def _printing_code(step: Step) -> list[str]:
     """Return the one-line programs of a step, reduced to the code that produces their output."""
     if step.name in _PRINTERS:
         return step.operands[:1]
-    given = [one.text for one in step.inner if one.language != "shell"]
-    shown = _without_calls if step.name == "node" and step.has("-p", "--print") else _shown
-    return list(filter(None, map(shown, given)))
+    given = [_CALLS_OUT.sub("", one.text) for one in step.inner if one.language != "shell"]
+    return given if step.name == "node" and step.has("-p", "--print") else list(filter(None, map(_shown, given)))
 
 
 def _shown(code: str) -> str:
     """Return the statements of a program that print, and those that compute what is printed."""
     kept: list[str] = []
     used: set[str] = set()
-    for statement in reversed(_STATEMENT.split(_without_calls(code))):
+    for statement in reversed(_STATEMENT.split(code)):
         made = {name for names in _MAKES.findall(statement) for name in names if name}
         if _PRINTS.search(statement) or not used.isdisjoint(made):
             kept.append(statement)
             used.update(_NAME.findall(statement))
     return ";".join(reversed(kept))
-
-
-def _without_calls(code: str) -> str:
-    """Return a program without the calls that pass data to other programs."""
-    kept: list[str] = []
-    end = 0
-    for call in _CALLS_OUT.finditer(code):
-        if call.start() >= end:
-            kept.append(code[end : call.start()])
-            depth, end = 1, call.end()
-            while depth and end < len(code):
-                depth += (code[end] == "(") - (code[end] == ")")
-                end += 1
-    return "".join((*kept, code[end:]))
 
 
 def _dump(step: Step) -> Mark | None:

@@ -14,10 +14,9 @@ from whet.guard.tables import shape
 from whet.guard.taint.harm import ROOT_MOUNT, is_home, judge_container, names_miner, weigh_removal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from whet.guard.shell.flow import Scene, Step
-    from whet.guard.shell.words import Word
 
 _DISK = expression(
     r"^/dev/r?(?:(?:s|h|v|xv)d[a-z?*]\d?|nvme[\d?*]{1,3}(?:n[\d?*]{1,3})?(?:p\d{1,3})?|disk[\d?*]{1,3}(?:s\d{1,3})?|mmcblk[\d?*]{1,3})$"
@@ -35,7 +34,7 @@ _NARROWS = _BY_AGE | {"-name", "-iname", "-path", "-regex"}
 
 def judge_harm(scene: Scene, step: Step) -> None:
     """Judge the data and resources that a command destroys or uses up."""
-    if step.name == "find" or find_of(step.command.argv):
+    if any(program(word.text) == "find" for word in step.command.argv[:12]):
         _find(scene, step)
     if step.argv and step.name not in _OTHERS and names_miner(" ".join([step.name, *step.texts])):
         scene.hit("miner", None if step.name not in _FETCHERS else "warn")
@@ -107,16 +106,12 @@ def _is_some_disk(path: str) -> bool:
 _BLANK = frozenset(("if=/dev/zero", "if=/dev/urandom", "if=/dev/random"))
 
 
-def find_of(argv: Sequence[Word]) -> tuple[Word, ...]:
-    """Return the `find` command within a command line, with its arguments; empty if there is none."""
-    at = next((at for at, word in enumerate(argv[:12]) if program(word.text) == "find"), len(argv))
-    return tuple(argv[at:])
-
-
 def _find(scene: Scene, step: Step) -> None:
     """Report files that `find` removes or passes to a program that does."""
-    words = texts_of(find_of(step.command.argv))[1:]
-    arguments = read_arguments("find", words)
+    words = texts_of(step.command.argv)
+    arguments = read_arguments(
+        "find", words[next(at for at, word in enumerate(words) if program(word) == "find") + 1 :]
+    )
     users = (step, *(one for one in scene.steps[step.number + 1 : step.number + 6] if step in one.feeders))
     removes = any(one.name in ("rm", "shred", "truncate") for one in users) or any(
         one.option == "-delete" for one in arguments
@@ -154,12 +149,6 @@ def _drop(scene: Scene, step: Step) -> None:
 
 _DATABASES = shape("shell_signs", "databases")
 _NARROWS_LIST = shape("shell_signs", "narrows")
-
-
-def _mv(scene: Scene, step: Step) -> None:
-    gone = any(target == "/dev/null" for target, _ in step.targets)
-    if gone and any(weigh_removal(text, step.folder) for one in step.args for text in one.texts):
-        scene.hit("wipe-home")
 
 
 def _chmod(scene: Scene, step: Step) -> None:
@@ -226,7 +215,7 @@ def _searched(scene: Scene) -> Iterator[str]:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "overwrite disk": _disk, "drop": _drop, "move": _mv, "clean": _git, "open mode": _chmod,
+    "overwrite disk": _disk, "drop": _drop, "clean": _git, "open mode": _chmod,
     "container": _docker, "set password": _password, "unquarantine": _quarantine, "encrypt": _encrypts,
 }  # fmt: skip
 """The kinds of harm that the tables name, with their judges."""

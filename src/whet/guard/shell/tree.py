@@ -229,15 +229,11 @@ class Walk:
             return ""
         words = unwrapped(argv)
         name = name_of(words)
-        if name == "eval":
-            given = words[1:]
-            if len(given) == 1 and given[0].alone:
-                given = self._known.lists.get(given[0].alone, given)
-                return "\n".join(word.text for word in given if word.known)
-        elif name in SHELLS:
+        given = words[1:] if name == "eval" else ()
+        if name in SHELLS:
             given = tuple(words[one.at + 1] for one in codes(name, texts_of(words[1:])))
-        else:
-            return ""
+        elif len(given) == 1 and given[0].alone in self._known.lists:
+            return "\n".join(word.text for word in self._known.lists[given[0].alone] if word.known)
         return " ".join(word.text for word in given) if all(word.known for word in given) else ""
 
     def _call(self, name: str, body: tuple[str, int], given: Sequence[Word], scope: Scope) -> None:
