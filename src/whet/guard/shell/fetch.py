@@ -11,7 +11,6 @@ from whet.guard.options import codes
 from whet.guard.shell.clients import UNCHECKED, fetches, host_in, programs, sends, table
 from whet.guard.shell.flow import bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of, program
-from whet.guard.tables import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -233,15 +232,8 @@ def _shells(scene: Scene, step: Step) -> None:
         re.match(r"(?:EXEC|SYSTEM):", word, re.IGNORECASE) and _is_shell_word(word) for word in step.texts
     ):
         scene.hit("shell-handed-over")
-    for one in step.inner:
-        if one.language != "shell" and _SOCKET.search(one.text) and _GIVES_SHELL.search(one.text):
-            scene.hit("shell-handed-over")
     if name in ("awk", "gawk") and any("/inet/tcp/" in word and "getline" in word for word in step.texts):
         scene.hit("shell-handed-over")
-
-
-_SOCKET = expression(r"\b(?:socket|fsockopen|TCPSocket|net\.connect|net\.Socket|IO::Socket|Socket;)")
-_GIVES_SHELL = shape("shell_signs", "gives_shell")
 
 
 def _uses_descriptor(scene: Scene) -> bool:
