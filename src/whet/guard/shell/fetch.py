@@ -210,13 +210,13 @@ def takes_input(step: Step) -> bool:
 
 def _shells(scene: Scene, step: Step) -> None:
     name = step.name
-    network = step.device()
-    if network:
+    if step.device and host_of(step.device).kind != "loopback":
         shell = name in SHELLS and (not step.texts or step.has("-i") or not _has_script(step))
-        kind = host_of(network).kind
-        if (shell or name == "exec") and kind != "loopback":
-            interactive = step.has("-i") or name in SHELLS or _uses_descriptor(scene)
-            scene.hit("shell-handed-over", "critical" if interactive else "info", network)
+        obeys = name in ("eval", "read") or (step.argv and not step.argv[0].known)
+        if shell or obeys:
+            scene.hit("shell-handed-over", "critical", step.device)
+        elif name == "exec":
+            scene.hit("shell-handed-over", "critical" if step.has("-i") else "info", step.device)
     if name in programs("sockets") and (
         any(map(_is_shell_word, step.placed("code")))
         or any(one.name in SHELLS and not _has_script(one) for one in step.before)
@@ -234,18 +234,6 @@ def _shells(scene: Scene, step: Step) -> None:
         scene.hit("shell-handed-over")
     if name in ("awk", "gawk") and any("/inet/tcp/" in word and "getline" in word for word in step.texts):
         scene.hit("shell-handed-over")
-
-
-def _uses_descriptor(scene: Scene) -> bool:
-    """Return whether a descriptor opened to the network is later passed to a shell or obeyed line by line."""
-    for step in scene.steps:
-        reads = any(
-            "&" in one.operator and one.target.text.isdigit() and one.target.text not in ("0", "1", "2")
-            for one in step.command.redirections
-        )
-        if reads and (step.name in SHELLS or step.name in ("eval", "read") or (step.argv and not step.argv[0].known)):
-            return True
-    return False
 
 
 def _has_script(step: Step) -> bool:

@@ -64,7 +64,7 @@ class Step(Call):
     """One command and all the data that reaches it."""
 
     __slots__ = (
-        "arguments", "argv", "assignments", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "inner",
+        "arguments", "argv", "assignments", "before", "below", "command", "decoded", "device", "fed", "feeders", "fetched", "inner",
         "leaves", "marks", "named", "number", "operands", "own", "plain", "rows", "spelled", "targets", "texts", "visited",
     )  # fmt: skip
 
@@ -103,6 +103,8 @@ class Step(Call):
         self.visited = False
         self.leaves: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         """The variables and the names of the files that it writes."""
+        self.device = ""
+        """The host that it writes to through `/dev/tcp` or `/dev/udp`, or through a descriptor opened on it."""
         self.targets: tuple[tuple[str, bool], ...] = ()
         """The files that it writes, each with whether it appends."""
 
@@ -161,10 +163,13 @@ class Step(Call):
         if self.fetched is not None and not output and (self.name == "wget" or self.has(*_NAMED)):
             yield self.fetched.subject.partition("?")[0].rstrip("/").rpartition("/")[2], False
 
-    def device(self) -> str:
-        """Return the host that the step writes to through `/dev/tcp` or `/dev/udp`."""
-        found = (_DEVICE.match(one.target.text) for one in self.command.redirections)
-        return next((match[1] for match in found if match), "")
+    def connect(self, opened: dict[str, str]) -> None:
+        """Set the host that the step writes to; `opened` are the hosts of descriptors that earlier steps opened."""
+        for one in self.command.redirections:
+            found = _DEVICE.match(one.target.text)
+            self.device = self.device or (found[1] if found else opened.get(one.target.text, ""))
+            if found and (self.name == "exec" or not self.argv):
+                opened[one.descriptor] = found[1]
 
     def grave(self) -> str:
         """Return the name of the first grave secret whose content reaches the step."""
@@ -465,9 +470,11 @@ class Scene(Judges):
 
     def _connect(self) -> None:
         stages: dict[int, list[tuple[int, Step]]] = {}
+        opened: dict[str, str] = {}
         folder = ""
         for step in self.steps:
             command = step.command
+            step.connect(opened)
             if step.name in ("cd", "pushd"):
                 folder = step.operands[0] if step.operands else "~"
             step.folder = folder
@@ -851,10 +858,9 @@ def _shown(code: str) -> str:
 
 def _dump(step: Step) -> Mark | None:
     """Return a mark for the secrets that a command prints by its nature."""
-    rows = (row for row in printing(step.name) if re.match(row["arguments"], step.plain))
-    row = next(rows, {"kind": "env"} if any(map(_ENVIRONMENT.search, _printing_code(step))) else None)
-    if row is None or row.get("kind") == "env":
-        return ENVIRONMENT if row else None
-    what, grave = row["what"], row.get("grave", False)
-    key = secret_key(what) if what.isupper() else None
-    return key or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)
+    for row in printing(step.name):
+        if re.match(row["arguments"], step.plain):
+            what, grave = row["what"], row.get("grave", False)
+            key = secret_key(what) if what.isupper() else ENVIRONMENT if row.get("kind") == "env" else None
+            return key or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)
+    return ENVIRONMENT if any(map(_ENVIRONMENT.search, _printing_code(step))) else None

@@ -42,8 +42,8 @@ def judge_sent(scene: Scene, step: Step) -> None:
     """Judge the secrets that a command reads and stores, and the data that it writes to a network device."""
     _reads(scene, step)
     _keeps(scene, step)
-    if step.name not in programs("fetchers") and (device := _device(scene, step)):
-        _leaves(scene, step, host_of(device), "a raw connection")
+    if step.name not in programs("fetchers") and step.device:
+        _leaves(scene, step, host_of(step.device), "a raw connection")
 
 
 def _leave(scene: Scene, step: Step) -> None:
@@ -66,26 +66,6 @@ def _call(scene: Scene, step: Step) -> None:
 
 
 _OWN_STORAGE = shape("shell_signs", "own_storage", 0)
-
-
-def _device(scene: Scene, step: Step) -> str:
-    """Return the host that a step writes to through a network device, or through a descriptor opened on one."""
-    if not step.command.redirections:
-        return ""
-    if found := step.device():
-        return found
-    numbers = {
-        one.target.text
-        for one in step.command.redirections
-        if one.operator in (">&", ">") and one.target.text.isdigit()
-    }
-    if not numbers - {"1", "2"}:
-        return ""
-    for other in scene.steps:
-        for one in other.command.redirections if other.name == "exec" or not other.argv else ():
-            if one.descriptor in numbers and other.device():
-                return other.device()
-    return ""
 
 
 def remote_host(word: str) -> Host:
