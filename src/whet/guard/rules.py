@@ -10,6 +10,7 @@ from whet.guard.tables import load_table
 
 if TYPE_CHECKING:
     from whet.guard.finding import Hit, Severity
+    from whet.guard.taint.network import Judgement
 
 
 @cache
@@ -18,7 +19,7 @@ def pack(name: str) -> tuple[Rule, ...]:
     return tuple(Rule(**{**row, "references": tuple(row["references"])}) for row in load_table("rules")[name])
 
 
-def severity_of(hit: Hit) -> Severity:
+def severity_of(hit: Hit | Judgement) -> Severity:
     """Return the severity of a hit, or that of its rule if it has none."""
     return hit.severity or every()[hit.rule].severity
 

@@ -6,17 +6,15 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from whet.guard.expression import expression
-from whet.guard.finding import SEVERITIES
 from whet.guard.hosts import Host, host_of, is_placeholder
-from whet.guard.rules import every
+from whet.guard.rules import severity_of
 from whet.guard.shell.clients import fetches, host_in, programs, sends, sent_file
 from whet.guard.shell.flow import CONTENT
 from whet.guard.shell.wrappers import FINDERS, name_of
 from whet.guard.tables import shape, words
 from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE
-from whet.guard.taint.network import MESSENGERS, Judgement, host_at, judge_request
-from whet.guard.taint.secret import belongs, own_service
+from whet.guard.taint.network import MESSENGERS, host_at, judge_typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -163,38 +161,11 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
                 body.add(mark._replace(grave=mark.grave or "loop" in step.command.inside))
             elif mark.kind != "place":
                 body.add(mark._replace(whole=True) if mark.kind == "secret" else mark)
-    worst, said = 0, Judgement("")
-    for url in urls if body or head else ():
-        for one in _judged(_EXPANSION.sub(HOLE, url), frozenset(body), frozenset(head)):
-            severity = SEVERITIES.index(one.severity or every()[one.rule].severity)
-            if severity > worst:
-                worst, said = severity, one
-    if not worst:
-        return False
-    scene.hit(said.rule, "critical" if public else SEVERITIES[worst], said.subject, said.message)
-    return True
-
-
-def _judged(url: str, body: frozenset[Mark], head: frozenset[Mark]) -> Iterator[Judgement]:
-    """Yield the judgements on a request, and one that only applies to command lines: a key outside the places for keys."""
-    host = host_at(url)
-    if host.near:
-        return
-    secure = re.sub(r"^http:", "https:", url, flags=re.IGNORECASE)
-    body, head = (
-        frozenset(mark for mark in marks if mark.kind != "key" or not own_service(mark.subject, secure))
-        for marks in (body, head)
-    )
-    strange = bool(host.name) and HOLE not in host.name and host.kind != "known"
-    for one in judge_request(url, body, head):
-        whole = one.rule == "file-sent" and strange and not any(mark.kind == "key" for mark in head)
-        yield one._replace(severity="critical") if whole else one
-    for mark in sorted(body | head):
-        key = mark.kind == "key"
-        typed = mark.what == "a password that is asked for"
-        bare = key and belongs(mark.subject) == "generic" and url[:5].lower() == "http:" and host.kind == "address"
-        if strange and (bare or (mark in body and (key or typed))):
-            yield Judgement("secret-sent", "critical", host.name, f"The command sends {mark.what} to {host.name}")
+    plain = [_EXPANSION.sub(HOLE, url) for url in urls] if body or head else ()
+    worst = judge_typed(plain, frozenset(body), frozenset(head))
+    if worst is not None:
+        scene.report([worst._replace(severity="critical" if public else severity_of(worst))])
+    return worst is not None
 
 
 _WHERE: dict[str, Where] = {"head": "head", "login": "login", "url": "url", "operand": "url"}

@@ -12,8 +12,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
+from whet.guard.finding import rank
 from whet.guard.hosts import Host, host_of, is_shared
 from whet.guard.places import places
+from whet.guard.rules import severity_of
 from whet.guard.tables import load_toml, shape, words
 from whet.guard.taint.call import judged_roots
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
@@ -21,7 +23,7 @@ from whet.guard.taint.secret import belongs, own_service, owner
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whet.guard.finding import Severity
     from whet.guard.taint.call import Call
@@ -89,6 +91,32 @@ def judge_request(
             if severity is not None:
                 rule = "secret-sent" if severity == "critical" else "key-sent"
                 yield Judgement(rule, severity, host.name, f"The code sends {key} to {_told(host)}")
+
+
+def judge_typed(urls: Iterable[str], body: frozenset[Mark], head: frozenset[Mark]) -> Judgement | None:
+    """Return the gravest judgement on a request that a person could type; None if no secret goes where it should not.
+
+    A key outside the places for keys is graver than in a program, whose requests are seldom known in full.
+    """
+    found = (one for url in urls if not host_at(url).near for one in _judge_typed(url, body, head))
+    return max(
+        (one for one in found if severity_of(one) != "info"), key=lambda one: rank(severity_of(one)), default=None
+    )
+
+
+def _judge_typed(url: str, body: frozenset[Mark], head: frozenset[Mark]) -> Iterator[Judgement]:
+    host, plain = host_at(url), url[:5].lower() == "http:"
+    secure = f"https{url[4:]}" if plain else url
+    own = {mark for mark in body | head if mark.kind == "key" and own_service(mark.subject, secure)}
+    body, head = body - own, head - own
+    strange = bool(host.name) and HOLE not in host.name and host.kind != "known"
+    for one in judge_request(url, body, head):
+        whole = one.rule == "file-sent" and strange and not any(mark.kind == "key" for mark in head)
+        yield one._replace(severity="critical") if whole else one
+    for mark in sorted(body | head) if strange else ():
+        bare = plain and host.kind == "address" and belongs(mark.subject) == "generic"
+        if (mark.kind == "key" and (bare or mark in body)) or (mark.what == _ASKED[0] and mark in body):
+            yield Judgement("secret-sent", "critical", host.name, f"The command sends {mark.what} to {host.name}")
 
 
 def judge_address(url: Value, marks: frozenset[Mark]) -> Iterator[Judgement]:
