@@ -222,7 +222,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
             here = scene.steps[origin.number : origin.number + 1] == [origin]
             line = origin.command.line + (origin.command.heredoc is not None) if here else step.command.line
             yield Inner(INTERPRETERS.get(shebang[1], language) if shebang else language, text, True, line)
-    shown = step.decoded and step.before and not step.leaves[1] and step.command.parent < 0
+    shown = "decoded" in step.sources and step.before and not step.leaves[1] and step.command.parent < 0
     if shown and step.name not in INTERPRETERS and all(word.known for one in step.before for word in one.argv):
         yield Inner("shell", scene.content(step), True, step.command.line)
     if step.argv and any(">" in one.operator for one in step.command.redirections):

@@ -108,7 +108,7 @@ _KINDS = {
 
 
 def _judge(scene: Scene, origin: Step, how: str) -> None:
-    if origin.decoded:
+    if "decoded" in origin.sources:
         scene.hit("decode-to-shell", None, "", f"the decoded text is {how}")
         return
     fetch = origin.fetched
@@ -175,7 +175,9 @@ _AS_A_WHOLE = expression(r"[\"']?(?:\$|`)")
 
 def _grave(step: Step) -> bool:
     """Return whether a file that is only made executable is worth reporting."""
-    return step.decoded or (step.fetched is not None and step.fetched.whole and severity_of(step.fetched)[1] != "info")
+    return "decoded" in step.sources or (
+        step.fetched is not None and step.fetched.whole and severity_of(step.fetched)[1] != "info"
+    )
 
 
 def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:

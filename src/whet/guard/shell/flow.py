@@ -64,8 +64,8 @@ class Step(Call):
     """One command and all the data that reaches it."""
 
     __slots__ = (
-        "arguments", "argv", "assignments", "before", "below", "command", "decoded", "device", "fed", "feeders", "fetched", "inner",
-        "leaves", "marks", "named", "number", "operands", "own", "plain", "rows", "spelled", "targets", "texts", "visited",
+        "arguments", "argv", "assignments", "before", "below", "command", "device", "fed", "feeders", "inner",
+        "leaves", "marks", "named", "number", "operands", "own", "plain", "rows", "sources", "spelled", "targets", "texts", "visited",
     )  # fmt: skip
 
     def __init__(self, number: int, command: Command) -> None:
@@ -93,10 +93,8 @@ class Step(Call):
         """The secrets that it prints even if its arguments are not part of its output."""
         self.own: dict[Mark, None] = {}
         """The secrets that the command itself reads."""
-        self.fetched: Mark | None = None
-        """The origin of fetched content that passes through it."""
-        self.decoded = False
-        """Decoded text passes through it."""
+        self.sources: dict[str, Mark] = {}
+        """The origins of fetched (`fetched`) and decoded (`decoded`) content that passes through it."""
         words = (*command.argv, *(word for _, word in command.assignments))
         self.named = [word for word in (*words, *(one.target for one in command.redirections)) if word.names]
         """Its words that contain variables."""
@@ -121,6 +119,11 @@ class Step(Call):
         """What the tables say about the command."""
         self.args = [Value(text) for text in self.operands]
         self.words = {name: Value(one.text) for one in self.arguments for name in (one.option.lstrip("-"), one.place)}
+
+    @property
+    def fetched(self) -> Mark | None:
+        """The origin of fetched content that passes through the step."""
+        return self.sources.get("fetched")
 
     @property
     def loops(self) -> bool:
@@ -218,8 +221,7 @@ def _origin(marks: Iterable[Mark], text: str | None = None) -> Step:
     step = Step(-1, Command((), (), (), text, 0, ""))
     step.marks.update(dict.fromkeys(marks))
     step.fed.update(step.marks)
-    step.fetched = next((mark for mark in step.marks if mark.kind == "fetched"), None)
-    step.decoded = any(mark.kind == "decoded" for mark in step.marks)
+    step.sources = {mark.kind: mark for mark in step.marks if mark.kind in ("fetched", "decoded")}
     return step
 
 
@@ -522,9 +524,10 @@ class Scene(Judges):
     def _prepare(self, step: Step) -> None:
         """Set the data that a step has independently of other steps."""
         if step.name in programs("fetchers"):
-            step.fetched = next(iter(fetches(step.name, step.arguments)), None)
+            step.sources = {mark.kind: mark for mark in fetches(step.name, step.arguments)[:1]}
         step.targets = tuple(step.find_targets())
-        step.decoded = bool(step.argv) and (decodes([step.name, *step.texts]) or _decodes_in_code(step))
+        if step.argv and (decodes([step.name, *step.texts]) or _decodes_in_code(step)):
+            step.sources["decoded"] = Mark("decoded", "a decoder")
         self._read(step)
         lists = step.name in programs("listers")
         if lists or not step.argv or step.name in _DECLARATIONS:
@@ -538,7 +541,7 @@ class Scene(Judges):
 
     def _visit(self, step: Step) -> None:
         """Add the data that reaches a step from other steps."""
-        before = (len(step.marks), len(step.fed), step.fetched, step.decoded)
+        before = (len(step.marks), len(step.fed), len(step.sources))
         step.visited = True
         self._again = self._again or not all(one.visited for one in (*step.before, *step.below))
         named = {} if step.name in programs("stoppers") else dict.fromkeys(self._from_variables(step))
@@ -549,11 +552,10 @@ class Scene(Judges):
                 step.fed.update(dict.fromkeys(origin.passed()))
         step.fed.update(self.stdin(step))
         for origin in (*step.before, *step.below, *elsewhere, *named):
-            step.fetched = step.fetched or origin.fetched
-            step.decoded = step.decoded or origin.decoded
+            step.sources = {**origin.sources, **step.sources}
         self._names(step)
         step.marks.update(step.fed)
-        grew = before != (len(step.marks), len(step.fed), step.fetched, step.decoded)
+        grew = before != (len(step.marks), len(step.fed), len(step.sources))
         if grew and (step.command.function or step.name in self._bodies):
             self._again = True
         for room, names in zip((self.variables, self.writers), step.leaves, strict=True):
@@ -720,16 +722,12 @@ def _secrets_of(step: Step) -> Iterator[Mark]:
 
 def _content(step: Step) -> frozenset[Mark]:
     """Return the secrets in the output of a step, and marks for fetched or decoded content."""
-    marks = set(_secrets_of(step))
-    if step.fetched is not None and step.fetched.whole:
-        marks.add(step.fetched)
-    if step.decoded:
-        marks.add(Mark("decoded", "a decoder"))
-    return frozenset(marks)
+    sources = (mark for mark in step.sources.values() if mark.whole or mark.kind == "decoded")
+    return frozenset((*_secrets_of(step), *sources))
 
 
 def _matters(step: Step) -> bool:
-    return bool(step.marks or step.fed or step.own) or step.fetched is not None or step.decoded
+    return bool(step.marks or step.fed or step.own or step.sources)
 
 
 def _add(room: dict[str, list[Step]], name: str, step: Step) -> bool:

@@ -10,7 +10,7 @@ from whet.guard.hosts import host_of, is_placeholder
 from whet.guard.shell.clients import programs
 from whet.guard.shell.send import remote_host
 from whet.guard.tables import shape, words
-from whet.guard.taint.mark import NO_MARKS, Mark
+from whet.guard.taint.mark import NO_MARKS
 from whet.guard.taint.persist import written_places
 from whet.guard.taint.sources import judge_base
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.guard.shell.flow import Scene, Step
+    from whet.guard.taint.mark import Mark
 
 _RUN_BY_GIT = shape("shell_signs", "run_by_git")
 _HOOKS = expression(r"core\.hookspath|init\.templatedir", re.IGNORECASE)
@@ -45,12 +46,9 @@ def _rules_agent(path: str) -> bool:
 
 def _marks(step: Step) -> frozenset[Mark]:
     """Return the origins of what a step writes; a copy of decoded text is judged where it is run."""
-    marks = set()
-    if step.fetched is not None:
-        marks.add(step.fetched)
-    if step.decoded and step.name not in programs("movers"):
-        marks.add(Mark("decoded", "a decoder"))
-    return frozenset(marks)
+    return frozenset(
+        mark for mark in step.sources.values() if mark.kind == "fetched" or step.name not in programs("movers")
+    )
 
 
 def _set_timers(scene: Scene, step: Step) -> None:
