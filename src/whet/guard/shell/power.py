@@ -6,26 +6,17 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.expression import expression
 from whet.guard.options import read_arguments
 from whet.guard.shell.clients import host_in
 from whet.guard.shell.wrappers import name_of, program, texts_of
 from whet.guard.tables import shape
-from whet.guard.taint.harm import ROOT_MOUNT, is_home, judge_container, names_miner, weigh_removal
+from whet.guard.taint.harm import ROOT_MOUNT, is_home, judge_container, judge_overwritten, names_miner, weigh_removal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whet.guard.shell.flow import Scene, Step
 
-_DISK = expression(
-    r"^/dev/r?(?:(?:s|h|v|xv)d[a-z?*]\d?|nvme[\d?*]{1,3}(?:n[\d?*]{1,3})?(?:p\d{1,3})?|disk[\d?*]{1,3}(?:s\d{1,3})?|mmcblk[\d?*]{1,3})$"
-)
-_SOME_DISK = expression(r"^(?:/dev/)?(?:\$\{?\w|\$\((?:findmnt|lsblk|df|mount)\b)")
-"""A disk whose name is only known at run time."""
-_TEMPORARY = expression(r"/(?:var/)?tmp/|/dev/shm/")
-_OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|(?:a|ugo)?[+=]rwx")
-_SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
 _BY_AGE = frozenset(("-mtime", "-size", "-newer", "-mmin"))
 """Options of `find` that spare some files of a directory, whatever their names."""
 _PERSONAL = shape("shell_signs", "personal", frame=r"\*\.(?:{})")
@@ -38,9 +29,6 @@ def judge_harm(scene: Scene, step: Step) -> None:
         _find(scene, step)
     if step.argv and step.name not in _OTHERS and names_miner(" ".join([step.name, *step.texts])):
         scene.hit("miner", None if step.name not in _FETCHERS else "warn")
-    for target, _ in step.targets:
-        if _DISK.match(target):
-            scene.hit("wipe-disk", "critical" if step.name != "dd" else None)
     if step.name in _EMPTY:
         emptied = [one.target for one in step.command.redirections if one.operator in (">", ">|") and one.target.names]
         for path in (text for word in emptied for text in scene.possible_texts(step, word, 3)):
@@ -48,8 +36,8 @@ def judge_harm(scene: Scene, step: Step) -> None:
                 scene.hit("wipe-home", "critical", path[:80], "The script empties files of the user")
     if any(word in ("/dev/zero", "/dev/urandom", "/dev/random") for word in step.texts):
         for one in step.command.redirections:
-            if ">" in one.operator and any(map(_is_some_disk, scene.possible_texts(step, one.target, 3))):
-                scene.hit("wipe-disk", "critical", one.target.text)
+            if ">" in one.operator:
+                scene.report(judge_overwritten(scene.possible_texts(step, one.target, 3), erased=True))
     for name, word in step.assignments:
         if (name == "HISTFILE" and word.text in ("/dev/null", "")) or (
             name in ("HISTSIZE", "HISTFILESIZE") and word.text == "0"
@@ -82,30 +70,6 @@ def bombs(scene: Scene) -> None:
             scene.hit("fork-bomb")
 
 
-def _wiped(step: Step, *paths: str) -> str:
-    """Return the first of `paths` that holds more than a project."""
-    return next((path for path in paths if weigh_removal(path, step.folder) == "critical"), "")
-
-
-def _disk(scene: Scene, step: Step) -> None:
-    """Report a whole disk that is written to."""
-    blank = step.name in ("shred", "srm", "blkdiscard", "sgdisk") or not _BLANK.isdisjoint(step.operands)
-    made = blank or step.name.startswith("mkfs")
-    for target in (text for one in step.args for text in one.texts):
-        named = target.removeprefix("of=")
-        if _DISK.match(named):
-            scene.hit("wipe-disk", "critical" if blank else "warn", target)
-        elif made and _is_some_disk(named):
-            scene.hit("wipe-disk", "critical", target)
-
-
-def _is_some_disk(path: str) -> bool:
-    return _SOME_DISK.match(path) is not None and ("/dev/" in path or "$(" in path)
-
-
-_BLANK = frozenset(("if=/dev/zero", "if=/dev/urandom", "if=/dev/random"))
-
-
 def _find(scene: Scene, step: Step) -> None:
     """Report files that `find` removes or passes to a program that does."""
     words = texts_of(step.command.argv)
@@ -130,15 +94,6 @@ def _find(scene: Scene, step: Step) -> None:
         scene.hit("wipe-home", "critical", wiped[0])
 
 
-def _git(scene: Scene, step: Step) -> None:
-    """Report a `git clean` of a directory that holds more than a project."""
-    if step.operands[:1] != ["clean"] or not step.has("-f", "--force"):
-        return
-    paths = step.operands[1:] or [step.value("-C") or "."]
-    if wiped := _wiped(step, *paths):
-        scene.hit("wipe-home", "critical", wiped)
-
-
 def _drop(scene: Scene, step: Step) -> None:
     """Report a script that drops every database of a server."""
     lists = [one.command.text for one in scene.steps if _DATABASES.search(one.command.text)]
@@ -149,15 +104,6 @@ def _drop(scene: Scene, step: Step) -> None:
 
 _DATABASES = shape("shell_signs", "databases")
 _NARROWS_LIST = shape("shell_signs", "narrows")
-
-
-def _chmod(scene: Scene, step: Step) -> None:
-    mode, targets = "".join(step.operands[:1]), [text for one in step.args[1:] for text in one.texts]
-    if _SETUID.fullmatch(mode):
-        shell = any(re.search(r"(?:^|/)(?:bash|sh|zsh|dash|python3?|find|cp|vim)$", word) for word in targets)
-        scene.hit("setuid", "critical" if shell or any(map(_TEMPORARY.match, targets)) else "warn")
-    elif _OPEN_MODE.fullmatch(mode) and _wiped(step, *targets):
-        scene.hit("open-everything", "critical" if step.has("-R", "--recursive") else "warn")
 
 
 def _docker(scene: Scene, step: Step) -> None:
@@ -215,7 +161,6 @@ def _searched(scene: Scene) -> Iterator[str]:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "overwrite disk": _disk, "drop": _drop, "clean": _git, "open mode": _chmod,
-    "container": _docker, "set password": _password, "unquarantine": _quarantine, "encrypt": _encrypts,
+    "drop": _drop, "container": _docker, "set password": _password, "unquarantine": _quarantine, "encrypt": _encrypts,
 }  # fmt: skip
 """The kinds of harm that the tables name, with their judges."""

@@ -18,6 +18,7 @@ from whet.guard.tables import shape
 from whet.guard.taint.execute import files_of, judge_origin, judge_started, run_words
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.findings import DEEPEST, Findings
+from whet.guard.taint.harm import judge_overwritten
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.persist import Writing, fetches, judge_written, written_places
 from whet.guard.taint.value import NOTHING, Value
@@ -83,6 +84,7 @@ class Commands(Findings):
         """Judge a write to a path; a write to a start-up place or agent file is also a fact."""
         for place in written_places(path):
             self.fact("write", place.what, path, grave=True)
+        self.report(judge_overwritten([path]))
         self.report(judge_written(Writing(path, text, marks, appends, self.typed, moved), self.is_bad, self.look))
 
     def is_bad(self, script: str) -> bool:

@@ -111,6 +111,24 @@ def judge_removed(paths: Iterable[str], *, whole: bool, folder: str | None = Non
             yield Judgement("wipe-variable", None, path)
 
 
+_DISK = expression(
+    r"^/dev/r?(?:(?:s|h|v|xv)d[a-z?*]\d?|nvme[\d?*]{1,3}(?:n[\d?*]{1,3})?(?:p\d{1,3})?|disk[\d?*]{1,3}(?:s\d{1,3})?|mmcblk[\d?*]{1,3})$"
+)
+_SOME_DISK = expression(r"^(?:/dev/\$\{?\w|(?:/dev/)?\$\((?:findmnt|lsblk|df|mount)\b|\$\{?\w.*(?:/dev/|\$\())")
+"""A disk whose name is only known at run time."""
+
+
+def judge_overwritten(
+    paths: Iterable[str], severity: Severity | None = None, *, erased: bool = False
+) -> Iterator[Judgement]:
+    """Judge paths that are written to; if they are `erased` or formatted, a disk may also be unknown."""
+    for path in paths:
+        if _DISK.match(path):
+            yield Judgement("wipe-disk", severity, path)
+        elif erased and _SOME_DISK.match(path):
+            yield Judgement("wipe-disk", None, path)
+
+
 def judge_container(mounts: Sequence[str], command: str, *, powerful: bool) -> Iterator[Judgement]:
     """Judge the access of a container to the machine, and its command."""
     whole = any(mount == "/" or ROOT_MOUNT.match(mount) for mount in mounts)
@@ -201,6 +219,41 @@ def hand_over(reader: Judges, call: Call) -> Value:
     return NOTHING
 
 
+def overwrite(reader: Judges, call: Call) -> None:
+    """Report a whole disk that is written to; `grave` if the program erases or formats what it is given."""
+    paths = [text.removeprefix("of=") for one in call.args for text in one.texts]
+    erased = call.row.grave or not _BLANK.isdisjoint(paths)
+    reader.report(judge_overwritten(paths, call.row.gives or None, erased=erased))  # type: ignore[arg-type]  # as above
+
+
+_BLANK = frozenset(("if=/dev/zero", "if=/dev/urandom", "if=/dev/random"))
+
+
+def clean(reader: Judges, call: Call) -> None:
+    """Report the removal of all files that git does not know from a directory that holds more than a project."""
+    if call.arg(0).said == "clean" and ("f" in call.words or "force" in call.words):
+        paths = [text for one in call.args[1:] or [call.words.get("C", Value("."))] for text in one.texts]
+        wiped = [path for path in paths if weigh_removal(path, call.folder) == "critical"]
+        reader.report(Judgement("wipe-home", "critical", path) for path in wiped[:1])
+
+
+_OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|(?:a|ugo)?[+=]rwx")
+_SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
+_TEMPORARY = expression(r"/(?:var/)?tmp/|/dev/shm/")
+_RUNS_OTHERS = expression(r"(?:^|/)(?:bash|sh|zsh|dash|python3?|find|cp|vim)$")
+
+
+def open_mode(reader: Judges, call: Call) -> None:
+    """Judge permissions that let everybody change files, or run a program as its owner."""
+    mode, targets = call.arg(0).said, [text for one in call.args[1:] for text in one.texts]
+    if _SETUID.fullmatch(mode):
+        grave = any(_RUNS_OTHERS.search(path) or _TEMPORARY.match(path) for path in targets)
+        reader.hit("setuid", "critical" if grave else "warn")
+    elif _OPEN_MODE.fullmatch(mode) and any(weigh_removal(path, call.folder) == "critical" for path in targets):
+        below = "R" in call.words or "recursive" in call.words
+        reader.hit("open-everything", "critical" if below else "warn")
+
+
 def open_registry(_reader: Judges, call: Call) -> Value:
     """Return a registry key."""
     return Value(call.part(call.row.at).const, call.row.gives)
@@ -219,6 +272,6 @@ def write_registry(reader: Judges, call: Call) -> Value:
 
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     "alarm": alarm, "note": notice, "encrypt": encrypt, "hand over": hand_over, "open registry": open_registry,
-    "write registry": write_registry,
+    "write registry": write_registry, "overwrite": overwrite, "clean": clean, "open mode": open_mode,
 }  # fmt: skip
 """The judges of harm by their names in the tables."""
