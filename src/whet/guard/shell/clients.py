@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of
 from whet.guard.tables import load_toml, shape
-from whet.guard.taint.mark import Mark
+from whet.guard.taint.mark import UNCHECKED, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 _BARE = shape("shell_signs", "bare", re.IGNORECASE)
 _SCHEME = expression(r"^[a-z][a-z0-9+.-]{1,10}://", re.IGNORECASE)
 _INSECURE = frozenset(("--insecure", "--no-check-certificate"))
-
-
-UNCHECKED = "a server whose certificate is not checked"
 
 
 def host_in(fetched: Mark) -> Host:

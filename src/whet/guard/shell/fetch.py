@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
+from whet.guard.hosts import host_of
 from whet.guard.options import codes
-from whet.guard.shell.clients import UNCHECKED, fetches, host_in, programs, sends, table
+from whet.guard.shell.clients import fetches, host_in, programs, sends, table
 from whet.guard.shell.flow import bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of, program
+from whet.guard.taint.execute import judge_piped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.shell.flow import Scene, Step
     from whet.guard.shell.words import Word
-    from whet.guard.taint.mark import Mark
 
 _SOURCES = ("source", ".")
 _BEFORE = expression(r"run|dlx|-y|--yes|-A|-q|--quiet|--allow-[\w-]{1,20}")
@@ -28,12 +28,14 @@ _BEFORE = expression(r"run|dlx|-y|--yes|-A|-q|--quiet|--allow-[\w-]{1,20}")
 def judge_run(scene: Scene, step: Step) -> None:
     """Judge the code that a command runs, and the shells that it hands to the network."""
     for origin, how in executed(scene, step):
-        _judge(scene, origin, how)
+        for one in judge_piped(origin.sources, how):
+            scene.report([one])
+            if one.rule != "decode-to-shell":
+                scene.fact("execute", "fetched code", one.subject, grave=one.severity == "critical")
     if step.name in INTERPRETERS or step.name in table()["packages"]["runners"]:
         first = next((at for at, word in enumerate(step.texts) if not _BEFORE.fullmatch(word)), 0)
         for fetch in fetches(step.name, [one for one in step.arguments if one.at == first and "://" in one.text]):
-            rule, severity, reason = severity_of(fetch)
-            scene.hit(rule, severity, host_in(fetch).name, f"the code is run and {reason}")
+            scene.report(judge_piped({"fetched": fetch}, "run by its address"))
     _shells(scene, step)
 
 
@@ -75,50 +77,6 @@ def _runs_later(scene: Scene, step: Step) -> bool:
         later.name == "chmod" or later.name in INTERPRETERS or (later.argv and later.argv[0].text.startswith("./"))
         for later in scene.steps[step.number + 1 :]
     )
-
-
-def severity_of(fetch: Mark) -> tuple[str, Severity, str]:
-    """Return the rule, the severity and the reason for running code that was fetched this way."""
-    url, host = fetch.subject.lower(), host_in(fetch)
-    if not fetch.whole:
-        return "pipe-to-shell", "warn", "comes from an address that is only known at run time"
-    if host.near or is_placeholder(host.name):
-        return "pipe-known", "info", "comes from this machine, its network or a placeholder address"
-    if host.shady:
-        return "pipe-shady", "critical", f"comes from {_KINDS[host.kind]}"
-    plain = not url.startswith("https://") and not is_installer(url) and url.startswith(("http://", "ftp://"))
-    if plain:
-        return "pipe-to-shell", "critical", "comes over plain HTTP, where anyone on the network path can change it"
-    if fetch.what == UNCHECKED:
-        return "pipe-to-shell", "warn", f"comes from {UNCHECKED}"
-    if is_installer(url):
-        return "pipe-known", "info", "comes from a well-known installer"
-    if host.kind == "free" or host.name == "gist.githubusercontent.com" or odd_top(host.name):
-        return "pipe-to-shell", "warn", "comes from a site where anyone can publish a file"
-    return "pipe-known", "info", f"comes from {host.name} over HTTPS"
-
-
-_KINDS = {
-    "address": "a raw IP address",
-    "paste": "a paste site",
-    "drop": "a host that collects data",
-    "tunnel": "a tunnel",
-    "shortener": "a shortened link",
-}
-
-
-def _judge(scene: Scene, origin: Step, how: str) -> None:
-    if "decoded" in origin.sources:
-        scene.hit("decode-to-shell", None, "", f"the decoded text is {how}")
-        return
-    fetch = origin.fetched
-    if fetch is None:
-        return
-    rule, severity, reason = severity_of(fetch)
-    if not fetch.whole and how in ("saved and run", "run"):
-        severity = "info"
-    scene.hit(rule, severity, host_in(fetch).name, f"it is {how} and {reason}")
-    scene.fact("execute", "fetched code", host_in(fetch).name, grave=severity == "critical")
 
 
 def executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
@@ -175,9 +133,7 @@ _AS_A_WHOLE = expression(r"[\"']?(?:\$|`)")
 
 def _grave(step: Step) -> bool:
     """Return whether a file that is only made executable is worth reporting."""
-    return "decoded" in step.sources or (
-        step.fetched is not None and step.fetched.whole and severity_of(step.fetched)[1] != "info"
-    )
+    return any(one.severity != "info" for one in judge_piped(step.sources, "run"))
 
 
 def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:

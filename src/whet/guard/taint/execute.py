@@ -7,19 +7,20 @@ import shlex
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.hosts import host_of, is_installer
+from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
 from whet.guard.options import codes
 from whet.guard.tables import shape
 from whet.guard.taint.containers import plain
 from whet.guard.taint.harm import judge_container
-from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
+from whet.guard.taint.mark import HOLE, NO_MARKS, UNCHECKED, Mark, comes_from, subject_of
 from whet.guard.taint.network import Judgement, host_at
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, hidden_in, known, strings, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from whet.guard.finding import Severity
+    from whet.guard.hosts import Host
     from whet.guard.taint.call import Call
     from whet.guard.taint.findings import Findings
     from whet.guard.taint.judges import Judges
@@ -59,6 +60,46 @@ def judge_started(mark: Mark) -> Judgement:
         message = f"It downloads a file from {host_of(url).name} and runs it"
         return Judgement("runs-download", "critical", url, message)
     return Judgement("runs-download", "info" if host.kind == "known" else "warn", url)
+
+
+_KINDS = {
+    "address": "a raw IP address",
+    "paste": "a paste site",
+    "drop": "a host that collects data",
+    "tunnel": "a tunnel",
+    "shortener": "a shortened link",
+}
+
+
+def judge_piped(sources: Mapping[str, Mark], how: str) -> Iterator[Judgement]:
+    """Judge fetched or decoded text that a command line runs. People install programs so, if they know from where."""
+    if "decoded" in sources:
+        yield Judgement("decode-to-shell", None, "", f"the decoded text is {how}")
+    elif (fetch := sources.get("fetched")) is not None:
+        host = host_of(fetch.subject if fetch.subject[:1] not in ("$", "`") else "")
+        rule, severity, reason = _weigh_origin(fetch, host)
+        lowered = not fetch.whole and how in ("saved and run", "run")
+        yield Judgement(rule, "info" if lowered else severity, host.name, f"it is {how} and {reason}")
+
+
+def _weigh_origin(fetch: Mark, host: Host) -> tuple[str, Severity, str]:
+    """Return the rule, the severity and the reason for running what was fetched from a host."""
+    url = fetch.subject.lower()
+    if not fetch.whole:
+        return "pipe-to-shell", "warn", "comes from an address that is only known at run time"
+    if host.near or is_placeholder(host.name):
+        return "pipe-known", "info", "comes from this machine, its network or a placeholder address"
+    if host.shady:
+        return "pipe-shady", "critical", f"comes from {_KINDS[host.kind]}"
+    if not is_installer(url) and url.startswith(("http://", "ftp://")):
+        return "pipe-to-shell", "critical", "comes over plain HTTP, where anyone on the network path can change it"
+    if fetch.what == UNCHECKED:
+        return "pipe-to-shell", "warn", f"comes from {UNCHECKED}"
+    if is_installer(url):
+        return "pipe-known", "info", "comes from a well-known installer"
+    if host.kind == "free" or host.name == "gist.githubusercontent.com" or odd_top(host.name):
+        return "pipe-to-shell", "warn", "comes from a site where anyone can publish a file"
+    return "pipe-known", "info", f"comes from {host.name} over HTTPS"
 
 
 def _is_near(marks: Iterable[Mark]) -> bool:

@@ -37,6 +37,9 @@ class Mark(NamedTuple):
 NO_MARKS: frozenset[Mark] = frozenset()
 ENVIRONMENT = Mark("env", "the whole environment", "environment", grave=True, whole=True)
 
+UNCHECKED = "a server whose certificate is not checked"
+"""What a mark says of content from such a server."""
+
 
 def comes_from(marks: Iterable[Mark], *kinds: Kind) -> bool:
     """Return whether a mark is of one of these kinds."""
