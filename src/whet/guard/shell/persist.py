@@ -51,16 +51,6 @@ def _marks(step: Step) -> frozenset[Mark]:
     )
 
 
-def _set_timers(scene: Scene, step: Step) -> None:
-    if not step.has("-l", "-r", "-e"):
-        table = scene.content(step) or "\n".join(" ".join(one.texts) for one in step.before)
-        scene.judge_file("crontab", table, frozenset(mark for mark in _marks(step) if mark.kind == "decoded"))
-
-
-def _run_later(scene: Scene, step: Step) -> None:
-    scene.judge_file("crontab", scene.content(step), _marks(step))
-
-
 def _edit(scene: Scene, step: Step) -> None:
     for word in step.texts if any(word.startswith(("-i", "--in-place")) for word in step.texts) else ():
         if len(word) < 300 and (word.endswith("authorized_keys") or _rules_agent(word)):
@@ -93,6 +83,6 @@ def _configure(scene: Scene, step: Step) -> None:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "set timers": _set_timers, "run later": _run_later, "edit": _edit, "enable": _enable, "configure git": _configure,
+    "edit": _edit, "enable": _enable, "configure git": _configure,
 }  # fmt: skip
 """The ways to leave something behind that the tables name, with their judges."""
