@@ -10,7 +10,6 @@ from whet.guard.hosts import host_of, is_placeholder
 from whet.guard.shell.clients import programs
 from whet.guard.shell.send import remote_host
 from whet.guard.tables import shape, words
-from whet.guard.taint.mark import NO_MARKS
 from whet.guard.taint.persist import written_places
 from whet.guard.taint.sources import judge_base
 
@@ -32,7 +31,7 @@ def judge_left(scene: Scene, step: Step) -> None:
     content = scene.content(step) if step.targets else ""
     for target, appends in step.targets:
         if len(target) < 500:
-            text = content or (" ".join(step.texts) if _rules_agent(target) else "")
+            text = content or (" ".join(step.texts) if _edits(target) else "")
             scene.judge_file(target, text, _marks(step), appends=appends, moved=step.name in programs("movers"))
     for name, value in step.command.assignments:
         if name in _RUN_BY_SHELLS and scene.is_bad(value.text):
@@ -40,8 +39,8 @@ def judge_left(scene: Scene, step: Step) -> None:
         scene.report(judge_base(name, value.text))
 
 
-def _rules_agent(path: str) -> bool:
-    return any(place.kind == "agent" for place in written_places(path))
+def _edits(path: str) -> bool:
+    return path.endswith("authorized_keys") or any(place.kind == "agent" for place in written_places(path))
 
 
 def _marks(step: Step) -> frozenset[Mark]:
@@ -49,12 +48,6 @@ def _marks(step: Step) -> frozenset[Mark]:
     return frozenset(
         mark for mark in step.sources.values() if mark.kind == "fetched" or step.name not in programs("movers")
     )
-
-
-def _edit(scene: Scene, step: Step) -> None:
-    for word in step.texts if any(word.startswith(("-i", "--in-place")) for word in step.texts) else ():
-        if len(word) < 300 and (word.endswith("authorized_keys") or _rules_agent(word)):
-            scene.judge_file(word, " ".join(step.texts), NO_MARKS)
 
 
 def _enable(scene: Scene, _step: Step) -> None:
@@ -83,6 +76,6 @@ def _configure(scene: Scene, step: Step) -> None:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "edit": _edit, "enable": _enable, "configure git": _configure,
+     "enable": _enable, "configure git": _configure,
 }  # fmt: skip
 """The ways to leave something behind that the tables name, with their judges."""
