@@ -6,11 +6,12 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.options import read_arguments
-from whet.guard.shell.clients import host_in
+from whet.guard.shell.clients import host_in, programs
 from whet.guard.shell.wrappers import name_of, program, texts_of
 from whet.guard.tables import shape
-from whet.guard.taint.harm import ROOT_MOUNT, is_home, judge_container, judge_overwritten, names_miner, weigh_removal
+from whet.guard.taint.harm import ROOT_MOUNT, judge_container, judge_overwritten, names_miner, weigh_removal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,8 +28,8 @@ def judge_harm(scene: Scene, step: Step) -> None:
     """Judge the data and resources that a command destroys or uses up."""
     if any(program(word.text) == "find" for word in step.command.argv[:12]):
         _find(scene, step)
-    if step.argv and step.name not in _OTHERS and names_miner(" ".join([step.name, *step.texts])):
-        scene.hit("miner", None if step.name not in _FETCHERS else "warn")
+    if step.argv and step.name not in programs("mentions") and names_miner(f"{step.name} {step.plain}"):
+        scene.hit("miner", "warn" if step.name in programs("prepares") else None)
     if step.name in _EMPTY:
         emptied = [one.target for one in step.command.redirections if one.operator in (">", ">|") and one.target.names]
         for path in (text for word in emptied for text in scene.possible_texts(step, word, 3)):
@@ -39,32 +40,20 @@ def judge_harm(scene: Scene, step: Step) -> None:
             if ">" in one.operator:
                 scene.report(judge_overwritten(scene.possible_texts(step, one.target, 3), erased=True))
     for name, word in step.assignments:
-        if (name == "HISTFILE" and word.text in ("/dev/null", "")) or (
-            name in ("HISTSIZE", "HISTFILESIZE") and word.text == "0"
-        ):
+        if _UNTRACED.match(f"{name}={word.text}"):
             scene.hit("hide-traces")
 
 
 _EMPTY = frozenset(("", ":", "true"))
 """Programs that print nothing: a redirection empties its target."""
-_OTHERS = frozenset(
-    (
-        *("echo", "printf", "grep", "rg", "pgrep", "pkill", "killall", "which", "test", "[", "[["),
-        *("rm", "mv", "git", "chmod", "docker", "podman", "nerdctl", "openssl", "gpg"),
-    )
-)
-"""Programs that may name a miner without mining."""
-_FETCHERS = frozenset(("curl", "wget", "tar", "unzip", "cd", "mkdir"))
+_UNTRACED = expression(r"HISTFILE=(?:/dev/null)?$|HIST(?:FILE)?SIZE=0$")
 
 
 def bombs(scene: Scene) -> None:
     """Report functions that pipe into themselves in the background."""
     for name in scene.script.functions:
-        calls = [
-            step
-            for step in scene.steps
-            if step.argv and step.argv[0].text == name and "function" in step.command.inside
-        ]
+        calls = [step for step in scene.steps if "function" in step.command.inside and step.argv[:1]]
+        calls = [step for step in calls if step.argv[0].text == name]
         if len(calls) > 1 and any(step.before and "background" in step.command.inside for step in calls):
             scene.at(calls[0])
             scene.hit("fork-bomb")
@@ -72,10 +61,9 @@ def bombs(scene: Scene) -> None:
 
 def _find(scene: Scene, step: Step) -> None:
     """Report files that `find` removes or passes to a program that does."""
-    words = texts_of(step.command.argv)
-    arguments = read_arguments(
-        "find", words[next(at for at, word in enumerate(words) if program(word) == "find") + 1 :]
-    )
+    texts = texts_of(step.command.argv)
+    at = next(at for at, text in enumerate(texts) if program(text) == "find")
+    arguments = read_arguments("find", texts[at + 1 :])
     users = (step, *(one for one in scene.steps[step.number + 1 : step.number + 6] if step in one.feeders))
     removes = any(one.name in ("rm", "shred", "truncate") for one in users) or any(
         one.option == "-delete" for one in arguments
@@ -121,8 +109,7 @@ def _password(scene: Scene, step: Step) -> None:
 
 
 def _quarantine(scene: Scene, step: Step) -> None:
-    if not step.has("-c") and not (step.has("-d") and "com.apple.quarantine" in step.operands):
-        return
+    """Report content of the network that is opened without a warning."""
     host = host_in(step.fetched) if step.fetched is not None else None
     if host is not None and host.name and host.kind != "known":
         scene.hit("protection-off", "critical" if host.shady else "warn", host.name)
@@ -132,24 +119,17 @@ def _quarantine(scene: Scene, step: Step) -> None:
 
 def _encrypts(scene: Scene, step: Step) -> None:
     """Report files that are encrypted one after the other while the originals are removed."""
-    encrypting = (step.name == "openssl" and step.has("enc") and not step.has("-d")) or (
-        step.name == "gpg" and step.has("-c", "--symmetric", "-e", "--encrypt") and not step.has("-d", "--decrypt")
-    )
-    if not encrypting or not ("loop" in step.command.inside or name_of(step.command.argv) == "find"):
+    if "loop" not in step.command.inside and name_of(step.command.argv) != "find":
         return
     removed = re.search(r"-exec\s{1,4}(?:rm|shred)\b|-delete\b", step.command.text) is not None or any(
         other.name in ("rm", "shred", "srm") and "loop" in other.command.inside and abs(other.number - step.number) < 8
         for other in scene.steps
     )
-    if removed and any(map(_at_home, _searched(scene))):
+    if removed and any(map(_AT_HOME.search, _searched(scene))):
         scene.hit("encrypt-files")
 
 
-def _at_home(path: str) -> bool:
-    bare = re.sub(r"\$\{?HOME\}?", "~", path)
-    return bare.startswith("~") or any(
-        map(is_home, re.findall(r"/(?:root|home/[\w${}-]{1,40}|Users/[\w${}-]{1,40})", bare))
-    )
+_AT_HOME = expression(r"^(?:~|\$\{?HOME\b)|/(?:root|home/[\w${}-]|Users/[\w${}-])")
 
 
 def _searched(scene: Scene) -> Iterator[str]:
