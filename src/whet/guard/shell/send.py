@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of, is_placeholder
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from whet.guard.shell.flow import Scene, Step
     from whet.guard.taint.mark import Mark
 
-Where = Literal["body", "head", "url", "login"]
 _LABEL = expression(
     r"(?:auth\w{0,12}|tokens?|[\w-]{0,20}keys?|secrets?|pass(?:word|wd|phrase)?|pwd|credentials?|pat|jwt|session\w{0,10}|cookies?|bearer)"
     r"[\"'\]\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\{$]{0,4}(?:(?:bearer|basic|token|key|apikey|api-key|bot|sso-key)[ =])?[\"'\\{$]{0,4}[\w@:.%-]{0,40}$|/bot$",
@@ -51,7 +50,7 @@ def _leave(scene: Scene, step: Step) -> None:
 
 
 def _upload(scene: Scene, step: Step) -> None:
-    if grave := step.grave() or _variable(step.fed):
+    if grave := step.grave() or _first(step.fed, "key"):
         severity: Severity = "critical" if _OWN_STORAGE.search(" ".join(step.texts)) else "warn"
         scene.hit("secret-sent", severity, grave, f"the upload to cloud storage contains {grave}")
         scene.fact("sink", "cloud storage")
@@ -124,13 +123,8 @@ def _careful(step: Step, what: str) -> bool:
     return step.name in programs("pickers") - {"sed", "cut"} or any(word.endswith(".pub") for word in step.texts)
 
 
-def _variable(marks: Iterable[Mark]) -> str:
-    return next((mark.what for mark in marks if mark.kind == "key"), "")
-
-
-def _any(step: Step) -> str:
-    contents = (mark.what for mark in step.marks if mark.kind in ("secret", "env"))
-    return step.grave() or next(contents, "") or _variable(step.marks)
+def _first(marks: Iterable[Mark], *kinds: str) -> str:
+    return next((mark.what for mark in marks if mark.kind in kinds), "")
 
 
 def _web(scene: Scene, step: Step) -> None:
@@ -142,10 +136,8 @@ def _web(scene: Scene, step: Step) -> None:
     if body:
         grave = host.shady and host.name not in MESSENGERS
         scene.fact("sink", "an HTTP request with a body", host.name, grave=grave)
-    if _requests(scene, step, [goal.subject for goal in goals]) or not body:
-        return
-    _shady_body(scene, step, host)
-    _silent(scene, step, host)
+    if not _requests(scene, step, [goal.subject for goal in goals]) and body:
+        _judge_body(scene, step, host)
 
 
 def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = False) -> bool:
@@ -153,9 +145,9 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
     body: set[Mark] = set()
     head: set[Mark] = set()
     for part in step.arguments:
-        for mark, where, before in _carried(scene, step, part):
-            named = where == "head" and mark.kind == "key" and "pass" not in mark.subject.lower()
-            if named or where == "login" or _LABEL.search(before):
+        for mark, place, before in _carried(scene, step, part):
+            named = place == "head" and mark.kind == "key" and "pass" not in mark.subject.lower()
+            if named or place == "login" or _LABEL.search(before):
                 head.add(mark)
             elif mark.kind == "captured":
                 body.add(mark._replace(grave=mark.grave or "loop" in step.command.inside))
@@ -168,52 +160,42 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
     return worst is not None
 
 
-_WHERE: dict[str, Where] = {"head": "head", "login": "login", "url": "url", "operand": "url"}
-
-
-def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, Where, str]]:
-    """Yield the secrets in a part of a request, each with its position and the text before it."""
-    word, text = step.spelled[part.at], part.text
-    where: Where = _WHERE.get(part.place, "body")
-    if part.place in ("output", "value", "flag", "code", "setting"):
+def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, str, str]]:
+    """Yield the secrets in a part of a request, each with the place of the part and the text before the secret."""
+    word, text, place = step.spelled[part.at], part.text, part.place
+    if place in ("output", "value", "flag", "code", "setting"):
         return
-    if (
-        part.place == "operand"
-        and step.name in ("http", "https", "xh", "xhs")
-        and re.match(r"[\w-]{1,60}(?::=?|==?|@)", text)
-    ):
-        where = "head" if re.match(r"[\w-]{1,60}:(?!=|//)", text) else "url" if text.startswith("http") else "body"
+    if place == "operand" and step.name in _NAMING and re.match(r"[\w-]{1,60}:(?!=|//)", text):
+        place = "head"
     path = sent_file(part)
-    if where in ("body", "url") and name_of(step.command.argv) in (*FINDERS, "xargs", "parallel"):
-        yield from ((mark, where, text.partition("{}")[0]) for mark in step.fed)
-    if part.place == "config":  # its options are read elsewhere, one by one, but not data that a command puts there
-        marks = scene.stdin(step) if part.text == "-" else scene.in_file(step, part.text, word, part.at)
-        yield from ((mark, "body", "") for mark in marks if mark.kind in CONTENT)
+    if place not in ("head", "login") and name_of(step.command.argv) in (*FINDERS, "xargs", "parallel"):
+        yield from ((mark, place, text.partition("{}")[0]) for mark in step.fed)
+    if place == "config":  # its options are read elsewhere, one by one, but not data that a command puts there
+        marks = scene.stdin(step) if text == "-" else scene.in_file(step, text, word, part.at)
+        yield from ((mark, place, "") for mark in marks if mark.kind in CONTENT)
     elif path in ("-", "/dev/stdin"):
-        yield from ((mark, where, "") for mark in scene.stdin(step))
+        yield from ((mark, place, "") for mark in scene.stdin(step))
     elif path:
-        yield from ((mark, where, "") for mark in scene.in_file(step, path, word, part.at))
+        yield from ((mark, place, "") for mark in scene.in_file(step, path, word, part.at))
     else:
-        yield from ((mark, where, before) for mark, before in scene.placed(step, word, part.at))
+        yield from ((mark, place, before) for mark, before in scene.placed(step, word, part.at))
 
 
-def _shady_body(scene: Scene, step: Step, host: Host) -> None:
-    if not host.shady or host.name.endswith(tuple(MESSENGERS)):
-        return
+_NAMING = ("http", "https", "xh", "xhs")
+"""Clients that are given headers as `NAME:TEXT`."""
+
+
+def _judge_body(scene: Scene, step: Step, host: Host) -> None:
+    """Judge a request without secrets by the address and by how it is made."""
+    shady = host.shady and not host.name.endswith(tuple(MESSENGERS))
     body = " ".join(step.texts)
     files = re.search(r"(?:^|[=\s])@[^\s-]", body) or step.placed("file")
     piped = bool(step.before) and re.search(r"(?:^|\s)(?:@-|-T\s{0,2}-)", body) is not None
-    commands = any(one.command.slot >= 0 for one in step.below)
-    if files or piped or commands:
+    if shady and (files or piped or any(one.command.slot >= 0 for one in step.below)):
         scene.hit("send-shady", None, host.name)
-
-
-def _silent(scene: Scene, step: Step, host: Host) -> None:
-    background = "background" in step.command.inside
-    if background and _is_quiet(step) and host.kind not in ("loopback", "private", "known"):
-        scene.hit(
-            "silent-send", "critical" if host.shady and not host.name.endswith(tuple(MESSENGERS)) else None, host.name
-        )
+    unseen = "background" in step.command.inside and _is_quiet(step)
+    if unseen and host.kind not in ("loopback", "private", "known"):
+        scene.hit("silent-send", "critical" if shady else None, host.name)
 
 
 def _is_quiet(step: Step) -> bool:
@@ -223,7 +205,7 @@ def _is_quiet(step: Step) -> bool:
 def _leaves(scene: Scene, step: Step, host: Host, how: str) -> None:
     if host.near and host.name:
         return
-    what = _any(step)
+    what = step.grave() or _first(step.marks, "secret", "env") or _first(step.marks, "key")
     fed = bool(step.before) or any("<" in one.operator for one in step.command.redirections)
     if fed or what:
         scene.fact("sink", how, host.name, grave=host.shady)
@@ -277,7 +259,7 @@ def _copies(scene: Scene, step: Step) -> None:
         for mark in marks
         if mark.kind in ("secret", "env") and (mark.grave or shell or plainly or mark not in step.own)
     ]
-    named = _variable(marks)
+    named = _first(marks, "key")
     if not shell or marks:
         scene.fact("sink", step.name, place[:80])
     if (not contents and not named) or host.kind == "loopback":
