@@ -16,6 +16,7 @@ from whet.guard.code import checker as code
 from whet.guard.javascript import checker as javascript
 from whet.guard.python import checker as python
 from whet.guard.rules import severity_of
+from whet.guard.shell import checker as shell
 from whet.guard.tables import load_toml
 from whet.guard.taint.files import judge_gathered
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
@@ -23,7 +24,9 @@ from whet.guard.taint.network import Judgement, judge_key, judge_lookup, judge_r
 from whet.guard.taint.secret import belongs, own_service, owner, secret_name
 
 if TYPE_CHECKING:
-    from whet.guard.finding import Severity
+    from collections.abc import Callable
+
+    from whet.guard.finding import Seen, Severity
 
 SECRETS = (
     "OPENAI_API_KEY",
@@ -487,3 +490,16 @@ def test_constants_of_the_wrong_type_break_no_folding(data: st.DataObject) -> No
 
 def test_a_method_of_bytes_on_a_string_breaks_nothing() -> None:
     assert python.check("import os\nx = 'a1'.hex()\nos.system(x)\n").hits == ()
+
+
+@pytest.mark.parametrize(
+    ("check", "program"),
+    [
+        (python.check, "open('/dev/sda', 'wb').write(b'0' * 512)\n"),
+        (javascript.check, "require('fs').writeFileSync('/dev/nvme0n1', Buffer.alloc(512));\n"),
+        (shell.check, "cat zeros.bin > /dev/sda\n"),
+    ],
+    ids=["python", "javascript", "shell"],
+)
+def test_a_disk_that_is_overwritten_is_told_in_every_language(check: Callable[[str], Seen], program: str) -> None:
+    assert [(hit.rule, severity_of(hit)) for hit in check(program).hits] == [("wipe-disk", "critical")]
