@@ -18,7 +18,7 @@ from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.shell import fetch, persist, power, send, supply
 from whet.guard.shell.constant import unescape
-from whet.guard.shell.flow import Scene
+from whet.guard.shell.flow import CONTENT, Scene
 from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import shape, word_list
 from whet.guard.taint.call import judged_programs
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Fact
     from whet.guard.shell.flow import Step
+    from whet.guard.taint.mark import Mark
 
 _DEPTH = 4
 _MOST = 400
@@ -67,7 +68,13 @@ def run(text: str, given: Given) -> Ran:
         hit._replace(evidence=_shown(hit.evidence), subject=_shown(hit.subject)) for hit in _told(seen.hits, text)
     )
     facts = (fact._replace(evidence=_shown(fact.evidence), subject=_shown(fact.subject)) for fact in seen.facts)
-    return Ran(Seen(hits, tuple(dict.fromkeys(facts))[:_MOST]), frozenset(scene.printed()), scene.left(whole=False))
+    kept = ((path, frozenset(filter(_is_content, marks))) for path, marks in scene.left().files.items())
+    files = {path: marks for path, marks in kept if marks}
+    return Ran(Seen(hits, tuple(dict.fromkeys(facts))[:_MOST]), frozenset(scene.printed()), files)
+
+
+def _is_content(mark: Mark) -> bool:
+    return mark.kind in CONTENT
 
 
 def _shown(text: str) -> str:
@@ -184,21 +191,14 @@ def _given(scene: Scene, text: str) -> Given:
         for name, origins in scene.variables.items()
         if name in text
     }
-    return Given(files=scene.left(), variables={name: marks for name, marks in held.items() if marks})
+    return Given(files=scene.left().files, variables={name: marks for name, marks in held.items() if marks})
 
 
 def leave(text: str, left: Given) -> Given:
     """Return the content of the files that a script leaves for other scripts, merged with the files left for it."""
     if not worth_reading(text) and not any(path in text for path in left.files):
         return left
-    scene = Scene(text, 1, None, left)
-    files = dict(left.files)
-    for path, marks in scene.left().items():
-        files[path] = files.get(path, frozenset()) | marks
-    texts = dict(left.texts)
-    for path, written in scene.left_texts():
-        texts[path] = texts.get(path, "") + written
-    return Given(files=files, texts=texts)
+    return Scene(text, 1, None, left).left(left)
 
 
 _BUDGET = 150_000

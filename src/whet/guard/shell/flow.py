@@ -25,6 +25,7 @@ from whet.guard.shell.words import Known, Word
 from whet.guard.shell.wrappers import FINDERS, inner, name_of, peel, texts_of
 from whet.guard.tables import shape, words
 from whet.guard.taint.call import Call, find_rows
+from whet.guard.taint.commands import Given
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from whet.guard.places import Place
     from whet.guard.shell.commands import Script
-    from whet.guard.taint.commands import Given
 
 _VARIABLE = expression(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
 _OPTION = expression(
@@ -297,21 +297,19 @@ class Scene(Judges):
             if step.fetched is not None:
                 yield step.fetched._replace(whole=True)
 
-    def left(self, *, whole: bool = True) -> dict[str, frozenset[Mark]]:
-        """Return the secrets in the files that the script writes; with `whole`, fetched and decoded content too."""
-        found: dict[str, frozenset[Mark]] = {}
-        for step in self.steps:
-            if step.leaves[1] and (marks := _content(step) if whole else frozenset(_secrets_of(step))):
-                for target, _ in step.targets:
-                    path = bare_path(target)
-                    found[path] = found.get(path, NO_MARKS) | marks
-        return found
-
-    def left_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield the constant texts that the script writes to files, each with its path."""
-        for step in self.steps:
-            if step.leaves[1] and (text := self.content(step)):
-                yield from ((bare_path(target), f"{text}\n") for target, _ in step.targets)
+    def left(self, before: Given | None = None) -> Given:
+        """Return the files that the script writes, with their marks and constant texts, in addition to those from `before`."""
+        files, texts = (dict(before.files), dict(before.texts)) if before is not None else ({}, {})
+        for step in (one for one in self.steps if one.leaves[1]):
+            sources = (mark for mark in step.sources.values() if mark.whole or mark.kind == "decoded")
+            marks = frozenset((*(mark for mark in step.passed() if mark.kind in CONTENT), *sources))
+            text = self.content(step)
+            for path in (bare_path(target) for target, _ in step.targets):
+                if marks:
+                    files[path] = files.get(path, NO_MARKS) | marks
+                if text:
+                    texts[path] = f"{texts.get(path, '')}{text}\n"
+        return Given(files=files, texts=texts)
 
     def at(self, step: Step) -> None:
         """Make `step` the step that is being judged."""
@@ -598,16 +596,12 @@ class Scene(Judges):
     def _opens(self, step: Step) -> list[str]:
         """Return the texts in which the step may name files that it reads."""
         name = step.name
-        texts: list[str] = [
-            one.target.text for one in step.command.redirections if one.operator == "<" or "<" in one.operator[:1]
-        ]
+        texts = [one.target.text for one in step.command.redirections if one.operator[:1] == "<"]
         reads = name in programs("readers")
         if reads and name in programs("movers"):
             texts += step.operands if step.placed("output") else step.operands[:-1]
         elif reads:
-            texts += [
-                one.text for one in read_arguments(name, tuple(step.texts)) if not one.option.startswith("--exclude")
-            ]
+            texts += [one.text for one in step.arguments if not one.option.startswith("--exclude")]
         elif name in programs("fetchers"):
             texts += map(sent_file, step.arguments)
             texts += [
@@ -714,16 +708,6 @@ def _path_names(path: str) -> Iterator[str]:
 
 _NAMED = ("-O", "--remote-name", "--remote-name-all")
 """Options of curl that name the file after the address."""
-
-
-def _secrets_of(step: Step) -> Iterator[Mark]:
-    return (mark for mark in step.passed() if mark.kind in CONTENT)
-
-
-def _content(step: Step) -> frozenset[Mark]:
-    """Return the secrets in the output of a step, and marks for fetched or decoded content."""
-    sources = (mark for mark in step.sources.values() if mark.whole or mark.kind == "decoded")
-    return frozenset((*_secrets_of(step), *sources))
 
 
 def _matters(step: Step) -> bool:
