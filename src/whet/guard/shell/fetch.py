@@ -10,7 +10,7 @@ from whet.guard.hosts import host_of
 from whet.guard.options import codes
 from whet.guard.shell.clients import fetches, host_in, programs, sends, table
 from whet.guard.shell.flow import bare_path
-from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of, program
+from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of
 from whet.guard.taint.execute import judge_piped
 
 if TYPE_CHECKING:
@@ -175,10 +175,7 @@ def _shells(scene: Scene, step: Step) -> None:
             scene.hit("shell-handed-over", "critical", step.device)
         elif name == "exec":
             scene.hit("shell-handed-over", "critical" if step.has("-i") else "info", step.device)
-    if name in programs("sockets") and (
-        any(map(_is_shell_word, step.placed("code")))
-        or any(one.name in SHELLS and not _has_script(one) for one in step.before)
-    ):
+    if name in programs("sockets") and any(one.name in SHELLS and not _has_script(one) for one in step.before):
         scene.hit("shell-handed-over")
     if (
         name in SHELLS
@@ -186,24 +183,10 @@ def _shells(scene: Scene, step: Step) -> None:
         and any(one.name in programs("sockets") and not step.has("-z") and _host_word(one) for one in step.before)
     ):
         scene.hit("shell-handed-over")
-    if name == "socat" and any(
-        re.match(r"(?:EXEC|SYSTEM):", word, re.IGNORECASE) and _is_shell_word(word) for word in step.texts
-    ):
-        scene.hit("shell-handed-over")
-    if name in ("awk", "gawk") and any("/inet/tcp/" in word and "getline" in word for word in step.texts):
-        scene.hit("shell-handed-over")
 
 
 def _has_script(step: Step) -> bool:
     return any(not word.startswith(("<", ">")) for word in step.operands)
-
-
-def _is_shell_word(text: str) -> bool:
-    return any(
-        program(part) in SHELLS or program(part) in ("cmd", "powershell", "pwsh")
-        for part in re.split(r"[\s:,'\"]+", text)
-        if part
-    )
 
 
 def _host_word(step: Step) -> bool:
