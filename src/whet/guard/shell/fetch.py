@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of
 from whet.guard.options import codes
-from whet.guard.shell.clients import fetches, host_in, programs, sends, table
+from whet.guard.shell.clients import fetches, host_in, programs, table
 from whet.guard.shell.flow import bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of
 from whet.guard.taint.execute import judge_piped
@@ -44,12 +44,6 @@ def _unpack(scene: Scene, step: Step) -> None:
         severity: Severity = "critical" if _runs_later(scene, step) else "warn"
         message = "the command unpacks an archive from that host"
         scene.hit("pipe-shady", severity, host_in(step.fetched).name, message)
-
-
-def _download(scene: Scene, step: Step) -> None:
-    if not sends(step.name, step.arguments):
-        for fetch in fetches(step.name, step.arguments)[:1]:
-            scene.fact("fetch", "a download", host_in(fetch).name, grave=fetch.whole and fetch.grave)
 
 
 def _evaluate(scene: Scene, step: Step) -> None:
@@ -196,5 +190,5 @@ def _host_word(step: Step) -> bool:
     return len(plain) >= 2 and plain[-1].isdigit() and host_of(plain[-2]).kind != "loopback"
 
 
-JUDGES: dict[str, Callable[[Scene, Step], None]] = {"unpack": _unpack, "download": _download, "evaluate": _evaluate}
+JUDGES: dict[str, Callable[[Scene, Step], None]] = {"unpack": _unpack, "evaluate": _evaluate}
 """The ways to run fetched content that the tables name, with their judges."""

@@ -136,6 +136,8 @@ def _web(scene: Scene, step: Step) -> None:
     if body:
         grave = host.shady and host.name not in MESSENGERS
         scene.fact("sink", "an HTTP request with a body", host.name, grave=grave)
+    else:
+        scene.fact("fetch", "a download", host_in(goals[0]).name, grave=goals[0].whole and goals[0].grave)
     if not _requests(scene, step, [goal.subject for goal in goals]) and body:
         _judge_body(scene, step, host)
 
