@@ -302,3 +302,8 @@ def test_a_variable_that_is_run_is_the_code_that_it_holds() -> None:
 
     assert found(f'run=$(printf "%s" "{code}"); $run\n')["secret-sent"] == "critical"
     assert found("run=$(which python3); $run --version\n") == {}
+
+
+def test_a_copy_of_many_files_onto_each_other_ends() -> None:
+    names = " ".join(f"f{number}" for number in range(3000))
+    assert found(f"cp -t d {names}\ncp -t d {names}\nsh d/f1\n") == {}

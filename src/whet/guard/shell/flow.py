@@ -328,27 +328,27 @@ class Scene(Judges):
         """Return `False`: a script that is written is read together with the step that writes it."""
         return False
 
-    def content(self, step: Step, depth: int = 3) -> str:
+    def content(self, step: Step, depth: int = 3, seen: frozenset[Step] = frozenset()) -> str:
         """Return the text that a step writes, if the script contains it: a here-document, or the arguments of `echo`."""
         whole = (*step.before, step)
         stages = [[one.name, *one.texts] for one in whole if all(word.known for word in one.argv)]
         if len(stages) == len(whole) and (text := printed(stages, self.script.known.files)):
             return text
-        found = (
-            []
-            if step.argv or step.loops
-            else [text.text for _, text in step.command.assignments if not text.substituted]
-        )
-        found += [] if step.argv else [self.content(one, depth - 1) for one in step.below if depth and not one.before]
+        found: list[str] = []
+        if not step.argv:
+            found += [text.text for _, text in step.command.assignments if not text.substituted and not step.loops]
+            found += [self.content(one, depth - 1, seen) for one in step.below if depth and not one.before]
         for one in (step, *step.before):
             found.append(one.command.heredoc or "")
             if one.name in ("echo", "printf"):
                 found.append(printed([[one.name, *map(self._said, one.spelled)]], {}) or "")
             found += [two.target.text for two in one.command.redirections if two.operator == "<<<"]
             found += [self._text_of(two.target.text) for two in one.command.redirections if two.operator == "<"]
-            for word in (one.texts if one.name in programs("movers") or one.name in _SHOWN else ()) if depth else ():
-                found += (self.content(origin, depth - 1) for origin in self.writers.get(bare_path(word), ())[:4])
-                found.append(self._text_of(word) if not self.writers.get(bare_path(word)) else "")
+            copied = one.texts if depth and (one.name in programs("movers") or one.name in _SHOWN) else ()
+            origins = {word: self.writers.get(bare_path(word), ())[:4] for word in copied}
+            found += [self._text_of(word) for word in copied if not origins[word]]
+            new = {origin: None for word in copied for origin in origins[word] if origin not in seen}
+            found += [self.content(origin, depth - 1, seen.union((step, *new))) for origin in new]
         return "\n".join(part for part in found if part)
 
     def _text_of(self, path: str) -> str:
