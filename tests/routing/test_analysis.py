@@ -59,8 +59,19 @@ def test_what_it_is_not_for_is_kept_apart() -> None:
 
 def test_what_it_is_also_for_is_not_against_it() -> None:
     found = analyse(Texts("squash", "Squash commits. Not for commits of others, or tags.", "tags tags tags"))
-    assert found.row.against == {number("other")}
+    assert found.row.against == {number("other"), number("tag")}
     assert has(found, "commit") and has(found, "tag")
+
+
+def test_words_of_a_body_that_are_only_in_fenced_code_or_comments_do_not_count() -> None:
+    found = analyse(Texts("a", "b", "Say yes.\n```sh\n# Heading\nrun it\n```\n<!-- hidden -->\nSay `later`."))
+    assert [has(found, word) for word in ("yes", "heading", "run", "hidden", "later")] == [
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_known_messages_are_kept_as_their_terms() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.patterns import compile_late
 from whet.routing.index import Analysis, Row
+from whet.skill.body import visible_text
 from whet.skill.terms import codes, number, numbers, terms
 
 if TYPE_CHECKING:
@@ -25,14 +26,12 @@ if TYPE_CHECKING:
 BODY = 12_000
 """Maximum length of a body."""
 
-_ORDINARY = (3.3, 40.0, 520.0)
+_ORDINARY = (3.3, 40.0, 360.0)
 """Number of terms in each field of a typical skill."""
 _WEIGHT = (8.0, 6.0, 1.0)
 _LENGTH = (0.5, 0.5, 0.75)
 """The weight of the length of each field."""
 _FLAT = 3.0
-_OWN = 3
-"""Number of uses in the body from which an excluded term is a subject of the skill anyway."""
 _MOST_TERMS = 600
 _MOST_MESSAGES = 50
 _MOST_PHRASES = 24
@@ -44,7 +43,7 @@ def analyse(texts: Texts) -> Analysis:
     """Return the index data of a skill."""
     description, clauses = without_negations(texts.description)
     when_to_use, more_clauses = without_negations(texts.when_to_use)
-    body, sections = without_exclusions(texts.body[:BODY])
+    body, sections = without_exclusions(visible_text(texts.body[:BODY]))
     name = terms(texts.name)
     positive, phrases = _phrases((description, when_to_use), texts.triggers, len(name))
     positive += terms("\n".join((*texts.tags, *texts.examples)))
@@ -53,7 +52,7 @@ def analyse(texts: Texts) -> Analysis:
     counts = [Counter(found) for found in fields]
     counts[2].update(headed)
     excluded = numbers("\n".join((clauses, more_clauses, sections, texts.when_not_to_use)))
-    own = [term for term in excluded if term in counts[0] or term in counts[1] or counts[2][term] >= _OWN]
+    own = [term for term in excluded if term in counts[0] or term in counts[1]]
     counts[1].update(own)
     leading, rest = _kept(counts)
     sizes = (len(fields[0]), len(fields[1]) + len(own), len(fields[2]) + len(headed))

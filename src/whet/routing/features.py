@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from heapq import nlargest
 from itertools import pairwise
-from math import log, log1p, sqrt
+from math import log, sqrt
 from operator import mul
 
 from whet.patterns import compile_late
@@ -33,16 +33,18 @@ FEATURES = (
     "apart",  # terms it has that the other candidates lack
     "opening",  # the share of the message, by rarity and position, that name and description have
     "text",  # BM25F; terms in name or description count half, because the features above cover them
-    "named",  # the share of its name's terms that the message has
+    "named",  # the share of its name's terms that the message has, slightly less for a name of few terms
     "pairs",  # neighbouring terms of the message that are also neighbours in the body
     "quoted",  # the rarity of the message's terms in one of its quoted phrases and triggers
-    "description-length",
+    "description-length",  # in terms, as far as it is not long
 )
 
 _EARLY = 4
 """Position at which a term counts half in "opening"."""
 _MOST_OF_IT = 0.6
 """Minimum share of a phrase's terms that a message must have."""
+_LONG = 150
+"""Number of terms from which a description counts as long."""
 _RIVALS = 40
 """Number of skills that "apart" compares."""
 
@@ -148,10 +150,10 @@ def compare(asked: Asked, given: Table, rows: Sequence[Row]) -> list[tuple[float
                 apart,
                 sum(early[place] for place in up_front) / said,
                 sum(weight[place] * one / (1 + (place in up_front)) for place, one in has.items()),
-                len(name & known.keys()) / max(1, len(name)),
+                len(name & known.keys()) / (1 + len(name)),
                 sum(worth for one, other, pair, worth in pairs if one in has and other in has and pair in body) / mass,
                 max((_in_phrase(phrase, known) for phrase in phrases), default=0.0),
-                log1p(row.description),
+                float(min(row.description, _LONG)),
             )
         )
     return features
@@ -207,6 +209,8 @@ _SIGNS = ("`", '"', "“", "/", "\\", "_")
 """Characters of which all of these have one, except a file without a path. Messages with neither are not searched."""
 _ARGUMENT_GAIN = 0.5
 """The weight of a word that is only in the object of the task."""
+_COMMON_GAIN = 0.6
+"""The weight of a word that may occur in any message."""
 _CONTEXT_GAIN, _CONTEXT_TERMS = 0.3, 40
 """The weight of a word that only the context has, and the maximum number of such words."""
 _GUESS = 0.6
@@ -241,7 +245,7 @@ def ask(message: str, context: str = "") -> Asked:
     places = {term: at for at, term in enumerate(kept)}
     worked_on = any(sign in text for sign in _SIGNS) or any(part[:1].islower() for part in text.split(".")[1:])
     task = ({*terms(_ARGUMENT.sub(" ", text))} if worked_on else set()) or {*kept}
-    gains = [1.0 if term in task else _ARGUMENT_GAIN for term in kept]
+    gains = [(1.0 if term in task else _ARGUMENT_GAIN) * (_COMMON_GAIN if is_common(term) else 1.0) for term in kept]
     before = dict.fromkeys(terms(context[:LONGEST])) if context else {}
     around = tuple(term for term in before if term not in places and not is_common(term))[:_CONTEXT_TERMS]
     known = [places.get(term, -1) for term in said]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     """The skills of each term, each as one number: its slot counted from the first of the segment and, in the lowest
     byte, its weight."""
 
-VERSION = 9
+VERSION = 10
 """The format version; everything is read again when it changes."""
 _TOGETHER = 8
 """Number of segments of a size that are merged."""

@@ -91,22 +91,22 @@ class Weights(NamedTuple):
 
 FITTED = Weights(
     words={
-        "apart": 0.353,
-        "opening": 0.72,
-        "text": 0.482,
-        "named": 0.425,
-        "pairs": 0.278,
-        "quoted": 0.201,
-        "description-length": 0.529,
+        "apart": 0.412,
+        "opening": 0.633,
+        "text": 0.514,
+        "named": 0.451,
+        "pairs": 0.259,
+        "quoted": 0.19,
+        "description-length": 0.416,
     },
     sure={
-        "start": -4.52,
-        "share": 4.68,
-        "described": 1.77,
-        "length": 0.6,
-        "lead": 0.39,
-        "excluded": -21.36,
-        "named": 0.55,
+        "start": -4.4,
+        "share": 5.35,
+        "described": 1.37,
+        "length": 0.49,
+        "lead": 0.35,
+        "excluded": -17.08,
+        "named": 0.35,
     },
 )
 """Weights fitted on labelled messages. A weight of ranking is per standard deviation of the feature across the

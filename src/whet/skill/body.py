@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_HIDING = ("```", "~~~", "<!--")
+"""What fenced code and comments begin with."""
 _HEADING = compile_late(r"[ ]{0,3}#{1,6}[ \t]+[\W\d_]*")
 """Beginning of a heading, up to its first letter."""
 _NOT_PROSE = compile_late(r"[#>|`~<!\[]|---|===|\*\*\*|[-*+][ ]|\d+[.)][ ]")
@@ -104,6 +106,13 @@ def sections(rows: list[str]) -> list[Section]:
             open_.append(len(found))
             found.append(Section(level, text.strip("# \t"), number, len(rows)))
     return found
+
+
+def visible_text(body: str) -> str:
+    """Return a body without fenced code and comments."""
+    if any(sign in body for sign in _HIDING):
+        return "\n".join(_visible(body.split("\n")))
+    return body
 
 
 def _visible(rows: list[str]) -> Iterator[str]:

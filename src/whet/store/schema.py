@@ -352,6 +352,15 @@ STATE = Schema(
 )
 
 
+_EMPTY_INDEX = """
+DELETE FROM index_facts;
+DELETE FROM index_collections;
+DELETE FROM index_skills;
+DELETE FROM index_rows;
+DELETE FROM index_segments;
+DELETE FROM index_postings;
+DELETE FROM index_words;
+"""
 CACHE_MIGRATIONS = (
     Migration(
         1,
@@ -509,19 +518,9 @@ CACHE_MIGRATIONS = (
     ),
     Migration(12, "library", "CREATE TABLE passed (path TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;"),
     # A term of a skill has one weight.
-    Migration(
-        13,
-        "routing",
-        """
-        DELETE FROM index_facts;
-        DELETE FROM index_collections;
-        DELETE FROM index_skills;
-        DELETE FROM index_rows;
-        DELETE FROM index_segments;
-        DELETE FROM index_postings;
-        DELETE FROM index_words;
-        """,
-    ),
+    Migration(13, "routing", _EMPTY_INDEX),
+    # The terms of fenced code are left out.
+    Migration(14, "routing", _EMPTY_INDEX),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), adopt=_drop_caches)
