@@ -23,7 +23,6 @@ pairs before it are merged.
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_left
 from collections import Counter
 from functools import lru_cache
@@ -68,15 +67,14 @@ _EDITION = re.compile(r"(?:v|ver|version|rev|revision|run|try|copy|old|new|final
 """A word of a name that marks an edition and says nothing about its purpose."""
 _COMMON = 0.05
 """Share of skills with a filler word from which it does not count."""
-_GAINS = 100
-_GAIN = [0.0, *(1 + log(times) for times in range(1, _GAINS + 1))]
-"""Factors of a term's weight, by its number of occurrences."""
+_MOST_TIMES = 100
+"""Number of occurrences from which a term weighs no more."""
 _SHOWN = 6
 """Number of words shown as evidence."""
 _REMEMBERED = 1000
 """Number of skills whose results are cached; the order of pairs makes that nearly enough."""
 
-Vector = dict[int, float]
+Vector = dict[str, float]
 """The weight of each term, heaviest first."""
 
 
@@ -88,13 +86,13 @@ class Similarity:
 
         They show which words are common there if `texts` were chosen because they are similar.
         """
-        said, users, self._vocabulary = _read([*texts, *others], len(texts))
         each = max(1.0, (among - len(texts)) / len(others)) if others else 1.0
         self._texts = texts
-        self._said = said[: len(texts)]
-        self._rarity = _rarities(users, len(texts), len(others), each, self._vocabulary)
+        self._said = [*map(_read, texts)]
+        users, elsewhere = _count_users(self._said), _count_users(map(_read, others))
+        self._rarity = _rarities(users, elsewhere, len(texts), len(others), each)
         self._own = [_vector(found, self._rarity) for found in self._said]
-        self._users = users[0] + users[1]
+        self._users = users + elsewhere
         remember = lru_cache(maxsize=_REMEMBERED)
         self._heard = remember(self._hear)
         self._mentioned = remember(self._read_mentioned)
@@ -119,7 +117,7 @@ class Similarity:
         """Return the terms that contribute most to the similarity, as words of the first skill."""
         mine, theirs = self._own[one], self._own[other]
         worth = {term: weight * theirs[term] for term, weight in mine.items() if term in theirs}
-        found = [self._vocabulary[term] for term in sorted(worth, key=worth.__getitem__, reverse=True)[:_SHOWN]]
+        found = sorted(worth, key=worth.__getitem__, reverse=True)[:_SHOWN]
         words: dict[str, str] = {}
         for word in dict.fromkeys(word for part in _parts(self._texts[one]) for word in spell(part)):
             for term in stem(word):
@@ -132,7 +130,7 @@ class Similarity:
         """Yield the pairs to compare in full, each once, the smaller number first."""
         vectors, users = self._own, self._users
         asked = [[term for term in vector if users[term] > 1][:_ASKED] for vector in vectors]
-        holders: dict[int, tuple[list[int], list[float]]] = {term: ([], []) for found in asked for term in found}
+        holders: dict[str, tuple[list[int], list[float]]] = {term: ([], []) for found in asked for term in found}
         for at, vector in enumerate(vectors):
             for term, weight in vector.items():
                 if term in holders:
@@ -200,19 +198,14 @@ class Similarity:
         ]
         return 1 - min(missed, default=0.0) * (_STRANGERS if mine.isdisjoint(theirs) else _SIBLINGS)
 
-    def _missed(self, terms: frozenset[int], at: int) -> Iterator[float]:
+    def _missed(self, terms: frozenset[str], at: int) -> Iterator[float]:
         """Yield the share of these terms that a skill does not mention; nothing if there are no terms."""
         if whole := sum(self._rarity[term] for term in terms):
-            unsaid = [term for term in terms if not self._mentioned(at).issuperset(self._stem(term))]
+            unsaid = [term for term in terms if not self._mentioned(at).issuperset(_stem(term))]
             yield sum(self._rarity[term] for term in unsaid) / whole
 
     def _read_mentioned(self, at: int) -> frozenset[str]:
-        return frozenset(stem for term in set(self._said[at].terms) for stem in self._stem(term))
-
-    def _stem(self, term: int) -> tuple[str, ...]:
-        """Return what identifies mentions of a term: its beginning, or its characters in scripts without spaces."""
-        word = self._vocabulary[term]
-        return tuple(word) if word[0] >= WIDE else (word[:_STEM].rstrip("e"),)
+        return frozenset(stem for term in self._said[at].times for stem in _stem(term))
 
 
 # --- from texts to vectors ------------------------------------------------------------------------------------------
@@ -224,61 +217,53 @@ def _parts(texts: Texts) -> tuple[str, str]:
     return head, texts.body[:BODY]
 
 
-class _Numbers(dict[str, tuple[int, ...]]):
-    """The numbers of the terms of each written word; terms are numbered in order of appearance."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.terms: dict[str, int] = {}
-
-    def __missing__(self, word: str) -> tuple[int, ...]:
-        self[word] = found = tuple(self.terms.setdefault(term, len(self.terms)) for term in stem(word))
-        return found
-
-
 class _Said(NamedTuple):
-    """The terms of one skill, as numbers."""
+    """The terms of one skill."""
 
-    terms: array[int]
-    head: int
-    """Number of terms in the metadata."""
-    name: frozenset[int]
-    """The terms of its name."""
-
-
-def _read(texts: Sequence[Texts], first: int) -> tuple[list[_Said], tuple[Counter[int], Counter[int]], list[str]]:
-    """Return the terms of each text, the number of texts with each term (`first` texts and the rest), and all terms."""
-    numbers = _Numbers()
-    users = Counter[int](), Counter[int]()
-    said: list[_Said] = []
-    for at, text in enumerate(texts):
-        head, body = ([term for word in spell(part) for term in numbers[word]] for part in _parts(text))
-        called = [term for word in spell(text.name) if not _EDITION.fullmatch(word) for term in numbers[word]]
-        users[at >= first].update({*head, *body})
-        said.append(_Said(array("L", head + body), len(head), frozenset(called)))
-    return said, users, list(numbers.terms)
+    times: Counter[str]
+    """The number of occurrences of each."""
+    head: frozenset[str]
+    """Those of the metadata."""
+    name: frozenset[str]
+    """Those of its name."""
 
 
-def _rarities(
-    users: tuple[Counter[int], Counter[int]], texts: int, others: int, each: float, vocabulary: Sequence[str]
-) -> list[float]:
+def _read(texts: Texts) -> _Said:
+    head, body = ([term for word in spell(part) for term in stem(word)] for part in _parts(texts))
+    called = (term for word in spell(texts.name) if not _EDITION.fullmatch(word) for term in stem(word))
+    return _Said(Counter(head + body), frozenset(head), frozenset(called))
+
+
+def _count_users(said: Iterable[_Said]) -> Counter[str]:
+    """Return the number of skills with each term."""
+    return Counter(term for one in said for term in one.times)
+
+
+def _rarities(users: Counter[str], elsewhere: Counter[str], texts: int, others: int, each: float) -> dict[str, float]:
     """Return the weight of each term by rarity; 0 for single letters and common fillers."""
     total, least = texts + each * others, 1 / max(1, texts + others)
-    worth: list[float] = []
-    for term, word in enumerate(vocabulary):
-        share = max(least, (users[0][term] + each * users[1][term]) / total)
-        told = len(word) > 1 and (share <= _COMMON or word not in filler_terms())
-        worth.append(log(1 + 1 / share) if told else 0.0)
+    worth: dict[str, float] = {}
+    for term, count in users.items():
+        share = max(least, (count + each * elsewhere[term]) / total)
+        told = len(term) > 1 and (share <= _COMMON or term not in filler_terms())
+        worth[term] = log(1 + 1 / share) if told else 0.0
     return worth
 
 
-def _vector(said: _Said, rarity: Sequence[float]) -> Vector:
-    weights = {term: _GAIN[min(times, _GAINS)] * rarity[term] for term, times in Counter(said.terms).items()}
-    for term in set(said.terms[: said.head]):
-        weights[term] *= 2
+def _vector(said: _Said, rarity: Mapping[str, float]) -> Vector:
+    """Return the heaviest terms of a skill as a vector of length 1."""
+    weights = {
+        term: (1 + log(min(times, _MOST_TIMES))) * rarity[term] * (2 if term in said.head else 1)
+        for term, times in said.times.items()
+    }
     heaviest = sorted(weights, key=weights.__getitem__, reverse=True)[:_KEPT]
     length = sqrt(sum(weights[term] ** 2 for term in heaviest))
     return {term: weights[term] / length for term in heaviest if weights[term]}
+
+
+def _stem(term: str) -> tuple[str, ...]:
+    """Return what identifies mentions of a term: its beginning, or its characters in scripts without spaces."""
+    return tuple(term) if term[0] >= WIDE else (term[:_STEM].rstrip("e"),)
 
 
 def _window(places: list[int], weights: list[float], at: int) -> Iterable[tuple[int, float]]:
@@ -289,7 +274,7 @@ def _window(places: list[int], weights: list[float], at: int) -> Iterable[tuple[
     return zip(places, weights, strict=True)
 
 
-def _dot(one: Mapping[int, float], other: Mapping[int, float]) -> float:
+def _dot(one: Vector, other: Vector) -> float:
     if len(other) < len(one):
         one, other = other, one
     return sum([weight * other[term] for term, weight in one.items() if term in other])
