@@ -15,7 +15,7 @@ from whet.errors import UsageError, WhetError
 from whet.notes import Note
 from whet.routing.similarity import Similarity
 from whet.routing.texts import Texts, texts_of, texts_of_card
-from whet.skill.terms import filler_terms, plain_terms, spell, stem
+from whet.skill.terms import filler_terms, plain_terms
 from whet.values import Json, as_json
 
 if TYPE_CHECKING:
@@ -101,17 +101,8 @@ def likely(new: Texts, cards: Mapping[str, str], most: int = CANDIDATES) -> tupl
     """
     head = set(plain_terms(" ".join((new.name, new.description, new.when_to_use, *new.triggers, *new.tags))))
     own = head.union(plain_terms(new.body[:_TOLD])) - filler_terms()
-    shared: dict[str, tuple[str, ...]] = {}
-    said: dict[str, set[str]] = {}
-    users = Counter[str]()
-    for name, text in cards.items():
-        found: set[str] = set()
-        for word in set(spell(text)):
-            if word not in shared:
-                shared[word] = tuple(term for term in stem(word) if term in own)
-            found.update(shared[word])
-        said[name] = found
-        users.update(found)
+    said = {name: own.intersection(plain_terms(text)) for name, text in cards.items()}
+    users = Counter(term for found in said.values() for term in found)
     worth = {term: log(1 + len(cards) / count) * (2 if term in head else 1) for term, count in users.items()}
     scored = [(-sum(sorted(map(worth.__getitem__, found))), name) for name, found in said.items() if len(found) > 1]
     return tuple(name for _, name in nsmallest(most, scored))
@@ -154,7 +145,7 @@ def find_duplicates(
     shelf = _Shelf(workspace)
     if name is None:
         compared = len(shelf.cards)
-        found = near_duplicates(shelf.all_texts(), least, most)
+        found = near_duplicates({name: shelf.texts(name) for name in shelf.cards}, least, most)
     else:
         own = workspace.find(name)[0].full_name
         compared, others = shelf.alike(shelf.texts(own), own, least, most)
@@ -188,10 +179,6 @@ class _Shelf:
         except WhetError as error:
             self.problems.append(Note.from_error(error, "warning", skill=name, path=card.path))
             return texts_of_card(card)
-
-    def all_texts(self) -> dict[str, Texts]:
-        """Return the texts of all skills."""
-        return {name: self.texts(name) for name in self.cards}
 
     def alike(self, new: Texts, own: str, threshold: float, most: int) -> tuple[int, tuple[Alike, ...]]:
         """Return the number of skills compared in full, and those that the new one resembles."""

@@ -114,9 +114,8 @@ class Put(NamedTuple):
 
     missing: list[str]
     """Keys of shared skills that other collections no longer have."""
-    before: int
-    after: int
-    """`before` and `after` are generations of the collection."""
+    changed: bool
+    """Whether the collection has a new generation, the next one."""
 
 
 class Row(NamedTuple):
@@ -279,8 +278,7 @@ class Index:
             if alive != before:
                 _settle(connection, self._name, state.generation + 1, alive)
                 _tidy(connection)
-                return Put(missing, state.generation, state.generation + 1)
-            return Put(missing, state.generation, state.generation)
+            return Put(missing, alive != before)
 
     def touch(self) -> None:
         """Record once a day that the collection is in use; a write error is ignored."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from whet.routing.features import Found as Holders
-    from whet.routing.index import Postings, Put
+    from whet.routing.index import Postings
     from whet.routing.texts import Texts
 
 _CANDIDATES = 100
@@ -128,21 +128,25 @@ class Router:
         with damage(self._path):
             if self._index.worn:
                 self._index.clear()
-            at, known, elsewhere = self._index.known()
+            generation, known, elsewhere = self._index.known()
         stamps, waiting = dict[str, str](), dict[str, Entry]()
-        steps: list[Put] = []
         failed: list[tuple[str, str]] = []
 
-        def put() -> None:
+        def put(new: Sequence[New] = (), shared: Sequence[tuple[str, str]] = (), gone: Sequence[str] = ()) -> list[str]:
+            """Change the index; return the keys of shared skills that are no longer there."""
+            nonlocal generation
+            with damage(self._path):
+                missing, changed = self._index.put(new, shared, gone)
+            generation += changed
+            return missing
+
+        def put_waiting() -> None:
             """Index the waiting entries, in batches so that memory use stays bounded."""
             if shared := [pair for key in waiting if (pair := (key, stamps[key])) in elsewhere]:
-                with damage(self._path):
-                    steps.append(self._index.put(shared=shared))
-                for key in {key for key, _ in shared}.difference(steps[-1].missing):
+                for key in {key for key, _ in shared}.difference(put(shared=shared)):
                     del waiting[key]
             if read := list(self._read(waiting.values(), failed)):
-                with damage(self._path):
-                    steps.append(self._index.put(read))
+                put(read)
             waiting.clear()
 
         for entry in entries:
@@ -151,17 +155,15 @@ class Router:
             if known.get(entry.key) == stamps[entry.key]:
                 del waiting[entry.key]
             if len(waiting) == _BATCH:
-                put()
-        put()
+                put_waiting()
+        put_waiting()
         for key, _ in failed:
             stamps.pop(key, None)
-        gone = [key for key in known if key not in stamps]
-        with damage(self._path):
-            if gone:
-                steps.append(self._index.put(gone=gone))
-            generations = [at, *(number for step in steps for number in (step.before, step.after))]
-            if made_from and not failed and generations[::2] == [*generations[1::2], generations[-1]]:
-                self._index.mark(made_from, generations[-1])  # no other process changed it in between
+        if gone := [key for key in known if key not in stamps]:
+            put(gone=gone)
+        if made_from and not failed:
+            with damage(self._path):
+                self._index.mark(made_from, generation)
         added = sum(key not in known for key in stamps)
         changed = sum(known.get(key, stamp) != stamp for key, stamp in stamps.items())
         return Updated(added, changed, len(gone), len(stamps), tuple(failed))
