@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whet.errors import UsageError
-from whet.routing.texts import checked, much_like
+from whet.routing.feedback import much_like
+from whet.routing.texts import checked
 
 
 def test_a_message_is_text_with_words() -> None:

@@ -16,8 +16,9 @@ from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.visibility import MODEL, hidden
 from whet.notes import Note
 from whet.records import NamedTuple
-from whet.routing.texts import checked, much_like
+from whet.routing.texts import checked
 from whet.skill.names import key as name_key
+from whet.skill.terms import terms
 from whet.store.clock import iso
 from whet.values import Json, answer_json
 
@@ -44,6 +45,8 @@ LONGEST = 2_000
 """Maximum length of a stored message."""
 KEPT = 1_000
 """Maximum number of stored remarks on one skill."""
+_ALIKE = 0.6
+"""The share of its terms that each of two similar messages has in common with the other."""
 _COLUMNS = "time, skill, message, fits, origin"
 _FIRST = "origin = 'person' DESC, id DESC"
 
@@ -173,6 +176,16 @@ class Feedback:
             for time, name, message, fits, origin in rows
             if not skills or name in keys
         )
+
+
+def much_like(message: str, others: Iterable[str]) -> bool:
+    """Return whether one of these messages is similar to this one."""
+    own = {*terms(message)}
+    for other in others:
+        known = {*terms(other)}
+        if len(own & known) >= _ALIKE * max(len(own), len(known), 1) or message == other:
+            return True
+    return False
 
 
 def kept(message: str) -> str:

@@ -7,7 +7,6 @@ from whet.records import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from whet.library.card import Card
@@ -49,10 +48,6 @@ def texts_of_card(card: Card) -> Texts:
     return Texts(card.name, card.description, "", card.when)
 
 
-_ALIKE = 0.6
-"""The share of its terms that each of two similar messages has in common with the other."""
-
-
 def checked(message: Any) -> str:
     """Return the message. Raises UsageError if it is not text or is empty."""
     hint = "Pass the user's words."
@@ -61,15 +56,3 @@ def checked(message: Any) -> str:
     if not message.strip():
         raise UsageError("message-empty", "The message is empty.", hint=hint)
     return message
-
-
-def much_like(message: str, others: Iterable[str]) -> bool:
-    """Return whether one of these messages is similar to this one."""
-    from whet.skill.terms import terms
-
-    own = {*terms(message)}
-    for other in others:
-        known = {*terms(other)}
-        if len(own & known) >= _ALIKE * max(len(own), len(known), 1) or message == other:
-            return True
-    return False

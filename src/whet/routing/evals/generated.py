@@ -136,8 +136,8 @@ def _asked(skill: Skill) -> Iterator[str]:
     """Yield the requests that the text of a skill mentions."""
     description = without_negations(skill.description)[0]
     _, *rest = _SENTENCE.split(description)
-    told = [*_QUOTED.findall(description), *_points(section(skill.body, _WHEN)), *skill.triggers]
-    when = "" if _points(skill.when_to_use) else skill.when_to_use
+    told = [*_QUOTED.findall(description), *_POINT.findall(section(skill.body, _WHEN)), *skill.triggers]
+    when = "" if _POINT.findall(skill.when_to_use) else skill.when_to_use
     for sentence in (*rest, *_SENTENCE.split(when)):
         told += [] if _QUOTED.search(sentence) or not _USE.match(sentence) else _CLAUSES.split(sentence)
     if when and not _USE.match(when):
@@ -183,14 +183,10 @@ def _other_work(skill: Skill) -> Iterator[str]:
 
 def _not_for_it(skill: Skill) -> Iterator[str]:
     """Yield the exclusions of a skill."""
-    also = [] if _points(skill.when_not_to_use) else _CLAUSES.split(skill.when_not_to_use)
+    also = [] if _POINT.findall(skill.when_not_to_use) else _CLAUSES.split(skill.when_not_to_use)
     clauses = _CLAUSES.split(without_negations(skill.description)[1])
-    for text in (*_points(without_exclusions(skill.body)[1]), *clauses, *also):
+    for text in (*_POINT.findall(without_exclusions(skill.body)[1]), *clauses, *also):
         yield from filter(_is_message, [_plain(_SENTENCE.split(text)[0])])
-
-
-def _points(text: str) -> list[str]:
-    return _POINT.findall(text)
 
 
 def _plain(text: str) -> str:

@@ -42,16 +42,6 @@ class Judge(Protocol):
         """Return the probability that this skill is right for a message."""
 
 
-class Seen(NamedTuple):
-    """The judge's answer to one message."""
-
-    ranking: tuple[str, ...]
-    top: str
-    """The skill that triggers or is offered first; "" for none."""
-    tiers: dict[str, Tier]
-    """The tier of every skill that triggers or is offered."""
-
-
 class Judged(NamedTuple):
     """A case and its outcome."""
 
@@ -75,41 +65,46 @@ class Judged(NamedTuple):
         return reached if self.case.fits else 1.0 - reached
 
 
-def look(judge: Judge, message: str) -> Seen:
-    """Ask the judge about one message."""
+class _Answer(NamedTuple):
+    """The judge's answer to one message."""
+
+    ranking: tuple[str, ...]
+    top: str
+    """The skill that triggers or is offered first; "" for none."""
+    tiers: dict[str, Tier]
+    """The tier of every skill that triggers or is offered."""
+
+
+def _answer(judge: Judge, message: str) -> _Answer:
     detected = judge.detect(message)
     ranking = tuple(found.key for found in judge.find(message, RANKS))
-    tiers: dict[str, Tier] = {}
-    if detected.first is not None:
-        offered = (detected.first, *detected.others)
-        tiers = {key: "may" for found in offered for key in (found.key, *found.also)}
-        tiers[detected.first.key] = detected.decision
-        return Seen(ranking, detected.first.key, tiers)
-    return Seen(ranking, "", tiers)
+    if detected.first is None:
+        return _Answer(ranking, "", {})
+    offered = (detected.first, *detected.others)
+    tiers: dict[str, Tier] = {key: "may" for found in offered for key in (found.key, *found.also)}
+    return _Answer(ranking, detected.first.key, tiers | {detected.first.key: detected.decision})
 
 
 def judged(cases: Iterable[Case], judge: Judge) -> tuple[Judged, ...]:
     """Return every case with its outcome; each message is judged once, however many cases it has."""
     cases = tuple(cases)
-    seen: dict[str, Seen] = {}
-    rightful: dict[str, set[str]] = {}
-    for case in cases:
-        if case.fits:
-            rightful.setdefault(case.message, set()).add(case.skill)
+    rightful = {(case.message, case.skill) for case in cases if case.fits}
+    answers = {message: _answer(judge, message) for message in dict.fromkeys(case.message for case in cases)}
     results = []
     for case in cases:
         message, key = case.message, case.skill
-        if message not in seen:
-            seen[message] = look(judge, message)
-        ranking, top, tiers = seen[message]
-        first = ranking[0] if ranking else ""
-        known = top in rightful.get(message, ())
-        if not key:  # about no skill: any skill that triggers is wrong
-            results.append(Judged(case, tiers.get(top, "none"), None, None, top, first, known))
-            continue
-        rank = ranking.index(key) + 1 if key in ranking else None
-        confidence = judge.confidence(message, key)
-        results.append(Judged(case, tiers.get(key, "none"), rank, confidence, top, first, known))
+        ranking, top, tiers = answers[message]
+        results.append(
+            Judged(
+                case,
+                tier=tiers.get(key or top, "none"),  # if a message is about no skill, any skill that triggers is wrong
+                rank=ranking.index(key) + 1 if key in ranking else None,
+                confidence=judge.confidence(message, key) if key else None,
+                winner=top,
+                first=ranking[0] if ranking else "",
+                rightful=(message, top) in rightful,
+            )
+        )
     return tuple(results)
 
 
