@@ -11,6 +11,7 @@ and shows which descriptions must be distinguished.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -394,85 +395,66 @@ def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card]) -> _Gath
 def _from_packages(cards: Sequence[Card], catalogue: Catalogue, bounds: Bounds) -> _Gathered:
     read: list[tuple[str, Cases]] = []
     for card in cards:
-        for name, data in _files(card, bounds.bases_of(card)):
+        for name in _files(card):
             path = os.path.join(card.directory, *name.split("/"))
-            if isinstance(data, Note):
-                read.append((path, Cases((), (data,))))
-                continue
-            cases = _read(data, card, name, path)
-            if cases is not None:
+            if (cases := _read(card, name, path, bounds.bases_of(card))) is not None:
                 read.append((path, cases))
     return _resolved(read, catalogue)
 
 
-def _read(data: bytes, card: Card, name: str, path: str) -> Cases | None:
-    """Return the cases of a package's file; None for a file about something else."""
-    output = os.path.basename(name).startswith(_OUTPUT_EVALS)
-    try:
-        found = read_cases(data, card.full_name, path, examples=name.startswith(EXAMPLES))
-    except InvalidError as error:
-        if output and error.code == "not-trigger-evals":
-            return None
-        message = f"The file{error.message.removeprefix(path)}"  # the note has the path
-        return Cases((), (Note(error.code, "warning", message, error.hint, skill=card.full_name, path=path),))
-    if output:
-        kept = tuple(note for note in found.report if note.code != "case-unlabelled")
-        return found._replace(report=kept) if found.cases or kept else None
-    return found
-
-
-def _files(card: Card, bases: Sequence[str]) -> Iterator[tuple[str, bytes | Note]]:
-    """Yield the files of a skill that may hold evals, with their content or a note why they cannot be read."""
+def _files(card: Card) -> list[str]:
+    """Return the relative paths of the files of a skill that may hold evals."""
     names: list[str] = []
     for folder in FOLDERS if card.kind == "skill" else ():
+        with suppress(OSError):  # the directory does not exist; the catalogue reports a skill that cannot be listed
+            names += [f"{folder}{name}" for name in os.listdir(os.path.join(card.directory, folder))]
+    return find_files(names)
+
+
+def _read(card: Card, name: str, path: str, bases: Sequence[str]) -> Cases | None:
+    """Return the cases of a package's file; None for a file about something else."""
+    is_output = os.path.basename(name).startswith(_OUTPUT_EVALS)
+    try:
+        descriptor = open_beneath(card.directory, name, bases=bases)
         try:
-            listed = os.listdir(os.path.join(card.directory, folder))
-        except OSError:
-            continue  # the directory does not exist; the catalogue reports a skill that cannot be listed
-        names += [f"{folder}{name}" for name in listed]
-    for name in find_files(names):
-        try:
-            descriptor = open_beneath(card.directory, name, bases=bases)
-        except WhetError as error:
-            path = os.path.join(card.directory, *name.split("/"))
-            yield name, Note.from_error(error, "warning", skill=card.full_name, path=path)
-            continue
-        try:
-            yield name, read_descriptor(descriptor, MAX_BYTES + 1)
+            data = read_descriptor(descriptor, MAX_BYTES + 1)
         finally:
             os.close(descriptor)
+        found = read_cases(data, card.full_name, path, examples=name.startswith(EXAMPLES))
+    except WhetError as error:
+        if is_output and error.code == "not-trigger-evals":
+            return None
+        note = Note.from_error(error, "warning", skill=card.full_name, path=path)
+        if note.message.startswith(path):  # the note has the path
+            note = note._replace(message=f"The file{note.message.removeprefix(path)}")
+        return Cases((), (note,))
+    if is_output:
+        found = found._replace(report=tuple(note for note in found.report if note.code != "case-unlabelled"))
+    return found if found.cases or found.report or not is_output else None
 
 
 def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue) -> _Gathered:
-    """Return the cases with the judge's keys for their skills; cases of unknown skills are left out."""
+    """Return the cases with the judge's keys for their skills; cases of unknown skills are left out, each noted once."""
     cases: dict[tuple[str, str], Case] = {}
     notes: list[Note] = []
-    cards: dict[str, Card | None] = {}
+    keys: dict[str | None, str | None] = {None: ""}
     for path, (found, report) in read:
         notes += report
         for case in found:
-            key = ""
-            if case.skill:
-                card = _card(case.skill, path, catalogue, cards, notes)
-                if card is None:
-                    continue
-                key = str(card.id)
-            cases.setdefault((case.message, key), case._replace(skill=key))
+            name = name_key(case.skill) if case.skill else None
+            if name not in keys:
+                try:
+                    keys[name] = str(find(catalogue, case.skill).id)
+                except WhetError as error:
+                    keys[name] = None
+                    message = f"Messages for {case.skill} are left out: {error.message}"
+                    notes.append(
+                        Note("eval-skill-unknown", "warning", message, error.hint, skill=case.skill, path=path)
+                    )
+            if (key := keys[name]) is not None:
+                cases.setdefault((case.message, key), case._replace(skill=key))
     files = tuple(path for path, (found, _) in read if found)
     return _Gathered(tuple(cases.values()), files, tuple(notes))
-
-
-def _card(name: str, path: str, catalogue: Catalogue, known: dict[str, Card | None], notes: list[Note]) -> Card | None:
-    """Return the skill of that name; None, noted once, if it does not exist."""
-    key = name_key(name)
-    if key not in known:
-        try:
-            known[key] = find(catalogue, name)
-        except WhetError as error:
-            known[key] = None
-            message = f"Messages for {name} are left out: {error.message}"
-            notes.append(Note("eval-skill-unknown", "warning", message, error.hint, skill=name, path=path))
-    return known[key]
 
 
 def _without(card: Card, notes: Sequence[Note]) -> NotFoundError:
