@@ -16,7 +16,7 @@ from whet.notes import Note
 from whet.routing.similarity import Similarity
 from whet.routing.texts import Texts, texts_of, texts_of_card
 from whet.skill.terms import filler_terms, plain_terms
-from whet.values import Json, as_json
+from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -127,9 +127,7 @@ class Duplicates(NamedTuple):
 
     def to_json(self) -> Json:
         """Return the pairs as JSON."""
-        pairs, *others = (as_json(part) for part in self)
-        told = dict(zip(self._fields[1:], others, strict=True))
-        return {"success": True, "pairs": pairs, "count": len(self.pairs), **told}
+        return {**answer_json(self), "count": len(self.pairs)}
 
 
 def find_duplicates(

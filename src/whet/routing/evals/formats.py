@@ -119,12 +119,12 @@ class _Reader:
         return tuple(self._notes)
 
     def node(self, value: Any, skill: str, place: str, depth: int) -> None:
-        """Read a row, a list of rows or a mapping around them."""
+        """Read a row, a list of rows or a mapping around them; nothing else has a message and a verdict."""
         if depth > _DEEPEST or self._full:
             return
         if isinstance(value, list):
             for number, item in enumerate(value):
-                self.item(item, skill, f"{place}[{number}]", depth + 1)
+                self.node(item, skill, f"{place}[{number}]", depth + 1)
         elif isinstance(value, dict):
             plain = keyed(value)
             if _is_row(plain):
@@ -133,11 +133,6 @@ class _Reader:
             about = skill if depth == 0 else skill_of(plain) or skill
             for name, inner in value.items():
                 self.member(str(name), inner, about, f"{place}.{name}" if place else str(name), depth)
-
-    def item(self, value: Any, skill: str, place: str, depth: int) -> None:
-        """Read one element of a list whose name is not a verdict."""
-        if isinstance(value, dict | list):
-            self.node(value, skill, place, depth)
         else:
             self.rows += 1
             self.skip("case-unlabelled", place, "is not a mapping with a message and a verdict", "Write both.")

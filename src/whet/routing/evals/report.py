@@ -434,7 +434,7 @@ def _read(card: Card, name: str, path: str, bases: Sequence[str]) -> Cases | Non
 
 
 def _resolved(read: Sequence[tuple[str, Cases]], catalogue: Catalogue) -> _Gathered:
-    """Return the cases with the judge's keys for their skills; cases of unknown skills are left out, each noted once."""
+    """Return the cases with the judge's keys for their skills; cases of unknown skills are left out, with a note."""
     cases: dict[tuple[str, str], Case] = {}
     notes: list[Note] = []
     keys: dict[str | None, str | None] = {None: ""}
