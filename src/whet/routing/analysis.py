@@ -1,9 +1,9 @@
 """The index data of one skill, computed from its own words alone, so that an edit never touches another skill.
 
 Each term gets a BM25F weight from 1 to 255: the counts in the name, in the description (with when to use it, trigger
-phrases, tags and known messages) and in the body are divided by the length of each, added up with the weight of the
-field, and flattened. Lengths are compared with those of a typical skill instead of the library's mean, and the rarity
-of a term is applied at query time; so neither has to be recomputed when skills come and go.
+phrases, tags and known messages) and in the body without its code blocks are divided by the length of each, added up
+with the weight of the field, and flattened. Lengths are compared with those of a typical skill instead of the library's
+mean, and the rarity of a term is applied at query time; so neither has to be recomputed when skills come and go.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def analyse(texts: Texts) -> Analysis:
     counts = [Counter(found) for found in fields]
     counts[2].update(headed)
     excluded = numbers("\n".join((clauses, more_clauses, sections, texts.when_not_to_use)))
-    own = [term for term in excluded if term in counts[0] or term in counts[1]]
-    counts[1].update(own)
-    leading, rest = _kept(counts)
-    sizes = (len(fields[0]), len(fields[1]) + len(own), len(fields[2]) + len(headed))
+    leading = [*dict.fromkeys((*fields[0], *fields[1]))][:_MOST_TERMS]
+    rest = [term for term in counts[2] if term not in counts[0] and term not in counts[1]]
+    rest = rest[: _MOST_TERMS - len(leading)]
+    sizes = (len(fields[0]), len(fields[1]), len(fields[2]) + len(headed))
     worth = [
         weight / (1 - length + length * size / ordinary)
         for weight, length, size, ordinary in zip(_WEIGHT, _LENGTH, sizes, _ORDINARY, strict=True)
@@ -73,7 +73,7 @@ def analyse(texts: Texts) -> Analysis:
             lead=len(fields[0]) + len(fields[1]),
             description=len(fields[1]),
             phrases=phrases,
-            against=frozenset(excluded).difference(own),
+            against=frozenset(excluded).difference(fields[0], fields[1]),
             examples=_messages(texts.examples),
             counterexamples=_messages(texts.counterexamples),
         ),
@@ -109,15 +109,6 @@ def _weigh(counts: list[Counter[int]], leading: list[int], rest: list[int], wort
 
 def _flatten(together: float) -> int:
     return ceil(255 * together / (together + _FLAT))
-
-
-def _kept(counts: list[Counter[int]]) -> tuple[list[int], list[int]]:
-    """Return the terms to keep: those of the name and description, and the most common of the body."""
-    leading = {**counts[0], **counts[1]}
-    rest = [term for term in counts[2] if term not in leading]
-    if len(leading) + len(rest) > _MOST_TERMS:
-        rest = [term for term, _ in counts[2].most_common(_MOST_TERMS) if term not in leading]
-    return [*leading][:_MOST_TERMS], rest[: max(0, _MOST_TERMS - len(leading))]
 
 
 def _messages(messages: tuple[str, ...]) -> tuple[frozenset[int], ...]:
