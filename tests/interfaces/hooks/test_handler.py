@@ -134,7 +134,7 @@ def test_what_only_may_fit_is_offered_without_pressing(machine: Machine) -> None
     text = machine.tell("codex", "prompt", prompt="what about the release")
     first, *rows = text.splitlines()
     assert first.startswith("These skills may fit this request.")
-    assert [row.split(":")[0] for row in rows] == ["▸ backport", "▸ release-checks", "▸ release-notes"]
+    assert [row.split(":")[0] for row in rows] == ["▸ release-checks", "▸ release-notes"]
 
 
 def test_compaction_forgets_what_was_offered(machine: Machine) -> None:
