@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.routing.index import Analysis, Row
 from whet.skill.body import visible_text
 from whet.skill.terms import codes, number, numbers, terms
