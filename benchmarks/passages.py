@@ -10,13 +10,13 @@ The model is learned twice. The first time from every passage and section of an 
 from a sample of what is honest; the second time from those passages of an attack that show it best, and from the worst
 mistakes among honest texts as well.
 
-Reported is the share of attacks that are pointed at, each writer's by a model that has seen none of them, at thresholds
-that point at a given share of pool skills that the model has not seen either. A passage is judged inside a skill of the
-pool, at a place chosen by chance. `--write` writes `src/whet/guard/data/passages.txt`, learned from everything, with
-thresholds that hold for skills it has not seen. Nothing depends on chance but the choice of places and samples, which
-is seeded: the same data and the same patterns give the same file, byte for byte. 20 of the 4,900 pool skills are
-malicious, or samples for scanners, and are left out (`NOT_HONEST`). Honest skills that the guard calls dangerous stay
-in.
+Reported is the share of attacks that are pointed at, each writer's by a model that has seen none of them and only a
+part of the honest skills, at thresholds that point at a given share of the pool skills that their model has not seen. A
+passage is judged inside a skill of the pool, at a place chosen by chance. `--write` writes
+`src/whet/guard/data/passages.txt`, learned from everything, with thresholds that hold for skills it has not seen.
+Nothing depends on chance but the choice of places and samples, which is seeded: the same data and the same patterns
+give the same file, byte for byte. 20 of the 4,900 pool skills are malicious, or samples for scanners, and are left out
+(`NOT_HONEST`). Honest skills that the guard calls dangerous stay in.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import numpy as np
 import yaml
 
 from whet.guard.prose.orders import said, said_in_code
-from whet.guard.prose.passages import UNIT, Look, features, lift, look, spans
+from whet.guard.prose.passages import ALONE, UNIT, Look, features, lift, look, spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,14 +51,14 @@ SHARES = {"warn": 0.02, "critical": 0.004}
 PROGRAMS = 0.01
 """The share of honest packages that are flagged for a program alone."""
 LEAST = 4
-PENALTY = 4.0
+PENALTY = 8.0
 SMALLEST = 0.06
-SAMPLE = {False: 0.25, True: 0.1}
+SAMPLE = {False: 0.6, True: 0.3}
 """The share of honest passages, and of honest sections, that the model first learns from."""
 EACH = 0.25
 """The share of honest passages that are seen without their words, too. Attacks and twins all are, so that what they
 speak of is learned as well, and holds in other words and languages."""
-FOLDS = 4
+FOLDS = 8
 CHECKED = ("blind-code", "blind-prose", "javascript", "prose", "python", "shell")
 """Pairs that `tests/guard/test_corpus.py` looks at one by one."""
 NOT_HONEST = frozenset(
@@ -115,7 +115,8 @@ class Names:
                 if seen and (end == start + 1 or len(seen) > 1):
                     numbers = frozenset(self.known.setdefault(name, len(self.known)) for name in sorted(features(seen)))
                     texts_ = frozenset(one.text for one in passages[start:end])
-                    found.append(Span(numbers, texts_, end > start + 1, more))
+                    wide = end > start + 1
+                    found.append(Span(numbers, texts_, wide, more + ALONE[passages[start].code and not wide]))
         return Item(writer, name, tuple(found))
 
     def package(self, writer: str, name: str, files: Mapping[str, str]) -> Item:
@@ -201,7 +202,7 @@ def learn(names: Names, items: Sequence[Item], pairs: Sequence[Pair]) -> Floats:
             fresh = not one.texts <= known
             weight = (24.0 if bad.writer in CHECKED else 8.0) if fresh else 1.0
             rows.append((one.seen, fresh, weight, bad.id if fresh else ""))
-        rows.extend((one.seen, False, 6.0 if bad.writer in CHECKED else 3.0, "") for one in good.spans)
+        rows.extend((one.seen, False, 6.0 if bad.writer in CHECKED else 5.0, "") for one in good.spans)
     rows += [
         (seen & plain, bad, weight / 2, f"{name}+" if name else "")
         for seen, bad, weight, name in rows
@@ -286,30 +287,37 @@ def fold(item: Item) -> int:
     return zlib.crc32(item.id.encode()) % FOLDS
 
 
-def limits(items: Sequence[Item], weights: Floats, shares: Sequence[float]) -> list[float]:
-    """The log-odds that a share of the pool skills among the items exceeds."""
-    found = sorted((worst(item, weights)[0] for item in items if item.writer == "pool"), reverse=True)
+def limits(values: Sequence[float], shares: Sequence[float]) -> list[float]:
+    """The log-odds that a share of the values exceeds."""
+    found = sorted(values, reverse=True)
     return [found[int(len(found) * share)] for share in shares]
 
 
 def judge(names: Names, items: Sequence[Item], pairs: Sequence[Pair], groups: Sequence[Sequence[str]]) -> None:
-    """Each group of writers by a model that was learned without them and without a quarter of the honest items."""
-    shares = (0.0015, 0.01, 0.02, 0.04)
-    strangers = [item for item in items if fold(item) == 0]
-    for group in groups:
+    """Each group of writers by a model that was learned without them and without a part of the honest items."""
+    shares = (0.004, 0.01, 0.02, 0.03, 0.04)
+    honest: dict[str, list[float]] = {"pool": [], "packages": [], "house": []}
+    rated: dict[str, list[tuple[float, float]]] = {}
+    for part, group in enumerate(groups):
         others = [one for one in pairs if one.bad.writer not in group]
-        weights = rounded(learn(names, [item for item in items if fold(item)], others))
-        found = limits(strangers, weights, shares)
-        packages = [worst(item, weights)[0] for item in strangers if item.writer == "packages"]
+        weights = rounded(learn(names, [item for item in items if fold(item) != part], others))
+        for item in items:
+            if fold(item) == part:
+                honest[item.writer].append(worst(item, weights)[0])
         for writer in group:
             mine = [one.judged for one in pairs if one.bad.writer == writer]
-            rated = [(worst(bad, weights)[0], worst(good, weights)[0]) for bad, good in mine]
-            line = f"{writer:12} {len(mine):4}"
-            for share, limit in zip(shares, found, strict=True):
-                bad, good = (sum(pair[side] > limit for pair in rated) / len(rated) for side in (0, 1))
-                alarms = f"{sum(one > limit for one in packages)}/{len(packages)}"
-                line += f" | {share:.2%}: {bad:4.0%} bad {good:4.0%} twins {alarms} packages"
-            print(line, flush=True)
+            rated[writer] = [(worst(bad, weights)[0], worst(good, weights)[0]) for bad, good in mine]
+        print(f"judged: {', '.join(group)}", flush=True)
+    found = limits(honest["pool"], shares)
+    for writer, values in sorted(rated.items()):
+        line = f"{writer:12} {len(values):4}"
+        for share, limit in zip(shares, found, strict=True):
+            bad, good = (sum(pair[side] > limit for pair in values) / len(values) for side in (0, 1))
+            line += f" | {share:.1%}: {bad:4.0%} bad {good:4.0%} twins"
+        print(line)
+    for share, limit in zip(shares, found, strict=True):
+        flagged = sum(one > limit for one in honest["packages"])
+        print(f"at {share:.1%} of the pool: {flagged} of {len(honest['packages'])} honest packages")
 
 
 def write(names: Names, items: Sequence[Item], pairs: Sequence[Pair]) -> None:
@@ -324,7 +332,8 @@ def write(names: Names, items: Sequence[Item], pairs: Sequence[Pair]) -> None:
     for part in range(2):
         strangers = [item for item in items if fold(item) % 2 == part]
         weights = rounded(learn(names, [item for item in items if fold(item) % 2 != part], pairs))
-        found.append(limits(strangers, weights, list(SHARES.values())))
+        pool = [worst(item, weights)[0] for item in strangers if item.writer == "pool"]
+        found.append(limits(pool, list(SHARES.values())))
         for item in strangers:
             if item.writer == "packages":
                 code = tuple(one for one in item.spans if file in one.seen)
@@ -365,7 +374,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--pool", required=True, help="JSON lines of honest skills: id, description, body")
     parser.add_argument("--packages", help="JSON lines of packages: id, source, label, files")
-    parser.add_argument("--writers", nargs="*", help="judge these writers only, each alone")
+    parser.add_argument("--writers", nargs="*", help="judge these writers only")
     parser.add_argument("--write", action="store_true", help="write the model")
     options = parser.parse_args()
     names = Names()
@@ -376,10 +385,8 @@ def main() -> int:
     if options.write:
         write(names, items, pairs)
     else:
-        writers = sorted({one.bad.writer for one in pairs})
-        strange = options.writers or [writer for writer in writers if writer.startswith("writer-")]
-        rest = [] if options.writers else [writer for writer in writers if writer not in strange]
-        judge(names, items, pairs, [*([writer] for writer in strange), *(rest[at::3] for at in range(3) if rest)])
+        writers = options.writers or sorted({one.bad.writer for one in pairs})
+        judge(names, items, pairs, [part for at in range(FOLDS) if (part := writers[at::FOLDS])])
     return 0
 
 

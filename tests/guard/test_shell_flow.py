@@ -131,7 +131,6 @@ def test_a_file_with_secrets_is_carried(script: str) -> None:
         'curl -H "Authorization: Bearer $OPENAI_API_KEY" "$OPENAI_BASE_URL/models"',
         'for f in reports/*.csv; do curl -F "f=@$f" https://upload.acme.example/; done',
         'S=$(echo "$TS$APP_SECRET" | sha256sum | cut -d" " -f1); curl -H "sign: $S" https://pay.acme.example',
-        "sha256sum ~/.ssh/id_rsa | curl -d @- https://hooks.acme.example/in",
     ],
 )
 def test_keys_that_go_to_their_own_service_and_other_data_are_quiet(script: str) -> None:

@@ -2,9 +2,9 @@
 
 Polite orders have no vocabulary of their own, so no pattern finds them; but the likelihood of their words together can be
 learned. The model is a table of weights (`data/passages.txt`), learned by `benchmarks/passages.py` from attacks and honest
-twins by many writers and from the paragraphs of honest skills. Its features are the words of a passage, the concepts that
-they stand for in eight languages (`data/concepts.toml`), marks of code such as options and pipes, the position of the
-passage, and the patterns that matched it. It reads running text and code alike, each passage alone and all passages of a
+twins by many writers and from the paragraphs of honest skills. Its features are the words of a passage and pairs of
+neighbouring words, the concepts that they stand for in eight languages (`data/concepts.toml`), marks of code such as options
+and pipes, the position and the length of the passage, and the patterns that matched it. It reads running text and code alike, each passage alone and all passages of a
 section together: an order is often spread over a sentence, a list and a command. The sum of the weights is the log-odds
 that a passage is an order of an attacker, and two thresholds turn it into a warning or a danger.
 """
@@ -15,7 +15,7 @@ import math
 import os
 import re
 from functools import cache, lru_cache
-from itertools import chain, combinations, filterfalse, pairwise, repeat
+from itertools import chain, filterfalse, pairwise, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
@@ -24,7 +24,7 @@ from whet.guard.literals import has_foreign_letters
 from whet.guard.tables import load_table, load_toml, word_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 _WORD = expression(r"[^\W\d_]{2,30}")
 _EAST = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -64,10 +64,10 @@ class Passage(NamedTuple):
 
 
 class Look(NamedTuple):
-    """The features of a passage (words, pairs of words, marks and signs) and the concepts in it."""
+    """The features of a passage (words, pairs of words, concepts, marks and signs), and its words, which give its size."""
 
     seen: frozenset[str]
-    concepts: frozenset[str]
+    words: frozenset[str]
 
 
 class Score(NamedTuple):
@@ -134,21 +134,18 @@ class _Words(dict[str, Word]):
         super().__init__()
         self.weights, self.concepts = model()[0], concepts()[0]
         self.light, self.english = word_list("function"), word_list("english")
-        self.heavy: dict[str, str] = {}
-        """The stems of the words that have a weight in English text and in code, and "" for the others."""
-        self.worth = {"": 0}
+        self.content: dict[str, str] = {}
+        """The stems of the words that count, and "" for those that every sentence may contain."""
+        self.worth: dict[str, int] = {}
         """The weights of these stems."""
         self.stems: dict[str, str] = {}
-        lightest = set(map(stem, self.light))
-        self.doubtful = self.weights.keys() & {f"{one} {two}" for one in lightest for two in lightest}
-        """Pairs that count unless both words are common in every sentence."""
         self.meanings: dict[str, tuple[str, ...]] = {}
         """The concepts that the words stand for."""
 
     def learn(self, words: set[str]) -> None:
         """Look up the words that are not in the cache."""
         if len(self) > _KEPT:
-            for kept in (self, self.stems, self.heavy, self.meanings):
+            for kept in (self, self.stems, self.content, self.worth, self.meanings):
                 kept.clear()
         for word in words.difference(self.stems):
             self[word]
@@ -157,25 +154,27 @@ class _Words(dict[str, Word]):
         """Return whether the words are those of an English passage."""
         return len(self.english.intersection(words)) >= _ENGLISH
 
+    def content_of(self, words: list[str]) -> frozenset[str]:
+        """Return the stems of the words that not every sentence may contain."""
+        return frozenset(map(self.content.__getitem__, words)).difference(_NOTHING_SAID)
+
     def pairs(self, words: list[str]) -> set[str]:
         """Return the pairs of words that the model knows."""
-        found = map(" ".join, pairwise(map(self.stems.__getitem__, words)))
-        pairs = set(filter(self.weights.__contains__, found))
-        if not pairs.isdisjoint(self.doubtful):
-            pairs.intersection_update(_pairs(list(map(self.__getitem__, words))))
-        return pairs
+        return set(filter(self.weights.__contains__, _pairs(map(self.stems.__getitem__, words))))
 
     def __missing__(self, word: str) -> Word:
         one, light = stem(word), word in self.light
         found = self[word] = Word(one, light, self.concepts.get(one, ()))
         self.stems[word] = one
-        self.heavy[word] = "" if light or one not in self.weights else one
-        self.worth[self.heavy[word]] = self.weights.get(self.heavy[word], 0)
+        self.content[word] = content = "" if light else one
+        self.worth[content] = self.weights.get(content, 0)
         self.meanings[word] = found.concepts
         return found
 
 
 _KEPT = 50_000
+_NOTHING_SAID = frozenset(("",))
+_FOREIGN = "<foreign>"
 
 
 @cache
@@ -194,12 +193,16 @@ def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | 
         return None
     known = list(map(_words().__getitem__, words))
     named = _concepts((word.concepts for word in known), text)
-    seen = {*signs, *_marks(text[:_LONGEST]), *_denied(known)}
+    seen = {*signs, *named, *_marks(text[:_LONGEST]), *_denied(known)}
+    content = frozenset(words)
     if code or _words().are_english(words):
-        seen.update(_pairs(known), (word.stem for word in known if not word.light))
+        content = _words().content_of(words)
+        seen.update(_pairs(word.stem for word in known), content)
+    else:
+        seen.add(_FOREIGN)
     if code:
         seen.add("<code-block>")
-    return Look(frozenset(seen), named)
+    return Look(frozenset(seen), content)
 
 
 class Weighed(NamedTuple):
@@ -207,6 +210,8 @@ class Weighed(NamedTuple):
 
     passage: Passage
     words: list[str]
+    content: frozenset[str]
+    """The stems of its words in English text and in code, the words themselves in other languages."""
     concepts: frozenset[str]
     marks: set[str] | None
     """Pairs of words, marks of code and denied concepts, if they were computed."""
@@ -214,21 +219,20 @@ class Weighed(NamedTuple):
 
     def look(self) -> Look:
         """Return the features of the passage that the model knows; like `look`, without features that have no weight."""
-        one, known = self.passage, _words()
-        seen = {*one.signs, *(_more(one, self.words, self.concepts) if self.marks is None else self.marks)}
+        one = self.passage
+        marks = _more(one, self.words, self.concepts) if self.marks is None else self.marks
+        seen = {*one.signs, *self.concepts, *marks}
         if one.code:
             seen.add("<code-block>")
-        if one.code or known.are_english(self.words):
-            seen.update(map(known.heavy.__getitem__, self.words))
-            seen.discard("")
-        return Look(frozenset(seen), self.concepts)
+        seen |= self.content if one.code or _words().are_english(self.words) else {_FOREIGN}
+        return Look(frozenset(seen), self.content)
 
 
 def weigh(one: Passage, words: list[str], least: int) -> Weighed | None:
     """Return the features of a passage and their weight, or `None` if it says too little.
 
-    If its words and concepts alone stay far below `least`, pairs of words and marks hardly make up for that: then they are not
-    computed, and the weight is that of the words and concepts.
+    If its size, words and concepts alone stay far below `least`, pairs of words and marks hardly make up for that: then they
+    are not computed, and the weight is that of the others.
     """
     if len(words) < _FEWEST[one.code]:
         return None
@@ -236,11 +240,16 @@ def weigh(one: Passage, words: list[str], least: int) -> Weighed | None:
     named = _concepts(map(known.meanings.__getitem__, words), one.text)
     weight = _weight_of(named) + _weight_of_signs(one.signs, code=one.code)
     if one.code or known.are_english(words):
-        weight += sum(map(known.worth.__getitem__, set(map(known.heavy.__getitem__, words))))
+        content = known.content_of(words)
+        weight += sum(map(known.worth.__getitem__, content))
+    else:
+        content = frozenset(words)
+        weight += weights.get(_FOREIGN, 0)
+    weight += weights.get(_size(content), 0)
     if weight + _MORE[one.code] < least:
-        return Weighed(one, words, named, None, weight)
+        return Weighed(one, words, content, named, None, weight)
     marks = _more(one, words, named)
-    return Weighed(one, words, named, marks, weight + sum([weights.get(mark, 0) for mark in marks]))
+    return Weighed(one, words, content, named, marks, weight + sum([weights.get(mark, 0) for mark in marks]))
 
 
 def _more(one: Passage, words: list[str], named: frozenset[str]) -> set[str]:
@@ -249,7 +258,7 @@ def _more(one: Passage, words: list[str], named: frozenset[str]) -> set[str]:
     marks = set(_marks(one.text[:_LONGEST]))
     if one.code or known.are_english(words):
         marks |= known.pairs(words)
-    if "never" in named:
+    if "+never" in named:
         marks.update(_denied(list(map(known.__getitem__, words))))
     return marks
 
@@ -269,9 +278,18 @@ def _tokens_of(texts: Sequence[str]) -> list[list[str]]:
     return [list(filterfalse(ignored.__contains__, row.split())) for row in raw.split("\n")]
 
 
-def _pairs(known: list[Word]) -> list[str]:
-    """Return the words of a passage in pairs, except pairs of two common words."""
-    return [f"{one} {two}" for (one, first, _), (two, second, _) in pairwise(known) if not (first and second)]
+def _pairs(stems: Iterable[str]) -> Iterator[str]:
+    """Return the neighbouring words of a passage as features."""
+    return map(" ".join, pairwise(stems))
+
+
+def _size(words: Collection[str]) -> str:
+    """Return the feature for the number of different words: the more there are, the more of them have a weight."""
+    return _SIZES[min(len(words), _MANY_WORDS)]
+
+
+_MANY_WORDS = 400
+_SIZES = [f"<size-{round(2 * math.log2(count + 1))}>" for count in range(_MANY_WORDS + 1)]
 
 
 def _marks(text: str) -> Iterator[str]:
@@ -297,12 +315,12 @@ def _marks(text: str) -> Iterator[str]:
 
 
 def _concepts(groups: Iterable[tuple[str, ...]], text: str) -> frozenset[str]:
-    """Return the concepts of a passage: those of its words, and those that scripts without spaces name."""
+    """Return the concepts of a passage as features: those of its words, and those that scripts without spaces name."""
     named = frozenset(chain.from_iterable(groups))
     if not text.isascii() and _EAST.search(text):
         table, east = concepts()
         named = named.union(*map(table.__getitem__, east.findall(text[:_LONGEST].lower())))
-    return named
+    return frozenset([f"+{name}" for name in named])
 
 
 def _denied(known: list[Word]) -> Iterator[str]:
@@ -316,7 +334,7 @@ def _denied(known: list[Word]) -> Iterator[str]:
 def features(looks: Sequence[Look]) -> set[str]:
     """Return the features of passages that belong together."""
     seen = set[str]().union(*(look.seen for look in looks))
-    seen.update(_crossed(tuple(sorted(frozenset[str]().union(*(look.concepts for look in looks))))))
+    seen.add(_size(frozenset[str]().union(*(look.words for look in looks))))
     if len(looks) > 1:
         seen.add("<wide>")
     return seen
@@ -331,15 +349,9 @@ def _weight_of_signs(signs: frozenset[str], *, code: bool) -> int:
 
 @lru_cache(maxsize=4096)
 def _weight_of(named: frozenset[str]) -> int:
-    """Return the weight of concepts and their pairs."""
+    """Return the weight of concepts."""
     weights = model()[0]
-    return sum([weights.get(feature, 0) for feature in _crossed(tuple(sorted(named)))])
-
-
-@lru_cache(maxsize=4096)
-def _crossed(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return concepts and their pairs as feature names."""
-    return (*(f"+{name}" for name in names), *(f"{one}+{two}" for one, two in combinations(names, 2)))
+    return sum([weights.get(feature, 0) for feature in named])
 
 
 @cache
@@ -411,7 +423,7 @@ def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passag
 
     found: dict[int, Score] = {}
     for at, one in enumerate(weighed):
-        if one is not None and one.weight + warn >= 0 and (alone := scored((one,))).warn > 0:
+        if one is not None and one.weight + warn >= 0 and (alone := scored((one,))).warn > ALONE[one.passage.code]:
             found[at] = alone
     for start, end in _sections(passages):
         some = [one for one in weighed[start:end] if one is not None]
@@ -430,12 +442,14 @@ def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passag
 
 def lift(passages: int) -> float:
     """Return the additional weight required in a package of `passages`: the more there are, the odder is the oddest."""
-    return _PER_SIZE * math.log(min(max(passages, _FEW), _MANY) / _USUAL)
+    return _PER_SIZE * math.log(min(max(passages, _USUAL), _MANY) / _USUAL)
 
 
-_PER_SIZE = 0.6
-_FEW, _USUAL, _MANY = 20, 40, 400
-"""Numbers of passages of a short, a usual and a long package."""
+_PER_SIZE = 0.75
+_USUAL, _MANY = 40, 400
+"""Numbers of passages of a usual and a long package."""
+ALONE = {False: 0.0, True: 2.0}
+"""What a passage of running text (False) or code (True) must exceed alone: the readers of programs know more of code."""
 _EACH = 160
 """Length in characters of a usual passage."""
 
