@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.finding import Fact
-from whet.guard.hosts import URL, is_unsafe
+from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.manifests.parsers import commands, table, texts
-from whet.guard.tables import shape
+from whet.guard.tables import shape, words
 from whet.guard.taint.sources import judge_index, judge_package, lookalike
 
 if TYPE_CHECKING:
@@ -207,14 +207,49 @@ _INSTALL = expression(
     r"(?:install|add|i)[ \t]([^\n`|;&<>()\"]{3,400})"
 )
 _SPECIFIED = expression(r"(?<=.)[@=<>~!\[].{0,100}$")
+_NAMED = expression(r"`([a-zA-Z][\w.-]{3,39})`")
+_KINDS = ("pypi", "npm", "crates", "cran")
+_SPOKEN = shape("manifests", "naming_typos", frame=r"\b(?:{})\b")
+_TO_INSTALL = shape("manifests", "named_to_install", frame=r"\b(?:{})\b")
+_OWNED = expression(r"\bdocker\.io/([\w-]{4,40})/\w|\buses:[ \t]{0,4}([\w-]{4,40})/\w")
+_INDEX = shape("manifests", "index_settings", frame=r"(?:{})(https?\\?://[^\s`\"'<>)\]]{4,200})")
 
 
 def installs(notes: Notes) -> None:
-    """Check install commands for misspelled names of well-known packages. Two in one command are hardly typos."""
+    """Check install commands and settings: misspelled names of well-known packages and owners, and addresses of indexes."""
+    _commands(notes)
+    if "`" in notes.text:
+        _named(notes)
+    for found in _OWNED.finditer(notes.text):
+        owner = (found[1] or found[2]).lower()
+        if known := lookalike(owner, "owners"):
+            notes.hit("typosquat-dependency", found[0], "critical", owner, f"{owner} looks like {known}")
+    for found in _INDEX.finditer(notes.text) if "://" in notes.text else ():
+        if host_of(url := found[1].replace("\\", "")).kind != "known":
+            notes.report(judge_index(url), found[0])
+
+
+def _named(notes: Notes) -> None:
+    """Check the names of packages that a sentence says to install."""
+    for row in notes.text.splitlines():
+        if "`" not in row or not _TO_INSTALL.search(row):
+            continue
+        names = dict.fromkeys(found[1].lower().replace("_", "-") for found in _NAMED.finditer(row))
+        unknown = [name for name in names if not any(name in words("package_names", kind) for kind in _KINDS)]
+        like = {name: known for name in unknown for kind in _KINDS if (known := lookalike(name, kind))}
+        if not like or _SPOKEN.search(row) or not names.keys().isdisjoint(like.values()):
+            continue  # the sentence compares the names
+        name, known = next(iter(like.items()))
+        severity: Severity | None = "critical" if len(like) > 1 else None
+        notes.hit("typosquat-dependency", row.strip(), severity, name, f"{name} looks like {known}")
+
+
+def _commands(notes: Notes) -> None:
+    """Check install commands. Two misspelled names in one command are hardly typos."""
     for found in _INSTALL.finditer(notes.text) if "install" in notes.text or " add " in notes.text else ():
-        words = [_SPECIFIED.sub("", word.strip("',.:")).lower() for word in found[3].split() if word[0] != "-"]
+        named = [_SPECIFIED.sub("", word.strip("',.:")).lower() for word in found[3].split() if word[0] != "-"]
         kind = "pypi" if found[1] or found[2] else "npm"
-        pairs = [(word, known) for word in dict.fromkeys(words) if (known := lookalike(word, kind))]
+        pairs = [(word, known) for word in dict.fromkeys(named) if (known := lookalike(word, kind))]
         for word, known in pairs[:1]:
             severity: Severity | None = "critical" if len(pairs) > 1 else None
             notes.hit("typosquat-dependency", found[0], severity, word, f"{word} looks like {known}")

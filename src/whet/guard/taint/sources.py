@@ -65,7 +65,7 @@ def judge_base(variable: str, url: str, *, shipped: bool = False) -> Iterator[Ju
 
 
 def lookalike(name: str, kind: str) -> str:
-    """Return the well-known package of `pypi` or `npm` whose name is one typing error away; empty if there is none."""
+    """Return the well-known name of a kind, such as `pypi`, that is one typing error away; empty if there is none."""
     famous = words("package_names", kind)
     if name in famous or name in words("package_names", "real") or not 4 <= len(name) <= 40:
         return ""
