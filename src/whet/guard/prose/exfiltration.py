@@ -38,6 +38,7 @@ _MANY = expression(
 _TAKE = shape("prose", "take", frame=r"\b(?:{})\b")
 _TAKEN = shape("prose", "taken", frame=r"\b(?:{})\b")
 _COLLECTS = shape("prose", "collects", frame=r"\b(?:{})\w*\b")
+_HANDED = shape("prose", "handed", frame=r"\b(?:{})\b")
 _OWNER = shape("prose", "owner", frame=r"\b(?:{})\b")
 _CONVERSATION = shape("prose", "conversation", frame=r"\b(?:{})\b")
 _DATA = shape("prose", "data", frame=r"\b(?:{})\b")
@@ -259,7 +260,8 @@ def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
         named = [place for place in places(text, hints) if place.kind == "secret" and place.grave]
         if named and _COLLECTS.search(row.text) and not _HONEST.search(text) and not _OWNER.search(text):
             less, shown = meant(found[row.owner], text[: text.find(named[0].text)])
-            grave: Severity = "critical" if len({place.what for place in named}) > 1 else "warn"
+            handed = len({place.what for place in named}) > 1 or _HANDED.search(row.text) is not None
+            grave: Severity = "critical" if handed else "warn"
             yield Hit("order-reads-secrets", row.line, shorten(row.text), grave, named[0].text, steps=less, shown=shown)
 
 
