@@ -220,12 +220,13 @@ def installs(notes: Notes) -> None:
     _commands(notes)
     if "`" in notes.text:
         _named(notes)
-    for found in _OWNED.finditer(notes.text):
-        owner = (found[1] or found[2]).lower()
+    for owned in _OWNED.finditer(notes.text):
+        owner = (owned[1] or owned[2]).lower()
         if known := lookalike(owner, "owners"):
-            notes.hit("typosquat-dependency", found[0], "critical", owner, f"{owner} looks like {known}")
-    for found in _INDEX.finditer(notes.text) if "://" in notes.text else ():
-        if host_of(url := found[1].replace("\\", "")).kind != "known":
+            notes.hit("typosquat-dependency", owned[0], "critical", owner, f"{owner} looks like {known}")
+    for row in notes.text.splitlines() if "://" in notes.text else ():
+        found = _INDEX.search(row) if "://" in row else None
+        if found and host_of(url := found[1].replace("\\", "")).kind != "known":
             notes.report(judge_index(url), found[0])
 
 
