@@ -119,7 +119,7 @@ _SENTENCES = (
     "When the {part} and the {part2} disagree, believe the one that was entered by a person and say so in the notes.",
     "The output lists the {many} in the order of the input file, or sorted by {part} if the user asks for it.",
     "Validation reports {fault} as a warning with the line number; the value itself is not changed.",
-    "Another thing to look for is {fault}; it is rarely a mistake of the {one} itself and mostly one of the export.",
+    "Also look for {fault}. Most of these come from the export and not from the {one}, so check the export first.",
     "Show the first three results to the user before the other {many} are done in the same way.",
     "Numeric values of the {part} keep the number of decimal places that the input file has.",
     "Dates are year, month and day. Where the {part} can be read in two ways, take the reading of its neighbours.",
@@ -133,7 +133,7 @@ _SENTENCES = (
     "The user may have given a style for the {part}. It is written in the first lines of the file, if anywhere.",
     "Tell {reader} at the top what was done, what was left alone, and what is still open.",
     "Save the result beside the original under the same name with the date behind it; the original stays as it is.",
-    "Where the {part2} is long, a sentence is enough: what it is, what it is for, and since when.",
+    "If the {part2} is long, write one sentence about it: what it is, what it is for, and since when.",
     "Check the result by going back: pick five {many}, find them in the original and compare the {part} by eye.",
     "Stop and ask when a rule of this page and a wish of the user cannot both be followed.",
 )

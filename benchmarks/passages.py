@@ -202,7 +202,7 @@ def learn(names: Names, items: Sequence[Item], pairs: Sequence[Pair]) -> Floats:
             fresh = not one.texts <= known
             weight = (24.0 if bad.writer in CHECKED else 8.0) if fresh else 1.0
             rows.append((one.seen, fresh, weight, bad.id if fresh else ""))
-        rows.extend((one.seen, False, 6.0 if bad.writer in CHECKED else 5.0, "") for one in good.spans)
+        rows.extend((one.seen, False, 14.0, "") for one in good.spans)
     rows += [
         (seen & plain, bad, weight / 2, f"{name}+" if name else "")
         for seen, bad, weight, name in rows

@@ -28,8 +28,6 @@ FOUND = (
     "ports/SKILL.md:9: warn: A protection of the machine is turned off. [protection-off]\n"
     "setup/SKILL.md:7: critical: Code is downloaded from an untrusted host and run: it is piped into an "
     "interpreter and comes from a raw IP address. [pipe-shady]\n"
-    "setup/SKILL.md:7: warn: A passage resembles the instructions in malicious skills. It reads like an order to do "
-    "something that you did not ask for. Read it before you use this skill. [odd-passage]\n"
 )
 
 
@@ -172,7 +170,6 @@ def test_an_update_that_turns_dangerous_stays_out_and_the_old_one_stays(shop: Sh
         "  Allowed by override: Our own machine.\n"
         "  added   setup.sh\n"
         "  new     pipe-shady\n"
-        "  new     odd-passage\n"
         f"{told.replace('setup/SKILL.md:7', 'good/setup.sh:1')}"
     )
 
