@@ -152,7 +152,7 @@ assert len(compiled) <= 20, compiled  # as many as a skill with a long descripti
 def test_a_prompt_that_no_server_answers_loads_nothing_that_reads_or_writes_skills(tmp_path: Path) -> None:
     loaded(command("gallery", "add", "writing-skills"), tmp_path)
     loaded(command("find", "help me to write a skill"), tmp_path)
-    loaded(PROMPT, tmp_path)  # makes the state
+    loaded(PROMPT.partition("assert")[0], tmp_path)  # makes the state, and reads again what was written only just now
     everything = loaded(PROMPT, tmp_path)
     assert everything & (HEAVY - {"sqlite3", "json", "tomllib"}) == set()
     modules = {name for name in everything if name.startswith("whet.")}
