@@ -3,10 +3,11 @@
 Polite orders have no vocabulary of their own, so no pattern finds them; but the likelihood of their words together can be
 learned. The model is a table of weights (`data/passages.txt`), learned by `benchmarks/passages.py` from attacks and honest
 twins by many writers and from the paragraphs of honest skills. Its features are the words of a passage and pairs of
-neighbouring words, the concepts that they stand for in eight languages (`data/concepts.toml`), marks of code such as options
-and pipes, the position and the length of the passage, and the patterns that matched it. It reads running text and code alike, each passage alone and all passages of a
-section together: an order is often spread over a sentence, a list and a command. The sum of the weights is the log-odds
-that a passage is an order of an attacker, and two thresholds turn it into a warning or a danger.
+neighbouring words, the concepts that they stand for in eight languages (`data/concepts.toml`), marks of code such as
+options and pipes, the position and the length of the passage, and the patterns that matched it. It reads running text and
+code alike, each passage alone and all passages of a section together: an order is often spread over a sentence, a list and
+a command. The sum of the weights is the log-odds that a passage is an order of an attacker, and two thresholds turn it into
+a warning or a danger.
 """
 
 from __future__ import annotations
