@@ -24,6 +24,8 @@ _PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _SECUREBITS, _NO_NEW_PRIVS = 1, 22, 24,
 _FILTER = 2
 _NOROOT_LOCKED = 0x3
 _SIGKILL = 9
+_IGNORED_BY_PYTHON = (13, 25)
+"""SIGPIPE and SIGXFSZ, which the requested program must not inherit as ignored. (macOS and Linux agree on the numbers.)"""
 _CAPABILITIES = 0x20080522
 
 
@@ -102,6 +104,8 @@ def _become(job: Job) -> None:
         _give_up_capabilities()
         _restrict(job)
         _filter(job["calls"])
+    for number in _IGNORED_BY_PYTHON:
+        _libc.signal(number, None)
     os.execve(job["argv"][0], job["argv"], job["env"])  # noqa: S606 (the requested program)
 
 
