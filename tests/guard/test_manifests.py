@@ -120,12 +120,18 @@ def test_real_packages_are_never_taken_for_others() -> None:
         assert [
             name for name in (*words("package_names", kind), *words("package_names", "real")) if lookalike(name, kind)
         ] == []
-    assert [lookalike(name, "pypi") for name in ("reqests", "requestss", "erquests", "panads")] == [
-        "requests",
-        "requests",
-        "requests",
-        "pandas",
-    ]
+    likely = {
+        "reqests": "requests",
+        "requestss": "requests",
+        "erquests": "requests",
+        "panads": "pandas",
+        "scypi": "scipy",
+        "requests-official": "requests",
+        "secure-pandas": "pandas",
+        "start": "",
+        "requests-toolbelt": "",
+    }
+    assert {name: lookalike(name, "pypi") for name in likely} == likely
 
 
 @pytest.mark.parametrize(

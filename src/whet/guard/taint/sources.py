@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of, is_placeholder
-from whet.guard.tables import words
+from whet.guard.tables import shape, words
 from whet.guard.taint.network import Judgement
 from whet.skill.names import is_slip
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PLACEHOLDER = expression(r"[<>{}$%*]|your|example\.|company|\bcorp\b|acme|\.\.\.")
+_CLAIM = shape("package_names", "claims", frame=r"^(?:{})-|-(?:{})$")
+"""The words with which a name claims to be the real one."""
 _SYSTEM = expression(r"^(?:git|hg|svn|sparse)\+")
 
 
@@ -65,8 +67,20 @@ def judge_base(variable: str, url: str, *, shipped: bool = False) -> Iterator[Ju
 
 
 def lookalike(name: str, kind: str) -> str:
-    """Return the well-known name of a kind, such as `pypi`, that is one typing error away; empty if there is none."""
+    """Return the well-known name of a kind, such as `pypi`, that a name is taken for; empty if there is none.
+
+    It is one typing error away, or has the same letters and beginning (`scypi`), or more words (`requests-official`).
+    """
     famous = words("package_names", kind)
     if name in famous or name in words("package_names", "real") or not 4 <= len(name) <= 40:
         return ""
-    return next((known for known in sorted(famous) if abs(len(known) - len(name)) < 2 and is_slip(name, known)), "")
+    bare = _CLAIM.sub("", name)
+    if bare != name and bare in famous:
+        return bare
+    near = (known for known in sorted(famous) if abs(len(known) - len(name)) < 2)
+    return next((known for known in near if is_slip(name, known) or _mixes(name, known)), "")
+
+
+def _mixes(name: str, known: str) -> bool:
+    """Return whether a name has the letters of a known one in another order, after the same two."""
+    return name[:2] == known[:2] and sorted(name) == sorted(known)
