@@ -11,6 +11,7 @@ import yaml
 from tiers import thinned
 
 from whet.guard.finding import LABELS
+from whet.guard.finding import verdict as verdict_of
 from whet.guard.scan import scan
 from whet.skill.tree import Item
 
@@ -34,3 +35,15 @@ def test_a_script_that_harms_is_found(part: int) -> None:
     weaker = [name for name, row in chosen if LABELS.index(verdict(name, row["text"])) < LABELS.index(row["expect"])]
     assert weaker == []
     assert [name for name, row in chosen if "twin" in row and verdict(name, row["twin"]) != "safe"] == []
+
+
+def test_single_commands_get_their_verdicts() -> None:
+    wanted: dict[str, list[str]] = yaml.safe_load(Path(__file__).with_name("commands.yaml").read_text("utf-8"))
+    expected = {command: label for label, commands in wanted.items() for command in commands}
+    assert {command: by_rules(command) for command in expected} == expected
+
+
+def by_rules(command: str) -> str:
+    """Return the verdict of the rules alone, without the model of passages."""
+    found = scan({"SKILL.md": Item(SKILL), "scripts/run.sh": Item(f"#!/bin/sh\n{command}\n".encode())})
+    return verdict_of([one for one in found.findings if one.rule != "odd-passage"])

@@ -107,7 +107,7 @@ _SECRET = shape("shell_signs", "secret", frame=r"\$[{!]{0,2}\w{0,60}?(?:{})")
 
 _ALWAYS = (fetch.judge_run, send.judge_sent, persist.judge_left, power.judge_harm, supply.judge_supply)
 """The judges that see every command, regardless of its program."""
-SPECIALS = {**fetch.JUDGES, **send.JUDGES, **persist.JUDGES, **power.JUDGES}
+SPECIALS = {**fetch.JUDGES, **send.JUDGES, **persist.JUDGES, **power.JUDGES, **supply.JUDGES}
 """The judges of the shell, in addition to those shared by all languages."""
 
 

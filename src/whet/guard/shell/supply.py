@@ -15,6 +15,8 @@ from whet.guard.tables import shape
 from whet.guard.taint.sources import judge_index, judge_package
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whet.guard.shell.flow import Scene, Step
     from whet.guard.shell.words import Word
 
@@ -38,6 +40,13 @@ def judge_supply(scene: Scene, step: Step) -> None:
     _split(scene, step)
 
 
+def _install(scene: Scene, step: Step) -> None:
+    """Judge the addresses of what a command installs or applies."""
+    scene.report(chain.from_iterable(map(judge_package, step.texts)))
+
+
+JUDGES: dict[str, Callable[[Scene, Step], None]] = {"install": _install}
+"""The kinds of supply that the tables name, with their judges."""
 _SETTERS = ("export", "setx", "set", "declare", "typeset", "readonly")
 
 

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.tables import load_toml
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import NOTHING, Value
@@ -55,7 +56,7 @@ def _table(language: str) -> _Table:
         for name in (*names, *(f"{owner}.{verb}" for owner in of for verb in verbs)):
             table.names[name] = row
             for program in load_toml("shell_clients")["programs"][name[1:]] if name[0] == "@" else [name]:
-                table.programs.setdefault(program, []).append((re.compile(row.when, re.IGNORECASE | re.DOTALL), row))
+                table.programs.setdefault(program, []).append((expression(row.when, re.IGNORECASE | re.DOTALL), row))
         for verb in verbs if roots else ():
             table.verbs.setdefault(verb, []).append((frozenset(roots), row))
         for root in roots if not verbs else ():
