@@ -31,7 +31,7 @@ from whet.guard.taint.fold import decoded
 from whet.guard.taint.formats import parsed
 from whet.guard.taint.harm import conclude
 from whet.guard.taint.judges import decode
-from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.network import deliver, follow_service, host_at
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell, union
 
@@ -241,6 +241,8 @@ def _require(reader: Reader, call: Call) -> Value:
         evaluate(reader, data_url(wanted), "require")
         return NOTHING
     if text is None:
+        if comes_from(wanted.marks, "decoded"):
+            reader.hit("hidden-call", "warn")
         return NOTHING
     if (own := reader.load(text, call.node)) is not None:
         return own

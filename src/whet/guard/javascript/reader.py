@@ -18,12 +18,12 @@ from whet.guard.javascript.calls import SPECIAL, call_of, read_call
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS
 from whet.guard.javascript.values import SET, either, find_module, member, module, unescaped
 from whet.guard.tables import api
-from whet.guard.taint.containers import concatenated, one_of
+from whet.guard.taint.containers import concatenated, gathered, one_of, plain
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.names import named
 from whet.guard.taint.network import judge_request
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -419,11 +419,8 @@ class Reader(Judges):
         return self.bind(found.fn, ()) if found.fn in self.getters else found
 
     def work_out(self, number: int, args: Sequence[Value]) -> Value:
-        """Return the result of an arrow function for constant arguments."""
-        function = self.functions.get(number)
-        if self.working or not args or function is None or function.node.type != "arrow_function":
-            return NOTHING
-        if not all(isinstance(one.const, int) or one.exact for one in args):
+        """Return the result of a function for constant arguments, or lists of constants."""
+        if self.working or not args or number not in self.functions or not all(known(plain(one)) for one in args):
             return NOTHING
         self.working = True
         found = self.apply(number, args)
@@ -439,9 +436,10 @@ class Reader(Judges):
         self.applied += 1
         kept = self.scope, self.memo, self.changed
         self.scope, self.memo = Scope(function.scope.outer), {}
-        for param, value in zip(function.params, args, strict=False):
+        for at, (param, value) in enumerate(zip(function.params, args, strict=False)):
             if param.type != "ERROR":
-                self.assign(param, value, self.scope)
+                given = gathered(args[at:]) if param.type == "rest_pattern" else value
+                self.assign(param, given, self.scope)
         result = NOTHING
         for node in body.named_children[:12] if body.type == "statement_block" else (body,):
             if node.type in ("lexical_declaration", "variable_declaration"):

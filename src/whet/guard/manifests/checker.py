@@ -58,6 +58,7 @@ class Reader(NamedTuple):
 def check(document: Document) -> Seen:
     """Check a manifest or configuration, and any text for changes to agent settings and for installations."""
     notes = Notes(document.text, document.kind)
+    packages.owners(notes)
     if document.kind not in ("json", "yaml", "toml"):
         agents.edits(notes)
         packages.installs(notes)

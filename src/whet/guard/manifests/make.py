@@ -26,6 +26,8 @@ _USED = expression(r"\$[({]([\w.-]{1,60})[)}]")
 _SHELL = expression(r"\$\(shell\s{1,4}((?:[^()]|\([^()]{0,500}\)){1,2000})\)")
 _RUN = expression(r"\$\(shell\s{1,4}")
 _INCLUDE = expression(r"^-?s?include\s{1,4}(\S{1,200})", re.MULTILINE)
+_FETCHING = expression(r"\b(?:curl|wget)\b")
+"""What may fetch a file that is included. An included file runs like a script that a shell sources."""
 _KNOWN = {"SHELL": "sh", "MAKE": "make", "CURDIR": ".", "RM": "rm -f"}
 _DEEP = 8
 _LONGEST = 4000
@@ -69,14 +71,16 @@ def makefile(notes: Notes, _path: str, known: Mapping[str, str] | None = None) -
     if known is None:
         known = variables(notes.text)
     rows: list[str] = []
-    going = False
+    going, fetching = False, _FETCHING.search(notes.text) is not None
     for row in notes.text.split("\n"):
         found = _RECIPE.match(row)
         going_now = going
         going = bool(found or going_now) and row.rstrip().endswith("\\")
         command = found[1] if found else row if going_now else ""
         shell = " ; ".join(_SHELL.findall(row))
-        rows.append(put_in(command or shell, known) if command or shell else "")
+        included = _INCLUDE.match(row) if fetching and not (command or shell) else None
+        command = f". {included[1]}" if included else command or shell
+        rows.append(put_in(command, known) if command else "")
     notes.commands(rows)
 
 

@@ -48,7 +48,7 @@ def package_json(notes: Notes, data: Any) -> None:
         notes.commands(rows)
     for section in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"):
         for name, wanted in list(table(table(data).get(section)).items())[:500]:
-            if famous := lookalike(name.lower(), "npm"):
+            if famous := lookalike(name.lower().removeprefix("@types/"), "npm"):
                 notes.hit("typosquat-dependency", f'"{name}"', None, name, f"It looks like {famous}")
             if isinstance(wanted, str):
                 notes.report(judge_package(wanted), wanted)
@@ -215,15 +215,19 @@ _OWNED = expression(r"\bdocker\.io/([\w-]{4,40})/\w|\buses:[ \t]{0,4}([\w-]{4,40
 _INDEX = shape("manifests", "index_settings", frame=r"(?:{})(https?\\?://[^\s`\"'<>)\]]{4,200})")
 
 
-def installs(notes: Notes) -> None:
-    """Check install commands and settings: misspelled names of well-known packages and owners, and addresses of indexes."""
-    _commands(notes)
-    if "`" in notes.text:
-        _named(notes)
+def owners(notes: Notes) -> None:
+    """Check the owners of actions and images for misspelled names of well-known ones."""
     for owned in _OWNED.finditer(notes.text):
         owner = (owned[1] or owned[2]).lower()
         if known := lookalike(owner, "owners"):
             notes.hit("typosquat-dependency", owned[0], "critical", owner, f"{owner} looks like {known}")
+
+
+def installs(notes: Notes) -> None:
+    """Check install commands and settings: misspelled names of well-known packages, and addresses of indexes."""
+    _commands(notes)
+    if "`" in notes.text:
+        _named(notes)
     for row in notes.text.splitlines() if "://" in notes.text else ():
         found = _INDEX.search(row) if "://" in row else None
         if found and host_of(url := found[1].replace("\\", "")).kind != "known":

@@ -189,6 +189,9 @@ def commands(notes: Notes, data: Any) -> None:
 def _commands(data: Any) -> Iterator[str]:
     count = 0
     for key, value, _ in walk(data):
+        if isinstance(value, list) and "|" in value:  # the words of a pipeline, which some program joins
+            yield " ".join(texts(value))
+            continue
         if key.lower() not in _COMMAND_KEYS and not _HOOK.match(key):
             continue
         found = texts(value) if not isinstance(value, dict) else [one for one in value.values() if isinstance(one, str)]

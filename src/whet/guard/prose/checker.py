@@ -34,7 +34,7 @@ _INLINE = expression(r"`([^`\n]{6,1500})`")
 _TIMED = expression(r"^\s*(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,20}\s+){5})")
 """The time at the beginning of a crontab line."""
 _BARE = expression(
-    r"(?:^|[\s:>(])((?:sudo\s+)?(?:curl|wget|bash\s+(?:-c|<\()|sh\s+-c|echo\s+[\"']?[A-Za-z0-9+/=]{16}|eval\s+[\"$]|nc\s+-|powershell\b|iex\b|iwr\b|irm\b|base64\s+-)[^\n]{4,1500})"
+    r"(?:^|[\s:>(])((?:sudo\s+)?(?:curl|wget|bash\s+(?:-c|<\()|sh\s+-c|echo\s+[\"']?[A-Za-z0-9+/=]{16}|eval\s+[\"$]|nc\s+[-\d]|powershell\b|iex\b|iwr\b|irm\b|base64\s+-)[^\n]{4,1500})"
 )
 _HARM = expression(
     r"(?:^|[.!?:;,>*-]\s+|\b(?:then|now|please|first|and)\s+)(?:run|execute|type|paste)[:,]?\s+((?:sudo\s+)?(?:rm\s+-|dd\s+if=|shred\s|mkfs|find\s+[~/]|chmod\s+-)[^\n]{3,1500})",
@@ -44,7 +44,7 @@ _HARM = expression(
 _NEXT = expression(r"[,;]?\s(?:and|then|or|and then)[,:]?\s+(?=(?:sudo\s+)?(?:curl|wget|bash|sh)\s)")
 """Where one command ends and words lead to the next."""
 _HINTS = (
-    *("curl", "wget", "bash ", "sh -c", "echo ", "eval ", "nc -", "powershell", "iex", "iwr", "irm", "base64"),
+    *("curl", "wget", "bash ", "sh -c", "echo ", "eval ", "nc ", "powershell", "iex", "iwr", "irm", "base64"),
     *("rm -", "dd if=", "shred ", "mkfs", "find ~", "find /", "chmod -"),
 )
 

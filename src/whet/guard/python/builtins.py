@@ -12,7 +12,7 @@ from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.taint.containers import MOST, entries, gathered, literal, parts_of, plain, work_out
 from whet.guard.taint.fold import bounded, computed
 from whet.guard.taint.formats import ini
-from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.mark import HOLE, Mark, comes_from
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, hidden_in, known, union
 
 if TYPE_CHECKING:
@@ -32,16 +32,29 @@ def _hidden(reader: Reader, node: ast.expr | None, name: Value) -> Hidden:
 def find_attribute(reader: Reader, this: Call, owner: Value, at: int) -> Value:
     """Return the attribute that argument `at` names, as in `getattr` or `owner.__getattribute__`."""
     name = this.arg(at)
+    _judge_name(reader, name, owner)
     found = attribute(owner, name.exact) if name.exact else NOTHING
     hidden = _hidden(reader, next(iter(this.node.args[at:]), None), name) or owner.hidden
     return found.but(hidden=hidden) if found.name else found
+
+
+_MODULE = "(module)"
+"""The name of a module that is not known."""
+
+
+def _judge_name(reader: Reader, name: Value, owner: Value = NOTHING) -> None:
+    """Report a module or attribute whose name is decoded from unknown data, or an unknown attribute of an unknown module."""
+    unknown = owner.path == _MODULE and not name.said.strip(HOLE)
+    if name.exact is None and (unknown or comes_from(name.marks, "decoded")):
+        reader.hit("hidden-call", "warn", message="A module or function is named by data")
 
 
 def _import(reader: Reader, this: Call) -> Value | None:
     name = this.arg(0, "name")
     module = name.exact
     if not module:
-        return NOTHING
+        _judge_name(reader, name)
+        return Value(path=_MODULE) if name.const is UNKNOWN else NOTHING
     hidden = _hidden(reader, next(iter(this.node.args), None), name)
     if hidden and DANGEROUS.fullmatch(bare(module)):
         reader.hit("hidden-call", subject=module, message=f"The module {module} is imported under a hidden name")
@@ -160,6 +173,13 @@ def _dirname(_reader: Reader, this: Call) -> Value | None:
     return Value(text.rpartition("/")[0] or HOLE, marks=this.arg(0).marks)
 
 
+def _suffixed(_reader: Reader, this: Call) -> Value | None:
+    """Return the path that `Path.with_suffix` makes of its owner."""
+    folder, slash, name = this.owner.said.rpartition("/")
+    bare = name.rpartition(".")[0] or name
+    return this.owner.but(const=f"{folder}{slash}{bare}{this.arg(0).said}") if name else None
+
+
 def _temporary(_reader: Reader, this: Call) -> Value | None:
     suffix = this.words["suffix"].said if "suffix" in this.words else ""
     path = f"/tmp/tmp{this.node.lineno}{suffix}"  # noqa: S108  a path in the scanned program, not a file of ours
@@ -208,7 +228,7 @@ def _configure(reader: Reader, this: Call) -> Value | None:
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "attribute": lambda reader, this: find_attribute(reader, this, this.arg(0), 1), "import": _import, "names": _vars, "letter": _chr, "bytes": _bytes, "map": _map,
     "reduce": _reduce, "reverse": _reversed,
-    "named tuple": _named_tuple, "join": _join, "folder": _dirname,
+    "named tuple": _named_tuple, "join": _join, "folder": _dirname, "suffix": _suffixed,
     "temporary": _temporary, "partial": _partial, "class": _type,
     "settings": _configure, "field": _field, "words": _words,
 }  # fmt: skip

@@ -28,6 +28,7 @@ from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidde
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
+    from whet.guard.taint.mark import Mark
     from whet.guard.taint.value import Hidden
 
 _RUNS = 5
@@ -163,8 +164,8 @@ def _passed_on(reader: Reader, this: Call) -> Value:
     if name and not this.owner.marks and name.startswith(_MODULES_SAFE):
         part = frozenset(mark._replace(whole=False) for mark in given if mark.kind == "secret" and mark.grave)
         return Value(name=f"{name}()", marks=part if name.startswith("re.") else NO_MARKS)
-    if owner_marks and verb in _SAVERS and this.args:
-        _saved(reader, this)
+    if verb in _SAVERS and this.args and (saved := owner_marks | union(this.words.values())):
+        _saved(reader, this, saved)
     marks = owner_marks
     if verb in _FILLERS and marks:
         marks |= union(this.every())
@@ -194,13 +195,13 @@ def _store(this: Call) -> Value | None:
     return None
 
 
-def _saved(reader: Reader, this: Call) -> None:
+def _saved(reader: Reader, this: Call, marks: frozenset[Mark]) -> None:
     """Read a method by which a value saves itself to a file or to a buffer variable."""
     first, node = this.args[0], this.node.args[0]
     if isinstance(node, ast.Name) and not first.said and not first.path:
-        this.scope.home(node.id).names[node.id] = first.marked(*this.owner.marks)
+        this.scope.home(node.id).names[node.id] = first.marked(*marks)
     else:
-        reader.write(first, first.path or first.said or name_of(node), Value(marks=this.owner.marks))
+        reader.write(first, first.path or first.said or name_of(node), Value(marks=marks))
 
 
 def _callbacks(reader: Reader, this: Call) -> None:

@@ -18,7 +18,7 @@ from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api, load_toml
-from whet.guard.taint.containers import concatenated, gathered, plain
+from whet.guard.taint.containers import concatenated, gathered, plain, spread
 from whet.guard.taint.fold import bounded
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, Mark
@@ -240,7 +240,7 @@ def _binary(reader: Reader, node: Any, scope: Scope) -> Value:
 
 def _sequence(reader: Reader, node: Any, scope: Scope) -> Value:
     values = reader.values(node.elts, scope)
-    return gathered(values)
+    return gathered(spread(zip(values, (isinstance(one, ast.Starred) for one in node.elts), strict=True)))
 
 
 def _dict(reader: Reader, node: Any, scope: Scope) -> Value:
@@ -343,7 +343,8 @@ def _walrus(reader: Reader, node: Any, scope: Scope) -> Value:
 
 def _yielded(reader: Reader, node: Any, scope: Scope) -> Value:
     value = reader.value(node.value, scope)
-    scope.returned = joined(scope.returned, value)
+    whole = isinstance(node, ast.Yield) and value.items is not None  # one of the items of what iterates over it
+    scope.returned = joined(scope.returned, gathered([value]) if whole else value)
     return NOTHING
 
 

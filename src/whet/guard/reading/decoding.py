@@ -349,7 +349,10 @@ def _spread(name: str, text: str, pattern: re.Pattern[str], undo: Callable[[str]
 
 
 _NUMBER = r"(?:0x[0-9a-fA-F]{1,4}|\d{1,6})"
-_NUMBERS = expression(rf"{_NUMBER}(?:\s{{0,12}}[,;]\s{{0,12}}{_NUMBER}){{7,}}")
+_NUMBERS = expression(
+    rf"{_NUMBER}(?:\s{{0,12}}(?:[\])}}]\s{{0,4}})?[,;]\s{{0,12}}(?:[\[({{]\s{{0,4}})?{_NUMBER}){{7,}}"
+)
+"""Numbers in a list, or in lists that follow each other."""
 _CALLS = expression(
     rf"(?:\b(?:chr|chrw?|(?:String\.)?fromCharCode|\[char\])\s?\(?\s?{_NUMBER}\)?[\s+,.&|$]{{0,12}}){{4,}}",
     re.IGNORECASE,
@@ -369,11 +372,10 @@ def _numbers(given: _Given) -> Iterator[_Piece]:
     if any(sign in given.lowered for sign in (b"chr(", b"charcode", b"[char]", b"chrw(")):
         found += [(match.start(), _codes(match[0])) for match in _CALLS.finditer(text)]
     for start, codes in found:
-        said = _spelled(codes)
-        if not said and len(codes) >= SHORTEST:
-            said = _unxored(codes, text[max(0, start - 400) : start + 8 * len(codes) + 400])
-        if said:
-            yield _Piece("character codes", start, said)
+        near = text[max(0, start - 400) : start + 8 * len(codes) + 400] if len(codes) >= SHORTEST else ""
+        for said in (_spelled(codes), _unxored(codes, near)):
+            if said:
+                yield _Piece("character codes", start, said)
 
 
 def _codes(run: str) -> list[int]:
@@ -381,12 +383,16 @@ def _codes(run: str) -> list[int]:
 
 
 def _spelled(codes: list[int]) -> str:
-    """Return the text that character codes spell, if most of it is letters."""
+    """Return the text that character codes spell, if most of it is letters, or if it is an address or a command."""
     if not all(31 < code < 0x3000 or code in (9, 10, 13) for code in codes):
         return ""
     said = "".join(map(chr, codes))
     letters, words = sum(map(str.isalpha, said)), sum(c.isalnum() or c == " " for c in said)
-    return said if letters * 10 >= 4 * len(said) and words * 10 >= 6 * len(said) else ""
+    plain = letters * 10 >= 4 * len(said) and words * 10 >= 6 * len(said)
+    return said if plain or _COMMAND.search(said) else ""
+
+
+_COMMAND = expression(r"\w://\w|\|\s?(?:ba|z)?sh\b|\b(?:curl|wget|nc|bash) -?\w")
 
 
 def _unxored(codes: list[int], near: str) -> str:

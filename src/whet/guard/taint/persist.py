@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from whet.guard.taint.mark import Mark
 
 _SCRIPT = expression(r"\.(?:sh|bash|zsh|command|py|pyw|pth)$", re.IGNORECASE)
+_UNKNOWN = expression(r"(?!.*\.(?:md|rst|txt|log|json|ya?ml)[\"']?$)[^$]{0,200}\$(?!\{?GITHUB_)")
+"""A path with a variable, whose value is not known; not that of a text. Steps of workflows leave variables for each other."""
 _SETTINGS = expression(r"(?:^|[\\/])\.claude\.json$")
 _KEY = expression(r"\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\w{1,20})\s{1,4}AAAA[0-9A-Za-z+/]{30,}")
 _RULING = shape("taint", "ruling", 0)
@@ -104,7 +106,11 @@ def judge_written(
     """
     path, text = one.path, one.text
     named = path.replace(HOLE, "x")
-    for place in written_places(path):
+    named_places = written_places(path)
+    if not named_places and one.appends and _UNKNOWN.match(path) and is_bad(text):
+        severity: Severity = "critical" if any(map(is_unsafe, URL.findall(text)[:20])) else "warn"
+        yield Judgement("persist-start", severity, path, "It adds to a file a command that downloads and runs code")
+    for place in named_places:
         yield _judge_start(place, one, is_bad, look) if place.kind == "start" else _judge_agent(place, one, is_bad)
     if named.startswith("/etc/"):
         yield from _judge_system(named, text)
@@ -134,7 +140,7 @@ def _judge_start(
         return Judgement(rule, "critical" if bad else "warn" if own else one.alone, one.path)
     settings = place.what == "settings that run programs"
     named = _TIMED if rule == "persist-timer" else _COMMANDS if settings else None
-    lines = [next(filter(None, found.groups())) for found in named.finditer(text)] if named else []
+    lines = [next(filter(None, found.groups())).strip() for found in named.finditer(text)] if named else []
     run = "\n".join(lines) or text
     bad = decoded or is_bad(run) or "preload" in one.path
     bad = bad or (fetched and (rule != "persist-start" or not one.typed))
