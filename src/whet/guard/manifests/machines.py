@@ -10,7 +10,7 @@ from whet.guard.expression import expression
 from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
 from whet.guard.tables import shape
 from whet.guard.taint.secret import secret_name
-from whet.guard.taint.sources import judge_package
+from whet.guard.taint.sources import judge_image, judge_package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 _FETCHING = shape("manifests", "fetching")
 _RUN = expression(
-    r"^\s{0,20}(?:ONBUILD\s{1,4})?(?:RUN|CMD|ENTRYPOINT)\s{1,20}(?:--\S{1,80}\s{1,4}){0,6}(.{0,20000})$", re.IGNORECASE
+    r"^\s{0,20}(?:ONBUILD\s{1,4})?(?:RUN|CMD|ENTRYPOINT|ENV|ARG)\s{1,20}(?:--\S{1,80}\s{1,4}){0,6}(.{0,20000})$",
+    re.IGNORECASE,
 )
+_FROM = expression(r"^\s{0,20}FROM\s{1,20}(?:--\S{1,80}\s{1,4}){0,4}([\w.:/@-]{3,300})", re.IGNORECASE)
+_SPACED = expression(r"^(?<![=\w])(\w{1,60})[ \t]{1,9}(?=[^\s=])")
+"""The older form `ENV NAME VALUE`."""
 _ADD = expression(r"^\s{0,20}ADD\s{1,20}(?:--\S{1,80}\s{1,4}){0,4}(https?://\S{1,300})", re.IGNORECASE)
 _SOCKET = expression(r"docker\.sock|containerd\.sock")
 _CRON = expression(
@@ -39,6 +43,8 @@ def dockerfile(notes: Notes, _path: str) -> None:
         found = _RUN.match(row)
         if going or found:
             command = found[1] if found else row
+            if found is not None and row.split(None, 1)[0].upper() in ("ENV", "ARG"):
+                command = "export " + _SPACED.sub(r"\1=", command)
             if command.lstrip().startswith("[") and found and (words := texts(parse(command, "json"))):
                 command = join(words)
             going = row.rstrip().endswith("\\")
@@ -47,6 +53,8 @@ def dockerfile(notes: Notes, _path: str) -> None:
             rows.append("")
             if added := _ADD.match(row):
                 notes.report(judge_package(added[1]), added[1])
+            elif base := _FROM.match(row):
+                notes.report(judge_image(base[1]), base[1])
     notes.commands(rows)
 
 
@@ -54,6 +62,8 @@ def compose(notes: Notes, data: Any) -> None:
     """Check for services that get more of the machine than a container should."""
     for service in list(table(table(data).get("services")).values())[:200]:
         values = table(service)
+        if image := next(iter(texts(values.get("image"))), ""):
+            notes.report(judge_image(image), image)
         within: dict[str, str] = {}
         if values.get("privileged") is True:
             notes.hit("container-escape", "privileged")

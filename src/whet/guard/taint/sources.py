@@ -26,7 +26,7 @@ _SYSTEM = expression(r"^(?:git|hg|svn|sparse)\+")
 def is_index(host: str) -> bool:
     """Return whether the host is an official package index, a mirror, or made for a company's own packages."""
     if host.endswith(".amazonaws.com"):
-        return ".codeartifact." in f".{host}" or ".s3." in f".{host}"
+        return any(part in f".{host}" for part in (".codeartifact.", ".dkr.ecr.", ".s3."))
     labels = host.split(".")
     return any(".".join(labels[at:]) in words("package_names", "indexes") for at in range(len(labels)))
 
@@ -37,8 +37,29 @@ def judge_index(address: str, *, unchecked: bool = False) -> Iterator[Judgement]
     host = host_of(url)
     if not host.name or host.near or is_index(host.name) or _PLACEHOLDER.search(url.lower()):
         return
-    unsafe = host.shady or unchecked or url.lower().startswith("http://")
+    unsafe = host.shady or unchecked or url.lower().startswith("http://") or _imitates(host.name)
     yield Judgement("index-redirect", "critical" if unsafe else "warn", host.name)
+
+
+def _imitates(host: str) -> bool:
+    """Return whether a host begins with the name of a package index, such as `pypi.org.mirror.example`."""
+    labels = host.split(".")
+    return any(is_index(".".join(labels[:end])) for end in range(2, len(labels)))
+
+
+def judge_image(image: str) -> Iterator[Judgement]:
+    """Judge a container image by its registry, and by an owner whose name is made of that of an official image."""
+    host, slash, rest = image.partition("/")
+    if slash and ("." in host or ":" in host):
+        yield from judge_index(f"https://{host}")
+        return
+    name = re.split(r"[:@]", rest)[0]
+    if (
+        name in words("package_names", "images")
+        and name in host != name
+        and host not in words("package_names", "owners")
+    ):
+        yield Judgement("typosquat-dependency", None, host, f"{host}/{name} looks like the official image {name}")
 
 
 def judge_package(address: str, *, runs: bool = False) -> Iterator[Judgement]:
