@@ -34,7 +34,7 @@ import numpy as np
 import yaml
 
 from whet.guard.prose.orders import said, said_in_code
-from whet.guard.prose.passages import ALONE, UNIT, Look, features, lift, look, spans
+from whet.guard.prose.passages import ALONE, UNIT, Look, background, features, lift, look, spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,6 +80,8 @@ class Span(NamedTuple):
     wide: bool
     lift: float
     """What it has to exceed in addition in a package of its size."""
+    file: int
+    """The number of the text that it is in."""
 
 
 class Item(NamedTuple):
@@ -108,7 +110,7 @@ class Names:
         """What the model sees of texts."""
         found: list[Span] = []
         more = lift(sum(map(len, texts)))
-        for passages in texts:
+        for file, passages in enumerate(texts):
             looks = [look(one.text, one.signs, code=one.code) for one in passages]
             for start, end in spans(passages):
                 seen: list[Look] = [one for one in looks[start:end] if one is not None]
@@ -116,7 +118,7 @@ class Names:
                     numbers = frozenset(self.known.setdefault(name, len(self.known)) for name in sorted(features(seen)))
                     texts_ = frozenset(one.text for one in passages[start:end])
                     wide = end > start + 1
-                    found.append(Span(numbers, texts_, wide, more + ALONE[passages[start].code and not wide]))
+                    found.append(Span(numbers, texts_, wide, more + ALONE[passages[start].code and not wide], file))
         return Item(writer, name, tuple(found))
 
     def package(self, writer: str, name: str, files: Mapping[str, str]) -> Item:
@@ -251,11 +253,25 @@ def rate(seen: frozenset[int], weights: Floats) -> float:
 
 def worst(item: Item, weights: Floats) -> tuple[float, frozenset[int]]:
     """The highest log-odds in an item, less what its text asks for, and what the model sees there."""
+    rated = [(one, rate(one.seen, weights)) for one in item.spans]
+    alone: dict[int, list[tuple[float, frozenset[str]]]] = {}
+    for one, value in rated:
+        if not one.wide:
+            alone.setdefault(one.file, []).append((value - weights[-1], one.texts))
+    rest = {file: background(sorted((value for value, _ in found), reverse=True)[1:]) for file, found in alone.items()}
     return max(
-        ((rate(one.seen, weights) - one.lift, one.seen) for one in item.spans),
+        (
+            (value - one.lift - (others(one, alone[one.file]) if one.wide else rest[one.file]), one.seen)
+            for one, value in rated
+        ),
         key=lambda one: one[0],
         default=(-9.0, frozenset()),
     )
+
+
+def others(section: Span, alone: Sequence[tuple[float, frozenset[str]]]) -> float:
+    """What a section has to exceed in addition in a text with these passages."""
+    return background(value for value, texts in alone if not texts <= section.texts)
 
 
 def minimize(loss: Callable[[Floats], tuple[float, Floats]], at: Floats, rounds: int = 25, kept: int = 8) -> Floats:

@@ -412,25 +412,32 @@ def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passag
     """
     if not passages:
         return
-    more = round(lift(len(passages) + beside // _EACH) / UNIT)
-    warn = model()[1] - more
-    least = round(_FAR / UNIT) - warn
+    size = lift(len(passages) + beside // _EACH)
+    least = round((size + background(()) + _FAR) / UNIT) - model()[1]
     words = _tokens_of([one.text for one in passages])
     _words().learn(set().union(*words))
     weighed = list(map(weigh, passages, words, repeat(least)))
+    weights = sorted((one.weight * UNIT for one in weighed if one is not None), reverse=True)
+    more = round((size + background(weights[1:])) / UNIT)
+    warn = model()[1] - more
 
-    def scored(some: Iterable[Weighed]) -> Score:
+    def scored(some: Iterable[Weighed], more: int) -> Score:
         return score([one.look() for one in some], more)
 
     found: dict[int, Score] = {}
     for at, one in enumerate(weighed):
-        if one is not None and one.weight + warn >= 0 and (alone := scored((one,))).warn > ALONE[one.passage.code]:
+        if (
+            one is not None
+            and one.weight + warn >= 0
+            and (alone := scored((one,), more)).warn > ALONE[one.passage.code]
+        ):
             found[at] = alone
     for start, end in _sections(passages):
         some = [one for one in weighed[start:end] if one is not None]
         if len(some) < 2 or max(one.weight for one in some) < least:
             continue
-        together = scored(some)
+        others = (one.weight * UNIT for one in (*weighed[:start], *weighed[end:]) if one is not None)
+        together = scored(some, round((size + background(others)) / UNIT))
         alone = max((found[at] for at in range(start, end) if at in found), default=_NOTHING)
         if together.warn > 0 and (together.critical > 0 >= alone.critical or alone is _NOTHING):
             found[start] = together
@@ -449,6 +456,21 @@ def lift(passages: int) -> float:
 _PER_SIZE = 0.75
 _USUAL, _MANY = 40, 400
 """Numbers of passages of a usual and a long package."""
+
+
+def background(others: Iterable[float]) -> float:
+    """Return the additional weight required of a passage, or of a section, in a text whose other passages have these weights.
+
+    An order that was put into a skill stands out from it, while an honest skill about a risky subject is odd throughout. So
+    what counts are the oddest of the others, within bounds: a few odd passages do not hide an order.
+    """
+    oddest = sorted((min(max(weight, _PLAIN), _RISKY) for weight in others), reverse=True)[:_OTHERS]
+    return _OF_OTHERS * (sum(oddest) + _TYPICAL * (_OTHERS - len(oddest))) / _OTHERS
+
+
+_OTHERS, _OF_OTHERS = 5, 0.4
+_PLAIN, _TYPICAL, _RISKY = -2.5, 0.5, 1.0
+"""Weights of passages: the least and the most that counts, and what counts where a text has fewer passages."""
 ALONE = {False: 0.0, True: 2.0}
 """What a passage of running text (False) or code (True) must exceed alone: the readers of programs know more of code."""
 _EACH = 160
