@@ -186,12 +186,11 @@ class _Reader:
 
 def _given(scene: Scene, text: str) -> Given:
     """Return the variables and files that a program in a script can use."""
-    held = {
-        name: frozenset(mark for origin in origins for mark in origin.passed())
-        for name, origins in scene.variables.items()
-        if name in text
-    }
+    held = {name: value.marks for name in frozenset(_NAME.findall(text)) if (value := scene.variables.find(name))}
     return Given(files=scene.left().files, variables={name: marks for name, marks in held.items() if marks})
+
+
+_NAME = expression(r"[A-Za-z_]\w{0,60}")
 
 
 def leave(text: str, left: Given) -> Given:
@@ -214,20 +213,19 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
         if one.text.strip() and (one.known or one.language == "shell") and not step.command.spliced:
             yield one
     for _, word in fetch.code_words(step):
-        for text in (text for name in word.names if not word.known for text in scene.given(step, name)):
+        for text in (text for name in word.names if not word.known for text in scene.parameter(step, name).texts):
             yield Inner(language, text, False, step.command.line)
-    for origin, _ in fetch.executed(scene, step):
-        if text := scene.content(origin).strip("\n"):
+    for value, _ in fetch.executed(scene, step):
+        for text in (text.strip("\n") for text in value.texts if text.strip() and not text.startswith(("$(", "`"))):
             shebang = _SHEBANG.match(text)
-            here = scene.steps[origin.number : origin.number + 1] == [origin]
-            line = origin.command.line + (origin.command.heredoc is not None) if here else step.command.line
+            line = scene.lines.get(text, step.command.line)
             yield Inner(INTERPRETERS.get(shebang[1], language) if shebang else language, text, True, line)
-    shown = "decoded" in step.sources and step.before and not step.leaves[1] and step.command.parent < 0
-    if shown and step.name not in INTERPRETERS and all(word.known for one in step.before for word in one.argv):
-        yield Inner("shell", scene.content(step), True, step.command.line)
+    shown = step.output.has("decoded") and step.piped and not step.targets and step.command.parent < 0
+    if shown and step.name not in INTERPRETERS:
+        yield Inner("shell", step.output.said, True, step.command.line)
     if step.argv and any(">" in one.operator for one in step.command.redirections):
         for target, _ in step.targets:
-            text = scene.content(step)
+            text = step.output.said
             if text and (_SCRIPT_FILE.search(target) or re.match(r"#!.{0,40}sh\b", text)):
                 yield Inner("shell", unescape(text), True, step.command.line)
 

@@ -33,7 +33,7 @@ def printed(stages: Sequence[Sequence[str]], files: Mapping[str, str]) -> str | 
     for number, argv in enumerate(stages):
         if not argv:
             return None
-        text = _first(argv, files) if number == 0 else _later(argv, text or "")
+        text = print_constant(argv, files) if number == 0 else transform(argv, text or "")
         if text is None or len(text) > _MOST:
             return None
     return text
@@ -67,7 +67,8 @@ def read_file(path: str, files: Mapping[str, str]) -> str | None:
     return "".join(files[one] for one in found) if found else None
 
 
-def _first(argv: Sequence[str], files: Mapping[str, str]) -> str | None:
+def print_constant(argv: Sequence[str], files: Mapping[str, str]) -> str | None:
+    """Return the output of a constant command without input, or `None` if unknown."""
     name = argv[0].rpartition("/")[2]
     if name == "cat" and files:
         texts = [read_file(path, files) for path in argv[1:] if not re.fullmatch(r"-[A-Za-z]{1,8}", path)]
@@ -84,7 +85,8 @@ def _first(argv: Sequence[str], files: Mapping[str, str]) -> str | None:
     return None
 
 
-def _later(argv: Sequence[str], text: str) -> str | None:
+def transform(argv: Sequence[str], text: str) -> str | None:
+    """Return the output of a command with a known input, or `None` if unknown."""
     if not decodes(argv):
         return _translated(argv, text)
     name = argv[0].rpartition("/")[2]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.shell.flow import Scene, Step
     from whet.guard.shell.words import Word
+    from whet.guard.taint.value import Value
 
 _SOURCES = ("source", ".")
 _BEFORE = expression(r"run|dlx|-y|--yes|-A|-q|--quiet|--allow-[\w-]{1,20}")
@@ -27,15 +28,15 @@ _BEFORE = expression(r"run|dlx|-y|--yes|-A|-q|--quiet|--allow-[\w-]{1,20}")
 
 def judge_run(scene: Scene, step: Step) -> None:
     """Judge the code that a command runs, and the shells that it hands to the network."""
-    for origin, how in executed(scene, step):
-        for one in judge_piped(origin.sources, how):
+    for value, how in executed(scene, step):
+        for one in judge_piped(value.marks, how):
             scene.report([one])
             if one.rule != "decode-to-shell":
                 scene.fact("execute", "fetched code", one.subject, grave=one.severity == "critical")
     if step.name in INTERPRETERS or step.name in table()["packages"]["runners"]:
         first = next((at for at, word in enumerate(step.texts) if not _BEFORE.fullmatch(word)), 0)
         for fetch in fetches(step.name, [one for one in step.arguments if one.at == first and "://" in one.text]):
-            scene.report(judge_piped({"fetched": fetch}, "run by its address"))
+            scene.report(judge_piped(frozenset((fetch,)), "run by its address"))
     _shells(scene, step)
 
 
@@ -53,16 +54,8 @@ def _evaluate(scene: Scene, step: Step) -> None:
         scene.fact("assemble", "a command put together from pieces")
     if step.name == "eval" or step.name in SHELLS:
         for at, word in code_words(step):
-            for origin in _evaluated(scene, step, word, at):
-                _assembled(scene, origin)
-
-
-def _assembled(scene: Scene, origin: Step) -> None:
-    """Report a command whose pieces are in several files."""
-    first = origin.before[0] if origin.before else origin
-    files = first.operands
-    if first.name in ("cat", "paste") and len(files) > 1 and not any(word.endswith((".sh", ".bash")) for word in files):
-        scene.hit("assembled-command", None, "", "the command is assembled from several files")
+            if any(value.has("assembled") for value in _evaluated(scene, step, word, at)):
+                scene.hit("assembled-command", None, "", "the command is assembled from several files")
 
 
 def _runs_later(scene: Scene, step: Step) -> bool:
@@ -73,16 +66,11 @@ def _runs_later(scene: Scene, step: Step) -> bool:
     )
 
 
-def executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
-    """Yield the steps whose output this step runs as code."""
+def executed(scene: Scene, step: Step) -> Iterator[tuple[Value, str]]:
+    """Yield the values that a step runs as code, each with how it does so."""
     name = step.name
     if name in INTERPRETERS and takes_input(step):
-        yield from ((one, "piped into an interpreter") for one in _piped(step))
-        names = [name for one in step.command.redirections if one.operator == "<<<" for name in one.target.names]
-        yield from ((one, "run by an interpreter") for name in names for one in scene.variables.get(name, ()))
-        yield from ((one, "run by an interpreter") for one in step.below if one.command.slot < 0)
-        paths = [one.target.text for one in step.command.redirections if one.operator == "<"]
-        yield from ((one, "run by an interpreter") for path in paths for one in _file(scene, path))
+        yield step.input, "piped into an interpreter" if step.piped else "run by an interpreter"
     if name in INTERPRETERS or name in _SOURCES:
         yield from _scripts(scene, step)
     if name == "eval" or name in INTERPRETERS:
@@ -91,28 +79,22 @@ def executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     if step.argv and not step.argv[0].known:
         how = "run as a command" if step.argv[0].substituted else "run"
         yield from ((one, how) for one in _evaluated(scene, step, step.argv[0], -1))
-    if step.argv:
-        yield from ((one, "run") for one in _file(scene, step.argv[0].text) if one is not step)
+    if step.argv and step.argv[0].text not in (path for path, _ in step.targets):
+        yield _file(scene, step.argv[0].text), "run"
     if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.operands[:1]):
-        for path in step.operands[1:]:
-            yield from ((one, "made executable") for one in _file(scene, path) if _grave(one))
+        files = (_file(scene, path) for path in step.operands[1:])
+        yield from ((one, "made executable") for one in files if _grave(one))
     bare = not step.texts or step.texts[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
-    if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
-        yield from ((one, "run line by line") for one in _piped(step))
+    if bare and step.piped and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
+        yield step.input, "run line by line"
 
 
-def _piped(step: Step) -> list[Step]:
-    """Return the command that is piped into a step; a substitution in its words is only a part of it."""
-    numbers = {one.number for one in step.before}
-    return [one for one in step.before if one.command.parent not in numbers][-1:]
-
-
-def _evaluated(scene: Scene, step: Step, word: Word, at: int) -> Iterator[Step]:
-    """Yield the steps that produce a whole program: `-c "$(..)"`, `eval "$X"`; a value inside a longer text is only input."""
+def _evaluated(scene: Scene, step: Step, word: Word, at: int) -> Iterator[Value]:
+    """Yield the values of a whole program: `-c "$(..)"`, `eval "$X"`; a value inside a longer text is only input."""
     if _AS_A_WHOLE.match(word.source):
-        yield from (one for one in step.below if word.substituted and one.command.slot == step.slot(at))
-        names = word.names if at >= 0 else (word.alone,)
-        yield from (one for name in names for one in scene.variables.get(name, ()))
+        if word.substituted:
+            yield scene.substitution(step, step.slot(at))
+        yield from (scene.find(scene.variables, name) for name in (word.names if at >= 0 else (word.alone,)))
 
 
 def code_words(step: Step) -> list[tuple[int, Word]]:
@@ -125,20 +107,20 @@ def code_words(step: Step) -> list[tuple[int, Word]]:
 _AS_A_WHOLE = expression(r"[\"']?(?:\$|`)")
 
 
-def _grave(step: Step) -> bool:
+def _grave(content: Value) -> bool:
     """Return whether a file that is only made executable is worth reporting."""
-    return any(one.severity != "info" for one in judge_piped(step.sources, "run"))
+    return any(one.severity != "info" for one in judge_piped(content.marks, "run"))
 
 
-def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
-    """Yield the origins of a file or `<(..)` that is passed to an interpreter."""
+def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Value, str]]:
+    """Yield the content of a file or `<(..)` that is passed to an interpreter."""
     script = next((one for one in step.arguments if not one.option), None)
     if script is None or given_code(step):
         return
     if script.text.startswith(("<(", "/dev/fd/")):
-        yield from ((one, "run by an interpreter") for one in step.below if one.command.slot == step.slot(script.at))
+        yield scene.substitution(step, step.slot(script.at)), "run by an interpreter"
     else:
-        yield from ((one, "saved and run") for one in _file(scene, script.text))
+        yield _file(scene, script.text), "saved and run"
 
 
 def given_code(step: Step) -> bool:
@@ -146,8 +128,8 @@ def given_code(step: Step) -> bool:
     return bool(codes(step.name, tuple(step.texts))) or step.has("-m", "-S")
 
 
-def _file(scene: Scene, path: str) -> list[Step]:
-    return scene.writers.get(bare_path(path), [])
+def _file(scene: Scene, path: str) -> Value:
+    return scene.find(scene.written, bare_path(path))
 
 
 def takes_input(step: Step) -> bool:
@@ -169,14 +151,19 @@ def _shells(scene: Scene, step: Step) -> None:
             scene.hit("shell-handed-over", "critical", step.device)
         elif name == "exec":
             scene.hit("shell-handed-over", "critical" if step.has("-i") else "info", step.device)
-    if name in programs("sockets") and any(one.name in SHELLS and not _has_script(one) for one in step.before):
+    if name in programs("sockets") and any(one.name in SHELLS and not _has_script(one) for one in _before(scene, step)):
         scene.hit("shell-handed-over")
-    if (
-        name in SHELLS
-        and takes_input(step)
-        and any(one.name in programs("sockets") and not step.has("-z") and _host_word(one) for one in step.before)
-    ):
-        scene.hit("shell-handed-over")
+    if name in SHELLS and takes_input(step):
+        sockets = [one for one in _before(scene, step) if one.name in programs("sockets")]
+        if any(not one.has("-z") and _host_word(one) for one in sockets):
+            scene.hit("shell-handed-over")
+
+
+def _before(scene: Scene, step: Step) -> list[Step]:
+    """Return the commands before a step in its pipelines."""
+    stages = dict(step.command.pipes)
+    nearby = scene.steps[max(0, step.number - 60) : step.number] if step.piped else ()
+    return [one for one in nearby if any(at < stages.get(number, 0) for number, at in one.command.pipes)]
 
 
 def _has_script(step: Step) -> bool:

@@ -1,9 +1,9 @@
-"""Data flow through a shell script: where the input of each command comes from, and which secrets are in it.
+"""Data flow through a shell script: what its variables, files, pipes and substitutions hold, and what reaches each command.
 
-Every command becomes a `Step` that records the data that reaches it by pipe, substitution, variable, function argument or
-file: secrets that were read or are in the environment, fetched content, decoded text. Rules then ask a step instead of
-looking at its neighbours. A variable or file may hold everything that is ever put into it, so that neither an unused branch
-nor a later assignment makes a script look better. Steps are visited until nothing new is added.
+Every command becomes a `Step`, a call with values: its arguments, its input and its output. A value has marks (secrets that
+were read or are in the environment, fetched content, decoded text) and the text, as far as the script contains it. A
+variable or file may hold everything that is ever put into it, so that neither an unused branch nor a later assignment
+makes a script look better. Steps are visited until nothing new is added.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from whet.guard.finding import Seen
 from whet.guard.options import read_arguments
 from whet.guard.places import places
 from whet.guard.shell.clients import fetches, printing, programs, sends, sent_file, table
-from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
-from whet.guard.shell.constant import decodes, printed, read_file
+from whet.guard.shell.constant import decodes, print_constant, read_file, transform
 from whet.guard.shell.words import Known, Word
 from whet.guard.shell.wrappers import FINDERS, inner, name_of, peel, texts_of
 from whet.guard.tables import shape, words
 from whet.guard.taint.call import Call, find_rows
 from whet.guard.taint.commands import Given
+from whet.guard.taint.files import PROJECT
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
-from whet.guard.taint.value import NOTHING, Value
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, joined, union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from whet.guard.places import Place
+    from whet.guard.shell.command import Command
     from whet.guard.shell.commands import Script
 
 _VARIABLE = expression(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
@@ -46,26 +47,31 @@ _FILE_MARK = expression(r"^[^@\s]{0,60}@")
 _DEVICE = expression(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
 _DIGEST = expression(r"dgst|sha\d|md5|mac\b|rand\b|passwd")
 _DECLARATIONS = frozenset(("export", "declare", "local", "readonly", "typeset"))
+_READ = ("read", "mapfile", "readarray")
+"""Commands that put their input into variables."""
+_NO_FILES = ("1", "2", "-", "/dev/null")
+_LISTED = ("xargs", "parallel")
+"""Programs that pass their input to a command as arguments."""
 _SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes credentials", "git credentials"})
 _COMMON_FOLDERS = frozenset(("", ".", "..", "/", "/tmp", "/var/tmp", "~", "$HOME", "${HOME}", "/home", "/root"))  # noqa: S108  names in scripts that are read, nothing is opened
 CONTENT = frozenset(("secret", "env", "captured", "file"))
 """Kinds of marks that stand for private content itself, not for its name."""
+_ORIGINS = frozenset(("fetched", "decoded", "encoded", "assembled"))
+"""Kinds of marks that say how a text came about, whoever may read it."""
+_ENCODERS = frozenset(("base64", "base32", "xxd", "od", "hexdump"))
 _BAD = words("shell_signs", "bad")
 _WIDEST = 60
-_CONNECTIONS = 1_000_000
-_DEEPEST = 200
 _LONGEST_PATH = 2_000
+_LONGEST_TEXT = 65_536
 _ROUNDS = 12
-_ORIGINS = 12
-"""Number of origins of a variable or file up to which unremarkable steps are remembered."""
 
 
 class Step(Call):
-    """One command and all the data that reaches it."""
+    """One command, the data that reaches it, and what it prints."""
 
     __slots__ = (
-        "arguments", "argv", "assignments", "before", "below", "command", "device", "fed", "feeders", "inner",
-        "leaves", "marks", "named", "number", "operands", "own", "plain", "rows", "sources", "spelled", "targets", "texts", "visited",
+        "arguments", "argv", "assignments", "command", "device", "fed", "inner", "input", "marks", "named", "number",
+        "operands", "output", "own", "piped", "plain", "rows", "spelled", "targets", "texts",
     )  # fmt: skip
 
     def __init__(self, number: int, command: Command) -> None:
@@ -81,26 +87,21 @@ class Step(Call):
         self.take(self.argv[1:])
         self.inner = inner(command)
         """The scripts in its arguments."""
-        self.before: list[Step] = []
-        """All commands before it in its pipelines."""
-        self.feeders: list[Step] = []
-        """The commands that are piped directly into it."""
-        self.below: list[Step] = []
-        """The command substitutions in its arguments."""
-        self.marks: dict[Mark, None] = {}
-        """The secrets in its input and its arguments."""
-        self.fed: dict[Mark, None] = {}
-        """The secrets that it prints even if its arguments are not part of its output."""
-        self.own: dict[Mark, None] = {}
-        """The secrets that the command itself reads."""
-        self.sources: dict[str, Mark] = {}
-        """The origins of fetched (`fetched`) and decoded (`decoded`) content that passes through it."""
+        self.piped = any(at for _, at in command.pipes)
+        """Whether it is not the first in a pipeline."""
+        self.input = NOTHING
+        """What is piped or redirected into it."""
+        self.output = NOTHING
+        """What it prints, or sets variables to."""
+        self.own: set[Mark] = set()
+        """The marks of the data that the command itself reads or fetches."""
+        self.fed: set[Mark] = set()
+        """The marks of the data that it prints even if its arguments are not part of its output."""
+        self.marks: set[Mark] = set()
+        """The marks of its input and its arguments."""
         words = (*command.argv, *(word for _, word in command.assignments))
         self.named = [word for word in (*words, *(one.target for one in command.redirections)) if word.names]
         """Its words that contain variables."""
-        self.visited = False
-        self.leaves: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-        """The variables and the names of the files that it writes."""
         self.device = ""
         """The host that it writes to through `/dev/tcp` or `/dev/udp`, or through a descriptor opened on it."""
         self.targets: tuple[tuple[str, bool], ...] = ()
@@ -123,7 +124,7 @@ class Step(Call):
     @property
     def fetched(self) -> Mark | None:
         """The origin of fetched content that passes through the step."""
-        return self.sources.get("fetched")
+        return next(iter(self.output.has("fetched")), None)
 
     @property
     def loops(self) -> bool:
@@ -149,10 +150,10 @@ class Step(Call):
     def find_targets(self) -> Iterator[tuple[str, bool]]:
         """Yield the files that the step writes, each with whether the step appends to it."""
         for one in self.command.redirections:
-            if ">" in one.operator and not one.operator.startswith("<") and one.target.text not in ("1", "2", "-"):
+            if ">" in one.operator and not one.operator.startswith("<") and one.target.text not in _NO_FILES:
                 yield one.target.text, ">>" in one.operator
         rows = [row for row in self.rows if row.does == "write"]
-        output = [path for path in self.placed("output") if path != "-"]
+        output = [path for path in self.placed("output") if path not in _NO_FILES]
         for row in rows:
             paths = [value.said for value in ([self.part(row.at)] if row.at else self.args)]
             end = "" if output else row.gives
@@ -163,8 +164,10 @@ class Step(Call):
             yield from ((path, False) for path in output)
         elif output and self.name in programs("movers"):
             yield from ((f"{output[0].rstrip('/')}/{path.rpartition('/')[2]}", False) for path in self.operands)
-        if self.fetched is not None and not output and (self.name == "wget" or self.has(*_NAMED)):
-            yield self.fetched.subject.partition("?")[0].rstrip("/").rpartition("/")[2], False
+        if not output and (self.name == "wget" or self.has(*_NAMED)):
+            for mark in self.own:
+                if mark.kind == "fetched":
+                    yield mark.subject.partition("?")[0].rstrip("/").rpartition("/")[2], False
 
     def connect(self, opened: dict[str, str]) -> None:
         """Set the host that the step writes to; `opened` are the hosts of descriptors that earlier steps opened."""
@@ -175,38 +178,36 @@ class Step(Call):
                 opened[one.descriptor] = found[1]
 
     def grave(self) -> str:
-        """Return the name of the first grave secret whose content reaches the step."""
-        return next((mark.what for mark in self.marks if mark.grave and mark.kind in CONTENT), "")
-
-    def carries(self) -> bool:
-        """Return whether the step reads or prints a secret. Most steps do not, and every later step asks."""
-        return bool(self.marks or self.fed or self.own)
+        """Return the name of a grave secret whose content reaches the step."""
+        return min((mark.what for mark in self.marks if mark.grave and mark.kind in CONTENT), default="")
 
     def passed(self) -> Iterable[Mark]:
-        """Return the secrets in the output of the step."""
+        """Return the marks of the output of the step."""
         if self.name in programs("stoppers") or (
             self.name == "openssl" and (_DIGEST.match(" ".join(self.texts[:1])) or self.has("-noout", "-pubout"))
         ):
             return ()
         if self.name in programs("fetchers"):
-            return self.own if self.own and not sends(self.name, self.arguments) else ()
+            kept = {"fetched"} if sends(self.name, self.arguments) else {mark.kind for mark in self.own}
+            return (mark for mark in self.fed if mark.kind == "decoded" or (mark in self.own and mark.kind in kept))
         marks = self.marks if self.name in programs("printers") else self.fed
         if self.name in ("jq", "yq") and not any(re.search(r"\.data\b|^\.$|@base64", word) for word in self.texts):
-            return [mark for mark in marks if mark.what != "Kubernetes secrets"]
+            return (mark for mark in marks if mark.what != "Kubernetes secrets")
         return marks
 
 
-def _printed(step: Step, files: Mapping[str, str]) -> list[Word]:
-    """Return the words that are piped into a step, if they are literal or in files whose text is known."""
-    found: list[Word] = []
-    for one in step.feeders:
-        if one.name in ("echo", "printf", "ls"):
-            found += [word for word in one.spelled if not word.text.startswith("-")]
-        elif one.name == "cat":
-            found += [Word(line) for path in one.operands for line in (read_file(path, files) or "").split()[:_WIDEST]]
-        elif one.name == "git" and one.texts in (["ls-files"], ["ls-files", "-z"]):
-            found.append(Word("$(git ls-files)", known=False, substituted=True))
-    return found
+def _is_script(path: str) -> bool:
+    return path.endswith((".sh", ".bash"))
+
+
+def _listed(value: Value) -> tuple[str, ...]:
+    """Return the words of a text, which may be the names of all files of a project."""
+    return ("$(git ls-files)",) if PROJECT in value.marks else tuple(value.said.split()[:_WIDEST])
+
+
+def _word(text: str) -> Word:
+    """Return a word that another command prints."""
+    return Word(text, "$" not in text, text, tuple(_VARIABLE.findall(text)))
 
 
 def _configured(text: str) -> Iterator[Word]:
@@ -216,17 +217,8 @@ def _configured(text: str) -> Iterator[Word]:
         yield Word(word, "$" not in value, word, tuple(_VARIABLE.findall(value)))
 
 
-def _origin(marks: Iterable[Mark], text: str | None = None) -> Step:
-    """Return a step that stands for input from outside the script."""
-    step = Step(-1, Command((), (), (), text, 0, ""))
-    step.marks.update(dict.fromkeys(marks))
-    step.fed.update(step.marks)
-    step.sources = {mark.kind: mark for mark in step.marks if mark.kind in ("fetched", "decoded")}
-    return step
-
-
 class Scene(Judges):
-    """A script under judgement: its steps and the findings so far."""
+    """A script under judgement: its steps, the values in it, and the findings so far."""
 
     language = "shell"
     typed = True
@@ -238,35 +230,32 @@ class Scene(Judges):
         self._outer = frozenset(known.variables)
         self.script: Script = parse(text, known, splice=True)
         self.first = line
-        self.variables: dict[str, list[Step]] = {}
-        """The steps whose output each variable may hold."""
-        self.writers: dict[str, list[Step]] = {}
-        """The steps that write each file."""
+        self.variables: Scope = Scope(outer.variables if outer is not None else None)
+        """The values of the variables."""
+        self.written: Scope = Scope(outer.written if outer is not None else None)
+        """The content of the files that are written, by path, name and directory."""
+        self.functions = {name: Scope(self.variables) for name in self.script.functions}
+        """The parameters of each function; `<` is its input, and `>` its output."""
+        self._streams = Scope()
+        """What the pipes and substitutions hold: `pipeline|stage`, `command(slot`, `command()` for all slots."""
+        self._input = NOTHING
+        """The input of the script."""
         self.steps = [Step(number, command) for number, command in enumerate(self.script.commands)]
-        self.step = _origin(())
+        self.step: Step
         """The step that is being judged."""
+        self.lines: dict[str, int] = {}
+        """The line on which each text begins that a step prints."""
         self._asked: set[str] = set()
-        """The variables and files that steps have looked up so far."""
+        """The names that steps have looked up so far."""
         self._again = False
-        """A variable, file or function changed after a step had looked it up."""
-        self._bodies: dict[str, list[Step]] = {}
-        """The steps of each function whose output is the output of the function."""
-        self._calls: dict[str, list[Step]] = {}
-        if outer is not None:
-            self.variables.update((name, list(steps)) for name, steps in outer.variables.items())
-            self.writers.update((name, list(steps)) for name, steps in outer.writers.items())
+        """A value changed after a step had looked it up."""
         self._connect()
         if given is not None:
             self._take(given)
-        for step in self.steps:
-            if step.feeders and name_of(step.command.argv) in ("xargs", "parallel"):
-                step.take(_printed(step, self.script.known.files))
-            if path := next(iter(step.placed("config")), ""):
-                step.take(list(_configured(self.content(step) if path == "-" else self._text_of(path))))
         order = list(self._ordered())
         for step in order:
             self._prepare(step)
-        self._writes = bool(self.writers) or any(step.leaves[1] for step in order)
+        self._writes = outer is not None or bool(self.written.names) or any(step.targets for step in order)
         for _ in range(_ROUNDS):
             self._again = False
             for step in order:
@@ -277,38 +266,55 @@ class Scene(Judges):
     def _take(self, given: Given) -> None:
         """Start with the data that the script is given."""
         if given.marks:
-            self.variables[HOLE] = [_origin(given.marks)]
+            self.put(self.variables, HOLE, Value(marks=given.marks))
         for path in {**given.files, **given.texts}:
-            origin = _origin(given.files.get(path, ()), given.texts.get(path))
-            self.writers.update((name, [origin]) for name in _path_names(bare_path(path)))
-        for step in self.steps if given.fed else ():
-            if not step.feeders and step.command.parent < 0:
-                step.feeders = [_origin(given.fed)]
+            value = Value(given.texts.get(path, UNKNOWN), marks=given.files.get(path, NO_MARKS))
+            for name in _path_names(bare_path(path)):
+                self.put(self.written, name, value)
+        self._input = Value(marks=given.fed) if given.fed else NOTHING
+
+    def find(self, scope: Scope, name: str) -> Value:
+        """Return everything that a name may stand for."""
+        self._asked.add(name)
+        return scope.find(name) or NOTHING
+
+    def put(self, scope: Scope, name: str, value: Value) -> None:
+        """Add a value to those that a name may stand for."""
+        old = scope.find(name)
+        if old is None or old is NOTHING:
+            scope.names[name] = value
+            changed = value is not NOTHING
+        elif value.marks <= old.marks and (value.text is None or value.text == old.text) and not value.choices:
+            return
+        else:
+            new = scope.names[name] = joined(old, value)
+            changed = new.marks != old.marks or (old.text is None and new.text is not None)
+        self._again = self._again or (changed and name in self._asked)
 
     def printed(self) -> Iterator[Mark]:
         """Yield the secrets in the output of the script, and the origins of fetched content in it."""
         for step in self.steps:
-            inside = step.command.parent >= 0 or any(at != self._last[number] for number, at in step.command.pipes)
-            if inside or step.leaves[1]:
-                continue
-            yield from (
-                mark._replace(whole=True) for mark in step.passed() if mark.kind in CONTENT or mark.kind == "key"
-            )
-            if step.fetched is not None:
-                yield step.fetched._replace(whole=True)
+            if step.command.parent < 0 and self._ends(step) and not step.targets:
+                yield from (
+                    mark._replace(whole=True)
+                    for mark in step.output.marks
+                    if mark.kind in CONTENT or mark.kind in ("key", "fetched")
+                )
 
     def left(self, before: Given | None = None) -> Given:
         """Return the files that the script writes, with their marks and constant texts, in addition to those from `before`."""
         files, texts = (dict(before.files), dict(before.texts)) if before is not None else ({}, {})
-        for step in (one for one in self.steps if one.leaves[1]):
-            sources = (mark for mark in step.sources.values() if mark.whole or mark.kind == "decoded")
-            marks = frozenset((*(mark for mark in step.passed() if mark.kind in CONTENT), *sources))
-            text = self.content(step)
+        for step in (one for one in self.steps if one.targets):
+            marks = frozenset(
+                mark
+                for mark in step.output.marks
+                if mark.kind in CONTENT or mark.kind == "decoded" or (mark.kind == "fetched" and mark.whole)
+            )
             for path in (bare_path(target) for target, _ in step.targets):
                 if marks:
                     files[path] = files.get(path, NO_MARKS) | marks
-                if text:
-                    texts[path] = f"{texts.get(path, '')}{text}\n"
+                if step.output.said:
+                    texts[path] = f"{texts.get(path, '')}{step.output.said}\n"
         return Given(files=files, texts=texts)
 
     def at(self, step: Step) -> None:
@@ -328,270 +334,281 @@ class Scene(Judges):
         """Return `False`: a script that is written is read together with the step that writes it."""
         return False
 
-    def content(self, step: Step, depth: int = 3, seen: frozenset[Step] = frozenset()) -> str:
-        """Return the text that a step writes, if the script contains it: a here-document, or the arguments of `echo`."""
-        whole = (*step.before, step)
-        stages = [[one.name, *one.texts] for one in whole if all(word.known for word in one.argv)]
-        if len(stages) == len(whole) and (text := printed(stages, self.script.known.files)):
-            return text
-        found: list[str] = []
-        if not step.argv:
-            found += [text.text for _, text in step.command.assignments if not text.substituted and not step.loops]
-            found += [self.content(one, depth - 1, seen) for one in step.below if depth and not one.before]
-        for one in (step, *step.before):
-            found.append(one.command.heredoc or "")
-            if one.name in ("echo", "printf"):
-                found.append(printed([[one.name, *map(self._said, one.spelled)]], {}) or "")
-            found += [two.target.text for two in one.command.redirections if two.operator == "<<<"]
-            found += [self._text_of(two.target.text) for two in one.command.redirections if two.operator == "<"]
-            copied = one.texts if depth and (one.name in programs("movers") or one.name in _SHOWN) else ()
-            origins = {word: self.writers.get(bare_path(word), ())[:4] for word in copied}
-            found += [self._text_of(word) for word in copied if not origins[word]]
-            new = {origin: None for word in copied for origin in origins[word] if origin not in seen}
-            found += [self.content(origin, depth - 1, seen.union((step, *new))) for origin in new]
-        return "\n".join(part for part in found if part)
-
     def _text_of(self, path: str) -> str:
-        """Return the text of a file of the package."""
-        return read_file(path, self.script.known.files) or ""
+        """Return the text of a file that the script writes, or of a file of the package."""
+        value = self.find(self.written, bare_path(path))
+        return "\n".join(reversed(value.texts)) or read_file(path, self.script.known.files) or ""
 
-    def _said(self, word: Word) -> str:
+    def _printed(self, step: Step) -> str:
+        """Return the text that a step prints, as far as the script contains it: that of `echo`, of files, of its input."""
+        name, given = step.name, step.input.said
+        if not step.argv:
+            return given
+        if given and (text := transform([name, *step.texts], given)) is not None:
+            return text
+        parts: list[str] = []
+        if name == "cat" and (text := print_constant([name, *step.texts], self.script.known.files)):
+            parts.append(text)
+        elif name in ("echo", "printf"):
+            parts.append(print_constant([name, *(self._said(step, word) for word in step.spelled)], {}) or "")
+        elif name == "ls":
+            parts += step.operands
+        elif name in programs("movers") or name in _SHOWN:
+            own = [path for path, _ in step.targets]
+            parts += [self._text_of(word) for word in step.texts if word not in own]
+        return "\n".join(part for part in (*parts, given) if part)[:_LONGEST_TEXT]
+
+    def _said(self, step: Step, word: Word) -> str:
         """Return the text of a word; for a variable, the known part of its value."""
-        name = "" if word.known else word.alone
-        origins = self.variables.get(name, ()) if name else ()
-        texts = [text.text for one in origins for other, text in one.command.assignments if other == name]
-        return next((text for text in reversed(texts) if not text.startswith(("$(", "`"))), word.text)
-
-    def given(self, step: Step, name: str, *, whole: bool = True) -> list[str]:
-        """Return the arguments for parameter `name` in all calls of the function of `step`; with `whole`, one text per call."""
-        found: list[str] = []
-        for call in self._calls.get(step.command.function, ()) if name in "123456789@*" else ():
-            texts = call.texts if name in "@*" else call.texts[int(name) - 1 : int(name)]
-            found += [" ".join(texts)] if whole else texts
-        return found
+        alone = "" if word.known else word.alone
+        return (self.variable(step, alone).text if alone else None) or word.text
 
     def _operands(self, step: Step) -> Iterator[Value]:
-        """Yield the operands of a step with all their possible texts."""
+        """Yield the operands of a step with their marks and all their possible texts."""
         for one in step.arguments:
             if not one.option:
-                text, *others = self.possible_texts(step, step.spelled[one.at], 3)
-                yield Value(text, choices=tuple(others))
+                word = step.spelled[one.at]
+                yield Value(word.text, choices=self.possible_texts(step, word)[1:])
 
-    def possible_texts(self, step: Step, word: Word, depth: int) -> Iterator[str]:
-        """Yield the texts that a word may have: items of a loop, input of `read`, arguments of the function around it."""
-        yield word.text
-        name = word.alone if depth else ""
-        if name:
-            yield from self.given(step, name, whole=False)
-            for one in self.variables.get(name, ()):
-                for _, text in (pair for pair in one.command.assignments if pair[0] == name):
-                    yield from text.text.split() if one.loops else self.possible_texts(one, text, depth - 1)
-                if one.name == "read":
-                    yield from (two.target.text for two in one.command.redirections if two.operator == "<<<")
-                    yield from texts_of(_printed(one, self.script.known.files))
+    def possible_texts(self, step: Step, word: Word) -> tuple[str, ...]:
+        """Return the texts that a word may have: items of a loop, input of `read`, arguments of the function around it."""
+        return (word.text, *(self.variable(step, word.alone).texts if word.alone else ()))
 
-    def written(self, path: str) -> list[Step]:
-        """Return the steps that write a path or something in it, or else in its directory, or else a file of the same name."""
+    def scope(self, step: Step) -> Scope:
+        """Return the scope of the variables in a step."""
+        return self.functions.get(step.command.function, self.variables)
+
+    def variable(self, step: Step, name: str) -> Value:
+        """Return everything that a variable in a step may hold; if the script does not set it, it is in the environment."""
+        self._asked.add(name)
+        value = self.scope(step).find(name)
+        if value is not None:
+            return value
+        if name[0] == "!":
+            return _ANY if self.find(self.scope(step), name[1:]) is not NOTHING else NOTHING
+        return NOTHING if name in self._outer else _inherited(name)
+
+    def parameter(self, step: Step, name: str) -> Value:
+        """Return what a parameter of the function around a step may be."""
+        function = self.functions.get(step.command.function) if name in "123456789@*" else None
+        return function.names.get(name, NOTHING) if function is not None else NOTHING
+
+    def file(self, path: str) -> Value:
+        """Return what was written to a path or into something in it, or else into its directory, or else into a file of the
+        same name."""
         bare = bare_path(path).rstrip("/*")
-        self._asked.add(bare)
-        found = self.writers.get(bare, [])
-        if not found and "/" in bare:
+        found = self.find(self.written, bare)
+        if found is NOTHING and "/" in bare:
             folder, _, name = bare.rpartition("/")
-            self._asked.update((folder, name))
-            found = self.writers.get(folder, []) if folder not in _COMMON_FOLDERS else []
-            return found or (self.writers.get(name, []) if "." in name else [])
+            found = self.find(self.written, folder) if folder not in _COMMON_FOLDERS else NOTHING
+            return self.find(self.written, name) if found is NOTHING and "." in name else found
         return found
 
-    def in_word(self, step: Step, word: Word, at: int) -> dict[Mark, None]:
-        """Return the secrets in a word of a step: its `at`-th argument, or -1 for any other word."""
-        return {mark: None for mark, _ in self.placed(step, word, at)}
+    def substitution(self, step: Step, slot: int = -1) -> Value:
+        """Return the output of the substitutions in a word of a command; if `slot` is -1, in its assignments and redirections."""
+        return self.find(self._streams, f"{step.number}({slot}")
 
-    def placed(self, step: Step, word: Word, at: int) -> Iterator[tuple[Mark, str]]:
-        """Yield the secrets in a word, each with the text before it in that word."""
+    def parts(self, step: Step, word: Word, at: int) -> Iterator[tuple[Value, str]]:
+        """Yield the values inserted into a word, each with the text before it: the `at`-th argument, or -1 for another word."""
         for name in dict.fromkeys(word.names):
-            marks = dict.fromkeys(self._in_variable(step, name))
-            if marks:
+            value = self.variable(step, name)
+            if value.marks:
                 sign = HOLE if name == HOLE else rf"\$[{{!#]{{0,3}}{re.escape(name)}(?!\w)"
                 before = re.split(sign, word.source, maxsplit=1)
-                yield from ((mark, before[0] if len(before) > 1 else "") for mark in marks)
-        for one in step.below if at >= 0 else ():
-            if one.command.slot == step.slot(at):
-                before = re.split(r"\$\(|`|<\(", word.source, maxsplit=1)
-                yield from ((mark, before[0] if len(before) > 1 else "") for mark in one.passed())
+                yield value, before[0] if len(before) > 1 else ""
+        if at >= 0 and (value := self.substitution(step, step.slot(at))).marks:
+            before = re.split(r"\$\(|`|<\(", word.source, maxsplit=1)
+            yield value, before[0] if len(before) > 1 else ""
 
-    def in_file(self, step: Step, path: str, word: Word, at: int) -> dict[Mark, None]:
-        """Return the secrets in a file that a word of a step names."""
-        found: dict[Mark, None] = {}
-        for origin in self.written(path):
-            found.update(dict.fromkeys(mark for mark in origin.passed() if mark.kind != "place"))
-        for place in _secrets(_joined(step.folder, path)):
-            found[Mark("secret", place.what, "", place.grave, True)] = None
-        found.update(dict.fromkeys(map(_opened, self.in_word(step, word, at))))
-        return found
+    def in_word(self, step: Step, word: Word, at: int = -1) -> frozenset[Mark]:
+        """Return the marks of the values in a word of a step: its `at`-th argument, or -1 for any other word."""
+        marks = union(self.variable(step, name) for name in word.names)
+        return marks | self.substitution(step, step.slot(at)).marks if at >= 0 else marks
 
-    def stdin(self, step: Step) -> dict[Mark, None]:
-        """Return the secrets that are piped or redirected into a step."""
-        calls = self._calls.get(step.command.function, ()) if not step.feeders else ()
-        feeders = [*step.feeders, *(one for call in calls if call is not step for one in call.feeders)]
-        found = {mark: None for one in feeders for mark in one.passed()}
-        for one in step.command.redirections:
-            if one.operator.startswith("<") and one.operator != "<<<":
+    def in_file(self, step: Step, path: str, word: Word, at: int) -> Value:
+        """Return the content of a file that a word of a step names."""
+        kept = self.file(path)
+        marks = {mark for mark in kept.marks if mark.kind != "place"}
+        marks.update(
+            Mark("secret", place.what, "", place.grave, True) for place in _secrets(_joined(step.folder, path))
+        )
+        marks.update(map(_opened, self.in_word(step, word, at)))
+        text = kept.text or read_file(path, self.script.known.files)
+        return Value(text or UNKNOWN, marks=frozenset(marks)) if marks or text else NOTHING
+
+    def _gather(self, step: Step) -> Value:
+        """Return what is piped or redirected into a step."""
+        command = step.command
+        values = [self.find(self._streams, f"{number}|{at}") for number, at in command.pipes if at]
+        if not values:
+            values.append(self.find(self.scope(step), "<"))
+            values.append(self._input if command.parent < 0 else NOTHING)
+        redirections = [one for one in command.redirections if one.operator[:1] == "<"]
+        for one in redirections:
+            if one.operator == "<<<":
+                values.append(Value(self._said(step, one.target), marks=self.in_word(step, one.target)))
+            else:
                 path = f"/dev/fd/{one.target.text}" if one.operator == "<&" else one.target.text
-                found.update(self.in_file(step, path, one.target, -1))
-                found.update((mark, None) for two in step.below if two.command.slot < 0 for mark in two.passed())
-            elif one.operator == "<<<":
-                found.update(self.in_word(step, one.target, -1))
-        for two in step.below if step.command.heredoc else ():
-            if "heredoc" in two.command.inside:
-                found.update(dict.fromkeys(two.passed()))
-        for name in _VARIABLE.findall((step.command.heredoc or "")[:20_000]):
-            found.update(dict.fromkeys(self._in_variable(step, name)))
-        return found
-
-    def _in_variable(self, step: Step, name: str) -> Iterator[Mark]:
-        self._asked.add(name)
-        origins = self.variables.get(name, ())
-        for origin in origins:
-            if origin is not step and origin.carries():
-                yield from origin.passed()
-        if name in "123456789@*" and step.command.function:
-            for call in self._calls.get(step.command.function, ()):
-                for at, word in enumerate(call.spelled):
-                    if call is not step and name in ("@", "*", str(at + 1)):
-                        yield from self.in_word(call, word, at)
-                        yield from _paths(word.text)
-        elif name[0] == "!":
-            if self.variables.get(name[1:]):
-                yield ENVIRONMENT
-        elif (key := secret_key(name)) is not None and name not in self._outer:
-            asked = any(one.name == "read" or any(word.names for _, word in one.command.assignments) for one in origins)
-            if not origins or asked:
-                yield key
+                values.append(self.in_file(step, path, one.target, -1))
+        if command.heredoc is not None:
+            names = _VARIABLE.findall(command.heredoc[:20_000])
+            values.append(Value(command.heredoc, marks=union(self.variable(step, name) for name in names)))
+        if redirections or command.heredoc is not None:
+            values.append(self.substitution(step))
+        values = [value for value in values if value is not NOTHING]
+        if len(values) < 2:
+            return values[0] if values else NOTHING
+        text = "\n".join(value.said for value in values if value.said)
+        return Value(text or UNKNOWN, marks=union(values))
 
     def _connect(self) -> None:
-        stages: dict[int, list[tuple[int, Step]]] = {}
+        """Set the directory and the device of each step, and find the ends of the pipelines."""
         opened: dict[str, str] = {}
         folder = ""
+        self._last: dict[int, int] = {}
         for step in self.steps:
-            command = step.command
             step.connect(opened)
             if step.name in ("cd", "pushd"):
                 folder = step.operands[0] if step.operands else "~"
             step.folder = folder
-            for number, position in command.pipes:
-                stages.setdefault(number, []).append((position, step))
-            if step.name in self.script.functions:
-                self._calls.setdefault(step.name, []).append(step)
-        for members in stages.values():
-            by_place: dict[int, list[Step]] = {}
-            for position, step in members:
-                by_place.setdefault(position, []).append(step)
-            wide = len(members) ** 2 > _CONNECTIONS
-            for position, step in members:
-                feeders = by_place.get(position - 1, [])
-                step.feeders += [*feeders[:_WIDEST], *feeders[-_WIDEST:]] if wide else feeders
-                step.before += [other for place in range(position) for other in by_place.get(place, [])[:_WIDEST]]
-            if wide:
-                self.script = self.script._replace(stopped="a pipeline is too wide")
-        last = self._last = {number: max(at for at, _ in members) for number, members in stages.items()}
-        for step in self.steps:
-            above = step.command.parent
-            if step.command.function and above < 0:
-                if all(at == last[number] for number, at in step.command.pipes):
-                    self._bodies.setdefault(step.command.function, []).append(step)
-            elif 0 <= above < len(self.steps) and above != step.number:
-                around = self.steps[above].command.pipes
-                if all(at == last[number] for number, at in step.command.pipes if (number, at) not in around):
-                    self.steps[above].below.append(step)
+            for number, at in step.command.pipes:
+                self._last[number] = max(at, self._last.get(number, 0))
+
+    def _ends(self, step: Step, around: tuple[tuple[int, int], ...] = ()) -> bool:
+        """Return whether a step is the last in its pipelines, apart from those `around` it."""
+        return all(at == self._last[number] for number, at in step.command.pipes if (number, at) not in around)
 
     def _ordered(self) -> Iterator[Step]:
-        done = [False] * len(self.steps)
-        for first in self.steps:
-            stack = [first]
-            while stack:
-                step = stack[-1]
-                waiting = next((one for one in (*step.below, *step.feeders) if not done[one.number]), None)
-                if waiting is not None and not done[step.number] and len(stack) < _DEEPEST:
-                    stack.append(waiting)
-                    continue
-                stack.pop()
-                if not done[step.number]:
-                    done[step.number] = True
-                    yield step
+        """Yield the steps, those in a substitution before the command that contains it."""
+        waiting: list[Step] = []
+        for step in self.steps:
+            while waiting and waiting[-1].number != step.command.parent:
+                yield waiting.pop()
+            waiting.append(step)
+        yield from reversed(waiting)
 
     def _prepare(self, step: Step) -> None:
         """Set the data that a step has independently of other steps."""
         if step.name in programs("fetchers"):
-            step.sources = {mark.kind: mark for mark in fetches(step.name, step.arguments)[:1]}
+            step.own.update(fetches(step.name, step.arguments)[:1])
         step.targets = tuple(step.find_targets())
         if step.argv and (decodes([step.name, *step.texts]) or _decodes_in_code(step)):
-            step.sources["decoded"] = Mark("decoded", "a decoder")
+            step.own.add(Mark("decoded", "a decoder"))
+        if step.name in _ENCODERS:
+            step.own.add(Mark("encoded", "an encoder"))
+        if step.name in ("cat", "paste") and len(step.operands) > 1 and not any(map(_is_script, step.operands)):
+            step.own.add(Mark("assembled", "several files"))
+        elif step.name == "git" and step.operands == ["ls-files"]:
+            step.own.add(PROJECT)
         self._read(step)
         lists = step.name in programs("listers")
         if lists or not step.argv or step.name in _DECLARATIONS:
             words = (*step.argv, *(word for _, word in step.command.assignments))
             for word in (*words, *(one.target for one in step.command.redirections)):
-                step.marks.update(dict.fromkeys(_paths(word.text)))
+                step.marks.update(_paths(word.text))
         if lists and step.name not in programs("printers"):
-            step.marks.update(dict.fromkeys(_searched(step.texts)))
-        given = [name for name, _ in step.assignments] if step.name in self._calls else ()
-        step.leaves = tuple(dict.fromkeys((*_variables(step), *given))), tuple(dict.fromkeys(_files(step)))
+            step.marks.update(_searched(step.texts))
+
+    def _complete(self, step: Step) -> None:
+        """Add the arguments that are in the input of a step or in a file: those of `xargs`, and the options of a client."""
+        before = step.spelled
+        if step.piped and name_of(step.command.argv) in _LISTED:
+            step.take([_word(text) for text in _listed(step.input) if text[0] != "-"])
+        if path := next(iter(step.placed("config")), ""):
+            step.take(list(_configured(step.input.said if path == "-" else self._text_of(path))))
+        if step.spelled is not before:
+            self._prepare(step)
 
     def _visit(self, step: Step) -> None:
-        """Add the data that reaches a step from other steps."""
-        before = (len(step.marks), len(step.fed), len(step.sources))
-        step.visited = True
-        self._again = self._again or not all(one.visited for one in (*step.before, *step.below))
-        named = {} if step.name in programs("stoppers") else dict.fromkeys(self._from_variables(step))
-        shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else {}
-        elsewhere = dict.fromkeys(self._from_elsewhere(step))
-        for origin in (*step.below, *elsewhere, *shown):
-            if origin.carries():
-                step.fed.update(dict.fromkeys(origin.passed()))
-        step.fed.update(self.stdin(step))
-        for origin in (*step.before, *step.below, *elsewhere, *named):
-            step.sources = {**origin.sources, **step.sources}
-        self._names(step)
-        step.marks.update(step.fed)
-        grew = before != (len(step.marks), len(step.fed), len(step.sources))
-        if grew and (step.command.function or step.name in self._bodies):
-            self._again = True
-        for room, names in zip((self.variables, self.writers), step.leaves, strict=True):
-            for name in names:
-                if (_add(room, name, step) or grew) and name in self._asked and _matters(step):
-                    self._again = True
-
-    def _from_variables(self, step: Step) -> Iterator[Step]:
-        """Yield the steps whose output the variables in a step may hold."""
-        for word in step.named:
-            for name in word.names:
-                self._asked.add(name)
-                yield from (one for one in self.variables.get(name, ()) if one is not step)
-
-    def _from_elsewhere(self, step: Step) -> Iterator[Step]:
-        """Yield the steps whose output reaches a step through files and functions."""
+        """Take the data that reaches a step, and pass on what it prints, sets and writes."""
+        first, step.input = step.output is NOTHING, self._gather(step)
+        if first:
+            self._complete(step)
+        step.fed |= step.input.marks | self.find(self._streams, f"{step.number}()").marks
         if self._writes:
-            for text in (*step.texts, step.argv[0].text if step.argv else ""):
-                name = _FILE_MARK.sub("", text).partition(";")[0] if "@" in text else text
-                yield from (one for one in self.written(name.removeprefix("if=")) if one is not step)
-            for redirection in step.command.redirections:
-                if redirection.operator.startswith("<"):
-                    yield from (one for one in self.written(redirection.target.text) if one is not step)
-        if step.name in self._bodies and step.command.function != step.name:
-            yield from self._bodies[step.name][:_WIDEST]
-        if step.command.function:
-            for call in self._calls.get(step.command.function, ()):
-                yield from call.feeders
+            step.fed.update(*(value.marks for value in self._from_files(step)))
+        if step.name in self.functions and step.command.function != step.name:
+            step.fed |= self.find(self.functions[step.name], ">").marks
+        if step.named and step.name not in programs("stoppers"):
+            shown = not step.argv or step.name in programs("printers") or step.name in programs("readers")
+            for name in (name for word in step.named for name in word.names):
+                marks = self.find(self.scope(step), name).marks
+                step.fed.update(marks if shown else (mark for mark in marks if mark.kind in _ORIGINS))
+        if step.name in _READ:
+            for line in step.input.said.split("\n")[:_WIDEST]:
+                step.fed.update(_paths(f"~/{line}"))
+        self._names(step)
+        step.marks |= step.fed
+        text = self._printed(step)
+        if text:
+            self.lines.setdefault(text.strip("\n"), step.command.line + (step.command.heredoc is not None))
+        step.output = Value(text or UNKNOWN, marks=frozenset(step.passed()))
+        self._pass(step)
+
+    def _pass(self, step: Step) -> None:
+        """Put the output of a step, and the values that it sets, where other steps find them."""
+        command = step.command
+        for number, at in command.pipes:
+            self.put(self._streams, f"{number}|{at + 1}", step.output)
+        if 0 <= command.parent < step.number:
+            if self._ends(step, self.steps[command.parent].command.pipes):
+                self.put(self._streams, f"{command.parent}({command.slot}", step.output)
+                self.put(self._streams, f"{command.parent}()", step.output)
+        elif command.function and self._ends(step):
+            self.put(self.functions[command.function], ">", step.output)
+        for name in _variables(step):
+            self.put(self.variables, name, self._set(step, name))
+        for name in _files(step) if step.targets or command.redirections else ():
+            self.put(self.written, name, step.output)
+        if (function := self.functions.get(step.name)) is not None:
+            for name, _ in step.assignments:
+                self.put(self.variables, name, self._set(step, name))
+            self._call(step, function)
+
+    def _call(self, step: Step, function: Scope) -> None:
+        """Pass the arguments and the input of a step to a function."""
+        values = []
+        for at, word in enumerate(step.spelled):
+            marks = self.in_word(step, word, at).union(_paths(word.text))
+            values.append(Value(word.text, marks=marks, choices=self.possible_texts(step, word)[1:]))
+            if at < 9:
+                self.put(function, str(at + 1), values[-1])
+        every = Value(" ".join(step.texts), marks=union(values), choices=tuple(step.texts))
+        for name in "@*" if values else "":
+            self.put(function, name, every)
+        if step.input is not NOTHING:
+            self.put(function, "<", step.input)
+
+    def _set(self, step: Step, name: str) -> Value:
+        """Return the value that a step gives to a variable."""
+        if step.name in _READ:
+            key = _inherited(name).marks if step.name == "read" else NO_MARKS
+            return Value(step.input.said.strip() or UNKNOWN, marks=step.output.marks | key, choices=_listed(step.input))
+        word = next((word for other, word in step.assignments if other.partition("[")[0] == name), None)
+        if word is None:
+            return step.output
+        marks = step.output.marks | (_inherited(name).marks if word.names else NO_MARKS)
+        if step.loops:
+            return Value(marks=marks, choices=tuple(word.text.split()))
+        if word.text.startswith(("$(", "`")):
+            return Value(self.substitution(step).text or UNKNOWN, marks=marks, choices=(word.text,))
+        return Value(word.text, marks=marks, choices=self.possible_texts(step, word)[1:])
+
+    def _from_files(self, step: Step) -> Iterator[Value]:
+        """Yield the content of the files that a step names."""
+        for text in (*step.texts, step.argv[0].text if step.argv else ""):
+            name = _FILE_MARK.sub("", text).partition(";")[0] if "@" in text else text
+            yield self.file(name.removeprefix("if="))
 
     def _names(self, step: Step) -> None:
         """Add the secrets that the words of a step name: variables, and files by their names."""
         for word in step.named:
-            step.marks.update(self.in_word(step, word, -1))
+            step.marks |= self.in_word(step, word)
         if step.name in programs("readers") or step.name in programs("fetchers"):
-            listed = name_of(step.command.argv) in ("xargs", "parallel") or step.value(*_LISTS) == "-"
-            step.fed.update(dict.fromkeys(self._opened(step, listed=listed)))
+            listed = name_of(step.command.argv) in _LISTED or step.value(*_LISTS) == "-"
+            step.fed.update(self._opened(step, listed=listed))
         if step.name in programs("listers") and step.name not in programs("printers"):
-            step.fed.update((mark, None) for mark in step.marks if mark.kind == "place")
+            step.fed.update(mark for mark in step.marks if mark.kind == "place")
 
     def _opens(self, step: Step) -> list[str]:
         """Return the texts in which the step may name files that it reads."""
@@ -630,32 +647,29 @@ class Scene(Judges):
         for text in self._opens(step):
             for place in _secrets(text):
                 if picker and not place.grave:
-                    step.own.update(dict.fromkeys(_picked(step)))
+                    step.own.update(_picked(step))
                 else:
                     grave = place.grave and not (picker and place.what in _SETTINGS)
-                    step.own[Mark("secret", place.what, "", grave, whole=not picker)] = None
+                    step.own.add(Mark("secret", place.what, "", grave, whole=not picker))
             if "known_hosts" in text and name in programs("readers"):
-                step.own[Mark("listing", "the machines that this one knows", text)] = None
-        if name in ("read", "mapfile", "readarray"):
-            for line in self.content(step).split("\n")[:_WIDEST]:
-                step.fed.update(dict.fromkeys(_paths(f"~/{line}")))
+                step.own.add(Mark("listing", "the machines that this one knows", text))
         if self._is_given(step):
-            step.own.update(dict.fromkeys(map(_opened, _searched(texts_of(step.command.argv)))))
+            step.own.update(map(_opened, _searched(texts_of(step.command.argv))))
         if (dumped := _dump(step)) is not None:
-            step.own[dumped] = None
+            step.own.add(dumped)
         step.fed.update(step.own)
         printed_by_code = (_NAMED_IN_CODE.findall(code) for code in _printing_code(step))
         names = step.texts if name == "printenv" else chain.from_iterable(printed_by_code)
-        step.fed.update((key, None) for word in names if (key := secret_key(word)) is not None)
+        step.fed.update(key for word in names if (key := secret_key(word)) is not None)
         if (taken := _source_code(step)) is not None:
-            step.fed[taken] = None
+            step.fed.add(taken)
 
     def _opened(self, step: Step, *, listed: bool) -> Iterator[Mark]:
         """Yield the secret files that a step opens: named in its words, or listed to `xargs`."""
         skipped = {one.target for one in step.command.redirections if one.operator != "<"}
-        marks = [mark for word in step.named if word not in skipped for mark in self.in_word(step, word, -1)]
+        marks = [mark for word in step.named if word not in skipped for mark in self.in_word(step, word)]
         if listed:
-            marks += [mark for one in step.feeders for mark in one.passed()]
+            marks += step.input.marks
         yield from (_opened(mark) for mark in marks if mark.kind == "place")
 
 
@@ -679,7 +693,7 @@ def _variables(step: Step) -> Iterator[str]:
     """Yield the variables that a step sets."""
     if not step.argv or step.name in _DECLARATIONS:
         yield from (name.partition("[")[0] for name, _ in step.command.assignments)
-    if step.name in ("read", "mapfile", "readarray"):
+    if step.name in _READ:
         yield from step.operands
     elif step.name == "set" and step.command.argv[1:2] and step.command.argv[1].text == "--":
         yield from "@*123456789"
@@ -693,7 +707,7 @@ def _files(step: Step) -> Iterator[str]:
         f"/dev/fd/{one.descriptor}" for one in step.command.redirections if one.operator == "<" and one.descriptor
     )
     for target in (*opened, *(path for path, _ in step.targets)):
-        if target and target[0] != "-" and target != "/dev/null":
+        if target and target[0] != "-":
             bare = bare_path(target).rstrip("/")
             yield from _path_names(bare)
             if step.folder:
@@ -710,19 +724,6 @@ _NAMED = ("-O", "--remote-name", "--remote-name-all")
 """Options of curl that name the file after the address."""
 
 
-def _matters(step: Step) -> bool:
-    return bool(step.marks or step.fed or step.own or step.sources)
-
-
-def _add(room: dict[str, list[Step]], name: str, step: Step) -> bool:
-    """Record a step as an origin of a variable or file, and return whether it is new."""
-    steps = room.setdefault(name, [])
-    if step not in steps and len(steps) < (_DEEPEST if _matters(step) else _ORIGINS):
-        steps.append(step)
-        return True
-    return False
-
-
 @lru_cache(maxsize=4096)
 def _secrets(text: str) -> tuple[Place, ...]:
     """Return the places in a text that hold secrets, public keys excluded."""
@@ -735,6 +736,17 @@ def _secrets(text: str) -> tuple[Place, ...]:
 def _decodes_in_code(step: Step) -> bool:
     """Return whether a one-line program in Python, Perl or a similar language decodes something."""
     return any(one.language != "shell" and _DECODING.search(one.text) is not None for one in step.inner)
+
+
+_ANY = Value(marks=frozenset((ENVIRONMENT,)))
+"""A variable whose name is in another variable."""
+
+
+@lru_cache(maxsize=4096)
+def _inherited(name: str) -> Value:
+    """Return what the environment may hold under a name."""
+    key = secret_key(name)
+    return Value(marks=frozenset((key,))) if key is not None else NOTHING
 
 
 def _opened(mark: Mark) -> Mark:

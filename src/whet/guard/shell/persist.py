@@ -28,7 +28,7 @@ _RUN_BY_SHELLS = words("shell_signs", "run_by_shells")
 
 def judge_left(scene: Scene, step: Step) -> None:
     """Judge what a command writes into files, and into variables that shells run."""
-    content = scene.content(step) if step.targets else ""
+    content = step.output.said
     for target, appends in step.targets:
         if len(target) < 500:
             text = content or (" ".join(step.texts) if _edits(target) else "")
@@ -46,7 +46,9 @@ def _edits(path: str) -> bool:
 def _marks(step: Step) -> frozenset[Mark]:
     """Return the origins of what a step writes; a copy of decoded text is judged where it is run."""
     return frozenset(
-        mark for mark in step.sources.values() if mark.kind == "fetched" or step.name not in programs("movers")
+        mark
+        for mark in step.output.marks
+        if mark.kind == "fetched" or (mark.kind == "decoded" and step.name not in programs("movers"))
     )
 
 
@@ -69,7 +71,7 @@ def _configure(scene: Scene, step: Step) -> None:
         message = f"every push goes to {host.name}, too"
         scene.hit("send-shady", "warn" if is_placeholder(host.name) else "critical", host.name, message)
     elif _HOOKS.search(text) and not step.has("--unset", "--get"):
-        bad = any(scene.is_bad(scene.content(one)) for one in scene.written(value))
+        bad = any(map(scene.is_bad, scene.file(value).texts))
         scene.hit("persist-hook", "critical" if bad else "warn" if wide else "info")
     elif wide and _RUN_BY_GIT.search(text) and scene.is_bad(value.lstrip("!")):
         scene.hit("persist-hook", "critical")

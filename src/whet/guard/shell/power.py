@@ -32,13 +32,13 @@ def judge_harm(scene: Scene, step: Step) -> None:
         scene.hit("miner", "warn" if step.name in programs("prepares") else None)
     if step.name in _EMPTY:
         emptied = [one.target for one in step.command.redirections if one.operator in (">", ">|") and one.target.names]
-        for path in (text for word in emptied for text in scene.possible_texts(step, word, 3)):
+        for path in (text for word in emptied for text in scene.possible_texts(step, word)):
             if weigh_removal(path, step.folder) == "critical":
                 scene.hit("wipe-home", "critical", path[:80], "The script empties files of the user")
     if any(word in ("/dev/zero", "/dev/urandom", "/dev/random") for word in step.texts):
         for one in step.command.redirections:
             if ">" in one.operator:
-                scene.report(judge_overwritten(scene.possible_texts(step, one.target, 3), erased=True))
+                scene.report(judge_overwritten(scene.possible_texts(step, one.target), erased=True))
     for name, word in step.assignments:
         if _UNTRACED.match(f"{name}={word.text}"):
             scene.hit("hide-traces")
@@ -54,7 +54,7 @@ def bombs(scene: Scene) -> None:
     for name in scene.script.functions:
         calls = [step for step in scene.steps if "function" in step.command.inside and step.argv[:1]]
         calls = [step for step in calls if step.argv[0].text == name]
-        if len(calls) > 1 and any(step.before and "background" in step.command.inside for step in calls):
+        if len(calls) > 1 and any(step.piped and "background" in step.command.inside for step in calls):
             scene.at(calls[0])
             scene.hit("fork-bomb")
 
@@ -64,7 +64,9 @@ def _find(scene: Scene, step: Step) -> None:
     texts = texts_of(step.command.argv)
     at = next(at for at, text in enumerate(texts) if program(text) == "find")
     arguments = read_arguments("find", texts[at + 1 :])
-    users = (step, *(one for one in scene.steps[step.number + 1 : step.number + 6] if step in one.feeders))
+    after = {(number, at + 1) for number, at in step.command.pipes}
+    later = scene.steps[step.number + 1 : step.number + 6]
+    users = (step, *(one for one in later if not after.isdisjoint(one.command.pipes)))
     removes = any(one.name in ("rm", "shred", "truncate") for one in users) or any(
         one.option == "-delete" for one in arguments
     )
@@ -102,7 +104,7 @@ def _docker(scene: Scene, step: Step) -> None:
 
 def _password(scene: Scene, step: Step) -> None:
     """Report a fixed password for an account that the same script makes an administrator."""
-    fixed = re.search(r"^\w[\w-]{0,40}:[^$\s]{3,80}$", scene.content(step), re.MULTILINE)
+    fixed = re.search(r"^\w[\w-]{0,40}:[^$\s]{3,80}$", step.output.said, re.MULTILINE)
     made = " ".join(" ".join(one.texts) for one in scene.steps if one.name in ("usermod", "useradd", "gpasswd"))
     if fixed and re.search(r"\b(?:sudo|wheel|admin)\b", made):
         scene.hit("new-account", "critical")

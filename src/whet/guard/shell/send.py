@@ -13,7 +13,7 @@ from whet.guard.shell.flow import CONTENT
 from whet.guard.shell.wrappers import FINDERS, name_of
 from whet.guard.tables import shape, words
 from whet.guard.taint.files import judge_kept
-from whet.guard.taint.mark import HOLE
+from whet.guard.taint.mark import HOLE, comes_from
 from whet.guard.taint.network import MESSENGERS, host_at, judge_typed
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _pushes(scene: Scene, step: Step) -> None:
     added = [one for one in earlier if one.has("add") and not one.has("remote")]
     if host is None:
         return
-    what = next((mark.what for one in added for mark in one.fed if mark.kind != "place"), "")
+    what = _first(frozenset().union(*(one.fed for one in added)), *CONTENT, "key")
     if what:
         scene.hit("secret-sent", None, host.name, f"the push to {host.name} contains {what}")
     elif any(one.has("-f", "--force") and one.has("-A", "--all", ".") for one in added):
@@ -97,7 +97,7 @@ def _reads(scene: Scene, step: Step) -> None:
         or not step.argv
         or any("<" in one.operator for one in step.command.redirections)
     )
-    for mark in step.own:
+    for mark in sorted(step.own):
         if mark.grave and mark.kind in CONTENT:
             scene.fact("source", mark.what, "", grave=True)
             if reader and mark.kind == "secret" and mark.what not in _QUIET and step.name not in _KEEPERS:
@@ -106,9 +106,10 @@ def _reads(scene: Scene, step: Step) -> None:
 
 def _keeps(scene: Scene, step: Step) -> None:
     """Report keys of several services that are written into one file, settings files excluded."""
-    for target, _ in step.targets if step.carries() else ():
+    keys = frozenset(step.output.has("key"))
+    for target, _ in step.targets if keys else ():
         if not _SETTINGS.search(target):
-            scene.report(judge_kept(frozenset(mark for mark in step.passed() if mark.kind == "key"), target))
+            scene.report(judge_kept(keys, target))
 
 
 _SETTINGS = shape("shell_signs", "settings", re.IGNORECASE)
@@ -124,7 +125,7 @@ def _careful(step: Step, what: str) -> bool:
 
 
 def _first(marks: Iterable[Mark], *kinds: str) -> str:
-    return next((mark.what for mark in marks if mark.kind in kinds), "")
+    return next((mark.what for mark in sorted(marks) if mark.kind in kinds), "")
 
 
 def _web(scene: Scene, step: Step) -> None:
@@ -173,14 +174,15 @@ def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, s
     if place not in ("head", "login") and name_of(step.command.argv) in (*FINDERS, "xargs", "parallel"):
         yield from ((mark, place, text.partition("{}")[0]) for mark in step.fed)
     if place == "config":  # its options are read elsewhere, one by one, but not data that a command puts there
-        marks = scene.stdin(step) if text == "-" else scene.in_file(step, text, word, part.at)
-        yield from ((mark, place, "") for mark in marks if mark.kind in CONTENT)
+        value = step.input if text == "-" else scene.in_file(step, text, word, part.at)
+        yield from ((mark, place, "") for mark in value.marks if mark.kind in CONTENT)
     elif path in ("-", "/dev/stdin"):
-        yield from ((mark, place, "") for mark in scene.stdin(step))
+        yield from ((mark, place, "") for mark in step.input.marks)
     elif path:
-        yield from ((mark, place, "") for mark in scene.in_file(step, path, word, part.at))
+        yield from ((mark, place, "") for mark in scene.in_file(step, path, word, part.at).marks)
     else:
-        yield from ((mark, place, before) for mark, before in scene.placed(step, word, part.at))
+        for value, before in scene.parts(step, word, part.at):
+            yield from ((mark, place, before) for mark in value.marks)
 
 
 _NAMING = ("http", "https", "xh", "xhs")
@@ -192,8 +194,8 @@ def _judge_body(scene: Scene, step: Step, host: Host) -> None:
     shady = host.shady and not host.name.endswith(tuple(MESSENGERS))
     body = " ".join(step.texts)
     files = re.search(r"(?:^|[=\s])@[^\s-]", body) or step.placed("file")
-    piped = bool(step.before) and re.search(r"(?:^|\s)(?:@-|-T\s{0,2}-)", body) is not None
-    if shady and (files or piped or any(one.command.slot >= 0 for one in step.below)):
+    piped = step.piped and re.search(r"(?:^|\s)(?:@-|-T\s{0,2}-)", body) is not None
+    if shady and (files or piped or any(word.substituted for word in step.spelled)):
         scene.hit("send-shady", None, host.name)
     unseen = "background" in step.command.inside and _is_quiet(step)
     if unseen and host.kind not in ("loopback", "private", "known"):
@@ -208,12 +210,12 @@ def _leaves(scene: Scene, step: Step, host: Host, how: str) -> None:
     if host.near and host.name:
         return
     what = step.grave() or _first(step.marks, "secret", "env") or _first(step.marks, "key")
-    fed = bool(step.before) or any("<" in one.operator for one in step.command.redirections)
+    fed = step.piped or any("<" in one.operator for one in step.command.redirections)
     if fed or what:
         scene.fact("sink", how, host.name, grave=host.shady)
     if what and what != "the clipboard":
         scene.hit("secret-sent", None, host.name, f"the data sent by {how} contains {what}")
-    elif step.before and host.shady and how == "a raw connection" and step.name != "telnet":
+    elif step.piped and host.shady and how == "a raw connection" and step.name != "telnet":
         scene.hit("send-shady", None, host.name)
 
 
@@ -231,22 +233,16 @@ def _names(scene: Scene, step: Step) -> None:
         pattern = step.name in ("ping", "ping6") and at > 0 and step.texts[at - 1] == "-p"
         if word.text.startswith(("-", "+", "@")) or ("." not in word.source and not pattern):
             continue
-        made = [one for one in step.below if one.command.slot == step.slot(at)]
-        made += [one for name in word.names for one in scene.variables.get(name, ())]
-        if (made or word.names) and (scene.in_word(step, word, at) or any(map(_encodes, made))):
+        if any(mark.kind not in ("fetched", "decoded", "assembled") for mark in scene.in_word(step, word, at)):
             subject = word.text[-80:]
             scene.hit("secret-sent", None, subject, "the data is hidden in host names that are looked up")
             scene.fact("sink", "name lookups", subject, grave=True)
             return
 
 
-def _encodes(step: Step) -> bool:
-    return any(one.name in ("base64", "base32", "xxd", "od", "hexdump") for one in (step, *step.before, *step.below))
-
-
 def _copies(scene: Scene, step: Step) -> None:
     plain = step.operands
-    if any(mark.kind == "listing" for word in step.spelled for mark in scene.in_word(step, word, -1)):
+    if any(mark.kind == "listing" for word in step.spelled for mark in scene.in_word(step, word)):
         scene.hit("spreads-by-ssh")
     asked = step.name in ("sftp", "ftp", "lftp") and step.command.heredoc is not None
     plainly = step.name in ("ftp", "lftp")
@@ -255,14 +251,14 @@ def _copies(scene: Scene, step: Step) -> None:
         return
     place = plain[0] if shell or asked else plain[-1]
     host = host_of(place)
-    marks = scene.stdin(step) if shell else step.fed
+    marks = step.input.marks if shell else step.fed
     contents = [
         mark
-        for mark in marks
+        for mark in sorted(marks)
         if mark.kind in ("secret", "env") and (mark.grave or shell or plainly or mark not in step.own)
     ]
     named = _first(marks, "key")
-    if not shell or marks:
+    if not shell or contents or named or comes_from(marks, "captured", "file", "place"):
         scene.fact("sink", step.name, place[:80])
     if (not contents and not named) or host.kind == "loopback":
         return

@@ -17,7 +17,7 @@ from whet.guard.taint.network import Judgement, host_at
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, hidden_in, known, strings, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whet.guard.finding import Severity
     from whet.guard.hosts import Host
@@ -71,11 +71,12 @@ _KINDS = {
 }
 
 
-def judge_piped(sources: Mapping[str, Mark], how: str) -> Iterator[Judgement]:
+def judge_piped(marks: frozenset[Mark], how: str) -> Iterator[Judgement]:
     """Judge fetched or decoded text that a command line runs. People install programs so, if they know from where."""
-    if "decoded" in sources:
+    if comes_from(marks, "decoded"):
         yield Judgement("decode-to-shell", None, "", f"the decoded text is {how}")
-    elif (fetch := sources.get("fetched")) is not None:
+        return
+    for fetch in sorted(mark for mark in marks if mark.kind == "fetched"):
         host = host_of(fetch.subject if fetch.subject[:1] not in ("$", "`") else "")
         rule, severity, reason = _weigh_origin(fetch, host)
         lowered = not fetch.whole and how in ("saved and run", "run")
