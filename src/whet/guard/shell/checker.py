@@ -212,9 +212,6 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
     for one in step.inner:
         if one.text.strip() and (one.known or one.language == "shell") and not step.command.spliced:
             yield one
-    for _, word in fetch.code_words(step):
-        for text in (text for name in word.names if not word.known for text in scene.parameter(step, name).texts):
-            yield Inner(language, text, False, step.command.line)
     for value, _ in fetch.executed(scene, step):
         for text in (text.strip("\n") for text in value.texts if text.strip() and not text.startswith(("$(", "`"))):
             shebang = _SHEBANG.match(text)

@@ -39,7 +39,7 @@ def programs(kind: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def printing(name: str) -> tuple[dict[str, Any], ...]:
-    """Return the rows about private data that a program prints."""
+    """Return the rows that say what a program prints."""
     return tuple(row for row in table()["prints"] if name in row["names"])
 
 

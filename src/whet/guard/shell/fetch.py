@@ -94,7 +94,7 @@ def _evaluated(scene: Scene, step: Step, word: Word, at: int) -> Iterator[Value]
     if _AS_A_WHOLE.match(word.source):
         if word.substituted:
             yield scene.substitution(step, step.slot(at))
-        yield from (scene.find(scene.variables, name) for name in (word.names if at >= 0 else (word.alone,)))
+        yield from (scene.find(scene.scope(step), name) for name in (word.names if at >= 0 else (word.alone,)))
 
 
 def code_words(step: Step) -> list[tuple[int, Word]]:

@@ -25,11 +25,10 @@ from whet.guard.shell.wrappers import FINDERS, inner, name_of, peel, texts_of
 from whet.guard.tables import shape, words
 from whet.guard.taint.call import Call, find_rows
 from whet.guard.taint.commands import Given
-from whet.guard.taint.files import PROJECT
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, joined, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, one_of, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -58,11 +57,11 @@ CONTENT = frozenset(("secret", "env", "captured", "file"))
 """Kinds of marks that stand for private content itself, not for its name."""
 _ORIGINS = frozenset(("fetched", "decoded", "encoded", "assembled"))
 """Kinds of marks that say how a text came about, whoever may read it."""
-_ENCODERS = frozenset(("base64", "base32", "xxd", "od", "hexdump"))
 _BAD = words("shell_signs", "bad")
 _WIDEST = 60
 _LONGEST_PATH = 2_000
 _LONGEST_TEXT = 65_536
+_MOST_TEXTS = 200
 _ROUNDS = 12
 
 
@@ -125,11 +124,6 @@ class Step(Call):
     def fetched(self) -> Mark | None:
         """The origin of fetched content that passes through the step."""
         return next(iter(self.output.has("fetched")), None)
-
-    @property
-    def loops(self) -> bool:
-        """Whether the step is the head of a loop over words."""
-        return not self.argv and any(not word.source for _, word in self.command.assignments)
 
     def has(self, *names: str) -> bool:
         """Return whether one of `names` is an option or an operand of the command."""
@@ -196,13 +190,9 @@ class Step(Call):
         return marks
 
 
-def _is_script(path: str) -> bool:
-    return path.endswith((".sh", ".bash"))
-
-
 def _listed(value: Value) -> tuple[str, ...]:
     """Return the words of a text, which may be the names of all files of a project."""
-    return ("$(git ls-files)",) if PROJECT in value.marks else tuple(value.said.split()[:_WIDEST])
+    return ("$(git ls-files)",) if value.has("project") else tuple(value.said.split()[:_WIDEST])
 
 
 def _word(text: str) -> Word:
@@ -284,11 +274,12 @@ class Scene(Judges):
         if old is None or old is NOTHING:
             scope.names[name] = value
             changed = value is not NOTHING
-        elif value.marks <= old.marks and (value.text is None or value.text == old.text) and not value.choices:
+        elif value.marks <= old.marks and value.texts == old.texts[: len(value.texts)]:
             return
         else:
-            new = scope.names[name] = joined(old, value)
-            changed = new.marks != old.marks or (old.text is None and new.text is not None)
+            texts = tuple(dict.fromkeys((*value.texts, *old.texts)))[:_MOST_TEXTS]
+            scope.names[name] = one_of(texts, old.marks | value.marks)
+            changed = not value.marks <= old.marks or (old.text is None and bool(texts))
         self._again = self._again or (changed and name in self._asked)
 
     def printed(self) -> Iterator[Mark]:
@@ -367,8 +358,7 @@ class Scene(Judges):
         """Yield the operands of a step with their marks and all their possible texts."""
         for one in step.arguments:
             if not one.option:
-                word = step.spelled[one.at]
-                yield Value(word.text, choices=self.possible_texts(step, word)[1:])
+                yield one_of(self.possible_texts(step, step.spelled[one.at]))
 
     def possible_texts(self, step: Step, word: Word) -> tuple[str, ...]:
         """Return the texts that a word may have: items of a loop, input of `read`, arguments of the function around it."""
@@ -387,11 +377,6 @@ class Scene(Judges):
         if name[0] == "!":
             return _ANY if self.find(self.scope(step), name[1:]) is not NOTHING else NOTHING
         return NOTHING if name in self._outer else _inherited(name)
-
-    def parameter(self, step: Step, name: str) -> Value:
-        """Return what a parameter of the function around a step may be."""
-        function = self.functions.get(step.command.function) if name in "123456789@*" else None
-        return function.names.get(name, NOTHING) if function is not None else NOTHING
 
     def file(self, path: str) -> Value:
         """Return what was written to a path or into something in it, or else into its directory, or else into a file of the
@@ -494,12 +479,6 @@ class Scene(Judges):
         step.targets = tuple(step.find_targets())
         if step.argv and (decodes([step.name, *step.texts]) or _decodes_in_code(step)):
             step.own.add(Mark("decoded", "a decoder"))
-        if step.name in _ENCODERS:
-            step.own.add(Mark("encoded", "an encoder"))
-        if step.name in ("cat", "paste") and len(step.operands) > 1 and not any(map(_is_script, step.operands)):
-            step.own.add(Mark("assembled", "several files"))
-        elif step.name == "git" and step.operands == ["ls-files"]:
-            step.own.add(PROJECT)
         self._read(step)
         lists = step.name in programs("listers")
         if lists or not step.argv or step.name in _DECLARATIONS:
@@ -570,10 +549,10 @@ class Scene(Judges):
         values = []
         for at, word in enumerate(step.spelled):
             marks = self.in_word(step, word, at).union(_paths(word.text))
-            values.append(Value(word.text, marks=marks, choices=self.possible_texts(step, word)[1:]))
+            values.append(one_of(self.possible_texts(step, word), marks))
             if at < 9:
                 self.put(function, str(at + 1), values[-1])
-        every = Value(" ".join(step.texts), marks=union(values), choices=tuple(step.texts))
+        every = one_of((" ".join(step.texts), *step.texts), union(values))
         for name in "@*" if values else "":
             self.put(function, name, every)
         if step.input is not NOTHING:
@@ -583,16 +562,17 @@ class Scene(Judges):
         """Return the value that a step gives to a variable."""
         if step.name in _READ:
             key = _inherited(name).marks if step.name == "read" else NO_MARKS
-            return Value(step.input.said.strip() or UNKNOWN, marks=step.output.marks | key, choices=_listed(step.input))
+            texts = (step.input.said.strip(), *_listed(step.input))
+            return one_of([text for text in texts if text], step.output.marks | key)
         word = next((word for other, word in step.assignments if other.partition("[")[0] == name), None)
         if word is None:
             return step.output
         marks = step.output.marks | (_inherited(name).marks if word.names else NO_MARKS)
-        if step.loops:
-            return Value(marks=marks, choices=tuple(word.text.split()))
+        if not step.argv and not word.source:  # the head of a loop over words
+            return one_of(word.text.split(), marks)
         if word.text.startswith(("$(", "`")):
             return Value(self.substitution(step).text or UNKNOWN, marks=marks, choices=(word.text,))
-        return Value(word.text, marks=marks, choices=self.possible_texts(step, word)[1:])
+        return one_of(self.possible_texts(step, word), marks)
 
     def _from_files(self, step: Step) -> Iterator[Value]:
         """Yield the content of the files that a step names."""
@@ -850,7 +830,7 @@ def _shown(code: str) -> str:
 
 
 def _dump(step: Step) -> Mark | None:
-    """Return a mark for the secrets that a command prints by its nature."""
+    """Return a mark for what a command prints by its nature."""
     for row in printing(step.name):
         if re.match(row["arguments"], step.plain):
             what, grave = row["what"], row.get("grave", False)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.guard.shell.flow import Scene, Step
-    from whet.guard.taint.mark import Mark
 
 _RUN_BY_GIT = shape("shell_signs", "run_by_git")
 _HOOKS = expression(r"core\.hookspath|init\.templatedir", re.IGNORECASE)
@@ -28,11 +27,13 @@ _RUN_BY_SHELLS = words("shell_signs", "run_by_shells")
 
 def judge_left(scene: Scene, step: Step) -> None:
     """Judge what a command writes into files, and into variables that shells run."""
-    content = step.output.said
+    content, moved = step.output.said, step.name in programs("movers")
+    # A copy of decoded text is judged where it is run.
+    marks = frozenset(mark for mark in step.output.marks if mark.kind != "decoded" or not moved)
     for target, appends in step.targets:
         if len(target) < 500:
             text = content or (" ".join(step.texts) if _edits(target) else "")
-            scene.judge_file(target, text, _marks(step), appends=appends, moved=step.name in programs("movers"))
+            scene.judge_file(target, text, marks, appends=appends, moved=moved)
     for name, value in step.command.assignments:
         if name in _RUN_BY_SHELLS and scene.is_bad(value.text):
             scene.hit("persist-start", "critical", name)
@@ -41,15 +42,6 @@ def judge_left(scene: Scene, step: Step) -> None:
 
 def _edits(path: str) -> bool:
     return path.endswith("authorized_keys") or any(place.kind == "agent" for place in written_places(path))
-
-
-def _marks(step: Step) -> frozenset[Mark]:
-    """Return the origins of what a step writes; a copy of decoded text is judged where it is run."""
-    return frozenset(
-        mark
-        for mark in step.output.marks
-        if mark.kind == "fetched" or (mark.kind == "decoded" and step.name not in programs("movers"))
-    )
 
 
 def _enable(scene: Scene, _step: Step) -> None:

@@ -12,12 +12,13 @@ HOLE = "\ufffc"
 
 Kind = Literal[
     "secret", "env", "names", "key", "captured", "place", "folder", "listing", "file",
-    "fetched", "served", "socket", "decoded", "encoded", "assembled", "encrypted",
+    "fetched", "served", "socket", "decoded", "encoded", "assembled", "project", "encrypted",
 ]  # fmt: skip
 """`secret`: the content of a private file or store. `env`: the whole environment; `names`: its variable names. `key`: a
 secret environment variable. `captured`: what a person types, copies, sees or browses. `place`, `folder`, `listing`:
 paths of private files. `file`: a local file. `fetched`: from a server; `served`: from a client of the program's own
-server; `socket`: from a raw connection. `encoded`: the output of an encoder. `assembled`: joined from several files."""
+server; `socket`: from a raw connection. `encoded`: the output of an encoder. `assembled`: joined from several files. `project`: the
+names of all files of a project."""
 
 
 class Mark(NamedTuple):

@@ -119,6 +119,11 @@ class Value:
 NOTHING = Value()
 
 
+def one_of(texts: Sequence[str], marks: frozenset[Mark] = NO_MARKS) -> Value:
+    """Return a value that is one of some texts."""
+    return Value(texts[0] if texts else UNKNOWN, marks=marks, choices=tuple(texts[1:]))
+
+
 class Scope:
     """The names of a module or of one run of a function."""
 
