@@ -203,8 +203,7 @@ def _word(text: str) -> Word:
 def _configured(text: str) -> Iterator[Word]:
     """Yield the options in a curl configuration file as words."""
     for option, value in _OPTION.findall(text[:20_000]):
-        word = f"--{option}={value}"
-        yield Word(word, "$" not in value, word, tuple(_VARIABLE.findall(value)))
+        yield _word(f"--{option}={value}")
 
 
 class Scene(Judges):
@@ -358,7 +357,8 @@ class Scene(Judges):
         """Yield the operands of a step with their marks and all their possible texts."""
         for one in step.arguments:
             if not one.option:
-                yield one_of(self.possible_texts(step, step.spelled[one.at]))
+                word = step.spelled[one.at]
+                yield one_of(self.possible_texts(step, word), self.in_word(step, word, one.at))
 
     def possible_texts(self, step: Step, word: Word) -> tuple[str, ...]:
         """Return the texts that a word may have: items of a loop, input of `read`, arguments of the function around it."""
@@ -407,11 +407,12 @@ class Scene(Judges):
 
     def in_word(self, step: Step, word: Word, at: int = -1) -> frozenset[Mark]:
         """Return the marks of the values in a word of a step: its `at`-th argument, or -1 for any other word."""
-        marks = union(self.variable(step, name) for name in word.names)
-        return marks | self.substitution(step, step.slot(at)).marks if at >= 0 else marks
+        return union(value for value, _ in self.parts(step, word, at))
 
     def in_file(self, step: Step, path: str, word: Word, at: int) -> Value:
-        """Return the content of a file that a word of a step names."""
+        """Return the content of a file that a word of a step names, which may be its input."""
+        if path in ("-", "/dev/stdin"):
+            return step.input
         kept = self.file(path)
         marks = {mark for mark in kept.marks if mark.kind != "place"}
         marks.update(

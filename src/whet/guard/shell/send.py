@@ -106,10 +106,9 @@ def _reads(scene: Scene, step: Step) -> None:
 
 def _keeps(scene: Scene, step: Step) -> None:
     """Report keys of several services that are written into one file, settings files excluded."""
-    keys = frozenset(step.output.has("key"))
-    for target, _ in step.targets if keys else ():
+    for target, _ in step.targets:
         if not _SETTINGS.search(target):
-            scene.report(judge_kept(keys, target))
+            scene.report(judge_kept(frozenset(step.output.has("key")), target))
 
 
 _SETTINGS = shape("shell_signs", "settings", re.IGNORECASE)
@@ -148,7 +147,8 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
     body: set[Mark] = set()
     head: set[Mark] = set()
     for part in step.arguments:
-        for mark, place, before in _carried(scene, step, part):
+        place = _place(step, part)
+        for mark, before in _carried(scene, step, part, place):
             named = place == "head" and mark.kind == "key" and "pass" not in mark.subject.lower()
             if named or place == "login" or _LABEL.search(before):
                 head.add(mark)
@@ -163,26 +163,22 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
     return worst is not None
 
 
-def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, str, str]]:
-    """Yield the secrets in a part of a request, each with the place of the part and the text before the secret."""
-    word, text, place = step.spelled[part.at], part.text, part.place
+def _place(step: Step, part: Argument) -> str:
+    """Return the meaning of a part of a request."""
+    header = part.place == "operand" and step.name in _NAMING and re.match(r"[\w-]{1,60}:(?!=|//)", part.text)
+    return "head" if header else part.place
+
+
+def _carried(scene: Scene, step: Step, part: Argument, place: str) -> Iterator[tuple[Mark, str]]:
+    """Yield the marks of a part of a request, each with the text before the marked value."""
     if place in ("output", "value", "flag", "code", "setting"):
         return
-    if place == "operand" and step.name in _NAMING and re.match(r"[\w-]{1,60}:(?!=|//)", text):
-        place = "head"
-    path = sent_file(part)
+    word, path = step.spelled[part.at], part.text if place == "config" else sent_file(part)
     if place not in ("head", "login") and name_of(step.command.argv) in (*FINDERS, "xargs", "parallel"):
-        yield from ((mark, place, text.partition("{}")[0]) for mark in step.fed)
-    if place == "config":  # its options are read elsewhere, one by one, but not data that a command puts there
-        value = step.input if text == "-" else scene.in_file(step, text, word, part.at)
-        yield from ((mark, place, "") for mark in value.marks if mark.kind in CONTENT)
-    elif path in ("-", "/dev/stdin"):
-        yield from ((mark, place, "") for mark in step.input.marks)
-    elif path:
-        yield from ((mark, place, "") for mark in scene.in_file(step, path, word, part.at).marks)
-    else:
-        for value, before in scene.parts(step, word, part.at):
-            yield from ((mark, place, before) for mark in value.marks)
+        yield from ((mark, part.text.partition("{}")[0]) for mark in step.fed)
+    values = [(scene.in_file(step, path, word, part.at), "")] if path else scene.parts(step, word, part.at)
+    for value, before in values:  # the options in a configuration are read one by one, with their keys
+        yield from ((mark, before) for mark in value.marks if place != "config" or mark.kind in CONTENT)
 
 
 _NAMING = ("http", "https", "xh", "xhs")
