@@ -12,11 +12,14 @@ import pytest
 
 from whet.guard import scan_pool
 from whet.guard.scan import scan
-from whet.guard.scan_pool import WORTH_BYTES, scan_together
+from whet.guard.scan_cache import ScanCache
+from whet.guard.scan_pool import WORTH_BYTES, Ahead, scan_together
 from whet.skill.tree import Item
+from whet.store.cache import CacheDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
 
@@ -36,6 +39,7 @@ def processors(monkeypatch: pytest.MonkeyPatch) -> None:
     count = threading.active_count
     left = count() - 1
     monkeypatch.setattr(threading, "active_count", lambda: count() - left)
+    scan_pool._load()  # its scan of a sample is not one of those that are counted below
 
 
 def test_each_finds_what_it_finds_alone() -> None:
@@ -119,3 +123,74 @@ def test_a_scanner_that_raises_leaves_the_package_to_who_asks(monkeypatch: pytes
 
     monkeypatch.setattr("whet.guard.scan.scan", look)
     assert scan_together(packages()) == [None] * 5
+
+
+@pytest.fixture
+def ahead() -> Iterator[Ahead]:
+    started = Ahead()
+    yield started
+    started.end()
+
+
+def test_a_process_ahead_finds_what_each_finds_alone(ahead: Ahead) -> None:
+    many = packages()
+    assert ahead.ask(many)
+    assert ahead.scans() == [scan(*package) for package in many]
+
+
+def test_a_process_ahead_is_started_only_where_it_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+    assert Ahead.start() is None  # the rules are loaded here
+    monkeypatch.delitem(sys.modules, "whet.guard.scan")
+    monkeypatch.setattr(scan_pool, "_count_processors", lambda: 1)
+    assert Ahead.start() is None
+    monkeypatch.setattr(scan_pool, "_count_processors", lambda: 2)
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    assert Ahead.start() is None
+
+
+def test_what_is_too_much_to_send_is_scanned_by_forks(ahead: Ahead, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan_pool, "_MOST_SENT", WORTH_BYTES)
+    assert not ahead.ask(packages())
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_the_processes_ahead_end_together(asked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, (started, starts) = os.getpid(), os.pipe()
+
+    def look(_files: Mapping[str, Item], _origin: str) -> object:
+        assert os.getpid() != here
+        os.write(starts, os.getpid().to_bytes(4, "big"))
+        signal.pause()
+        raise AssertionError
+
+    monkeypatch.setattr("whet.guard.scan.scan", look)
+    ahead = Ahead()
+    running = [ahead._process._id]
+    if asked:
+        ahead.ask(packages())
+        running = [int.from_bytes(os.read(started, 4), "big") for _ in range(3)]
+    ahead.end()
+    os.close(starts)
+    assert os.read(started, 1) == b""  # every process that could write to it has ended
+    os.close(started)
+    with pytest.raises(ProcessLookupError):
+        os.kill(running[0] if not asked else ahead._process._id, 0)
+
+
+def test_where_the_process_ahead_fails_this_one_scans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many, started = packages(), []
+
+    def start() -> Ahead:
+        started.append(Ahead())
+        return started[0]
+
+    monkeypatch.setattr(Ahead, "start", start)
+    database = CacheDatabase(str(tmp_path / "state"))
+    cache = ScanCache(database, lambda: 7)
+    with cache.expecting():
+        os.kill(started[0]._process._id, signal.SIGKILL)
+        cache.scan_ahead(many)
+        found = [cache.scan(*package) for package in many]
+    assert found == [scan(*package) for package in many]
+    database.close()

@@ -385,9 +385,9 @@ class SkillSources:
         theirs) decides conflicts with edits here. `min_age` replaces the setting: how many days ago something from a
         community source must have been published. A step that cannot be done is in the plan and says why.
         """
-        from whet.sources.install.apply import plan_install
+        with self._workspace.gate.expecting_scans(), self._reading(sources) as texts:
+            from whet.sources.install.apply import plan_install
 
-        with self._reading(sources) as texts:
             installer = self.installer(here=here, min_age=min_age)
             return plan_install(installer, self._wanted(texts, skills, every=every), prefer=prefer)
 

@@ -17,6 +17,7 @@ from whet.guard.scan_cache import ScanCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from whet.guard.policy import Decision, Table
     from whet.skill.tree import Item, Package
@@ -57,6 +58,10 @@ class Gate:
     def scan(self, files: Mapping[str, Item], origin: str = "") -> Scan:
         """Return the scan of these files, from the cache if possible; for `origin` see `whet.guard.scan`."""
         return self._scans.scan(files, origin)
+
+    def expecting_scans(self) -> AbstractContextManager[None]:
+        """Prepare, in another process, for packages that the block will scan."""
+        return self._scans.expecting()
 
     def scan_ahead(self, packages: Iterable[tuple[Mapping[str, Item], str]]) -> None:
         """Scan several packages with their origins at once, if that is faster; `scan` then finds them in the cache."""

@@ -7,6 +7,7 @@ key.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from hashlib import sha256
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,9 @@ from whet.guard.ruleset import ruleset
 from whet.skill.tree import digest, entries, ignored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from whet.guard.scan_pool import Ahead
     from whet.skill.tree import Item
     from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
@@ -39,6 +41,22 @@ class ScanCache:
         self._clock = clock
         self._look = look
         self._known: dict[str, Scan] = {}
+        self._ahead: Ahead | None = None
+        self._asked: tuple[str, ...] = ()
+        """Names of the packages that the process ahead scans."""
+
+    @contextmanager
+    def expecting(self) -> Iterator[None]:
+        """Load the rules in another process, if that is faster, because the block will scan something."""
+        from whet.guard.scan_pool import Ahead
+
+        started = self._ahead = Ahead.start() if self._look is None and self._ahead is None else None
+        try:
+            yield
+        finally:
+            if started:
+                self._ahead, self._asked = None, ()
+                started.end()
 
     def scan(self, files: Mapping[str, Item], origin: str = "") -> Scan:
         """Return the scan of these files, from the cache if possible."""
@@ -52,23 +70,34 @@ class ScanCache:
     def recall(self, files: Mapping[str, Item], origin: str = "") -> Scan | None:
         """Return the cached scan of these files; `None` if there is none."""
         name = _name(files, origin)
+        if name in self._asked:
+            self._collect()
         if name not in self._known:
             self._known |= self._read([name])
         return self._known.get(name)
 
     def scan_ahead(self, packages: Iterable[tuple[Mapping[str, Item], str]]) -> None:
-        """Scan several packages at once if that is faster, so that `scan` finds them in the cache."""
+        """Scan several packages at once if that is faster, so that `scan` finds them in the cache, or waits for them."""
         if self._look is not None:
             return
         named = {_name(files, origin): (files, origin) for files, origin in packages}
         self._known |= self._read([name for name in named if name not in self._known])
         new = {name: package for name, package in named.items() if name not in self._known}
-        if len(new) < 2:
-            return
-        from whet.guard.scan_pool import scan_together
+        if new and self._ahead and not self._asked and self._ahead.ask([*new.values()]):
+            self._asked = tuple(new)
+        elif len(new) > 1:
+            from whet.guard.scan_pool import scan_together
 
-        found = {name: scan for name, scan in zip(new, scan_together([*new.values()]), strict=True) if scan is not None}
-        if found:
+            self._keep(new, scan_together([*new.values()]))
+
+    def _collect(self) -> None:
+        """Wait for the process ahead."""
+        if self._ahead:
+            asked, self._asked = self._asked, ()
+            self._keep(asked, self._ahead.scans())
+
+    def _keep(self, names: Iterable[str], scans: Iterable[Scan | None]) -> None:
+        if found := {name: scan for name, scan in zip(names, scans, strict=False) if scan is not None}:
             self._known |= found
             self._write(found)
 

@@ -4,6 +4,9 @@ A fork is safe only while this process has one thread, and is then cheap, becaus
 if there is only one processor or little to scan, this process scans everything. Each process takes the next package as
 soon as it has finished one, so that none waits for another that gets less processor time. If a process fails, its
 packages have no result, and the caller that needs one scans them: a failed scan is never a pass.
+
+Loading the rules takes as long as scanning a dozen packages. Before the first scan, a process that will need one starts
+another (`Ahead`), which loads them while the packages are still being fetched, and then scans all of them in this way.
 """
 
 from __future__ import annotations
@@ -13,49 +16,73 @@ import signal
 import sys
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Generic, TypeVar
 
+from whet.skill.tree import Item
 from whet.store.signals import HeldSignals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Self
 
     from whet.guard.finding import Scan
-    from whet.skill.tree import Item
 
     Package = tuple[Mapping[str, Item], str]
+
+T = TypeVar("T")
 
 WORTH_BYTES = 200_000
 """Bytes below which a scan is finished before other processes have started."""
 MOST_PROCESSES = 8
 _NUMBER = 4
 """Bytes of the number of a package in the queue."""
+_MOST_SENT = 64 * 1024 * 1024
+"""Bytes of packages that are copied to another process; for more, this process is forked, which shares them."""
+_SAMPLE = {
+    "SKILL.md": Item(
+        b"---\nname: sample\ndescription: Counts the lines of a file. Use when lines are counted.\n---\n\n# Sample\n\n"
+        b"Read [the notes](notes.md), then run `scripts/count.py`. If it fails, ask the user; do not guess.\n\n"
+        b"```sh\npython3 scripts/count.py notes.md | sort\n```\n\n- Send nothing to https://example.com/.\n"
+    ),
+    "scripts/count.py": Item(
+        b'"""Count lines."""\nimport json\nimport os\nimport sys\n\n\ndef count(path: str) -> int:\n'
+        b"    with open(path) as file:\n        return sum(1 for line in file if line.strip())\n\n\n"
+        b'if __name__ == "__main__":\n    print(json.dumps({name: count(name) for name in sys.argv[1:]}))\n'
+    ),
+}
+"""A package of the usual kinds of files: its scan loads what most scans need."""
 
 
 def scan_together(packages: Sequence[Package]) -> list[Scan | None]:
     """Return the scan of each package; `None` for those whose scan failed."""
     found: list[Scan | None] = [None] * len(packages)
-    sizes = [sum(len(item.data) for item in files.values()) for files, _ in packages]
-    first, *others = sorted(range(len(packages)), key=lambda number: -sizes[number])
-    for number, scan in _scan_each(packages, [first]):  # also loads the rules for the other processes
-        found[number] = scan
+    sizes = [_size(package) for package in packages]
+    order = sorted(range(len(packages)), key=lambda number: -sizes[number])
     count = min(_count_processors(), MOST_PROCESSES, len(packages))
     if count < 2 or sum(sizes) < WORTH_BYTES or threading.active_count() > 1:
-        for number, scan in _scan_each(packages, others):
+        for number, scan in _scan_each(packages, order):
             found[number] = scan
         return found
+    _load()
     queue = os.memfd_create("packages")
-    running: list[_Process] = []
+    running: list[_Process[list[tuple[int, Scan]]]] = []
+
+    parent = os.getpid()
+
+    def work() -> list[tuple[int, Scan]]:
+        return list(_scan_each(packages, _take(queue, parent)))
+
     try:
-        os.write(queue, b"".join(number.to_bytes(_NUMBER, "big") for number in others))
+        os.write(queue, b"".join(number.to_bytes(_NUMBER, "big") for number in order))
         os.lseek(queue, 0, os.SEEK_SET)
         with suppress(OSError), HeldSignals():  # if no process can be started, this one scans all
             for _ in range(count - 1):
-                running.append(_Process(packages, queue))
-        for number, scan in _scan_each(packages, _take(queue)):
+                running.append(_Process(work))
+        for number, scan in _scan_each(packages, _take(queue, os.getppid())):
             found[number] = scan
         for process in running:
-            for number, scan in process.results():
+            for number, scan in process.result() or ():
                 found[number] = scan
     finally:
         os.close(queue)
@@ -64,13 +91,88 @@ def scan_together(packages: Sequence[Package]) -> list[Scan | None]:
     return found
 
 
+class Ahead:
+    """A process that loads the rules while the packages are still being fetched, and then scans them together."""
+
+    def __init__(self) -> None:
+        """Start it. Raises OSError."""
+        self._packages = os.memfd_create("packages")
+        asked, self._asking = os.pipe()
+
+        def work() -> list[Scan | None]:
+            os.close(self._asking)
+            _load()
+            if not os.read(asked, 1):  # nothing is to be scanned, or the other process was killed
+                return []
+            import pickle
+
+            with open(self._packages, "rb") as source:
+                source.seek(0)
+                return scan_together(pickle.load(source))  # noqa: S301  written by the process that this was forked from
+
+        try:
+            self._process = _Process(work, leads=True)
+        except BaseException:
+            os.close(self._packages)
+            os.close(self._asking)
+            raise
+        finally:
+            os.close(asked)
+
+    @classmethod
+    def start(cls) -> Self | None:
+        """Start it, unless this process has the rules already, cannot be forked, or is alone on the machine."""
+        if "whet.guard.scan" not in sys.modules and _count_processors() > 1 and threading.active_count() == 1:
+            with suppress(OSError), HeldSignals():
+                return cls()
+        return None
+
+    def ask(self, packages: Sequence[Package]) -> bool:
+        """Let it scan these packages, once; return whether it does."""
+        if sum(map(_size, packages)) > _MOST_SENT:
+            return False
+        import pickle
+
+        try:
+            with open(self._packages, "wb", closefd=False) as target:
+                pickle.dump([(dict(files), origin) for files, origin in packages], target, pickle.HIGHEST_PROTOCOL)
+            os.write(self._asking, b".")
+        except OSError:  # it has ended, or there is no memory
+            return False
+        return True
+
+    def scans(self) -> list[Scan | None]:
+        """Return the scan of each package; empty if it failed."""
+        return self._process.result() or []
+
+    def end(self) -> None:
+        """Kill it if it has not ended."""
+        os.close(self._packages)
+        os.close(self._asking)
+        self._process.end()
+
+
+def _size(package: Package) -> int:
+    return sum(len(item.data) for item in package[0].values())
+
+
 def _count_processors() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" and hasattr(os, "memfd_create") else 1
 
 
-def _take(queue: int) -> Iterator[int]:
-    """Yield the numbers of packages that no other process has taken: they share the position in the open file."""
-    while number := os.read(queue, _NUMBER):
+@lru_cache(maxsize=1)
+def _load() -> None:
+    """Load the rules, which are shared with the processes that are forked later."""
+    for _ in _scan_each([(_SAMPLE, "")], [0]):
+        pass
+
+
+def _take(queue: int, parent: int) -> Iterator[int]:
+    """Yield the numbers of packages that no other process has taken: they share the position in the open file.
+
+    A process whose parent was killed takes no more.
+    """
+    while (number := os.read(queue, _NUMBER)) and os.getppid() == parent:
         yield int.from_bytes(number, "big")
 
 
@@ -82,10 +184,12 @@ def _scan_each(packages: Sequence[Package], numbers: Iterable[int]) -> Iterator[
             yield number, scan(*packages[number])
 
 
-class _Process:
-    """A process that scans packages from a queue, and writes the results when the queue is empty."""
+class _Process(Generic[T]):
+    """A forked process that calls a function, and sends what it returns."""
 
-    def __init__(self, packages: Sequence[Package], queue: int) -> None:
+    def __init__(self, work: Callable[[], T], *, leads: bool = False) -> None:
+        """`leads`: the processes that it forks end with it."""
+        self._leads = leads
         self._reading, writing = os.pipe()
         try:
             self._id = os.fork()
@@ -94,29 +198,37 @@ class _Process:
             os.close(writing)
             raise
         if self._id == 0:
-            _serve(packages, queue, writing)
+            _serve(work, writing, leads=leads)
         os.close(writing)
+        if leads:
+            _lead(self._id)
 
-    def results(self) -> list[tuple[int, Scan]]:
-        """Return the results once the process has ended; empty if it failed."""
+    def result(self) -> T | None:
+        """Return the result once the process has ended; None if it failed."""
         import pickle
 
         with open(self._reading, "rb", closefd=False) as source:
             data = source.read()
         _, status = os.waitpid(self._id, 0)
         self._id = 0
-        found: list[tuple[int, Scan]] = pickle.loads(data) if status == 0 else []  # noqa: S301  written by a fork of this
+        found: T | None = pickle.loads(data) if status == 0 else None  # noqa: S301  written by a fork of this
         return found
 
     def end(self) -> None:
         """Kill the process if it has not ended."""
         os.close(self._reading)
         if self._id:
-            os.kill(self._id, signal.SIGKILL)
+            (os.killpg if self._leads else os.kill)(self._id, signal.SIGKILL)
             os.waitpid(self._id, 0)
 
 
-def _serve(packages: Sequence[Package], queue: int, writing: int) -> None:
+def _lead(process: int) -> None:
+    """Make a process the leader of a group; both it and its parent do so, because either may be first."""
+    with suppress(OSError):
+        os.setpgid(process, process)
+
+
+def _serve(work: Callable[[], object], writing: int, *, leads: bool) -> None:
     """Run in the forked process. Nothing of the parent is flushed, closed or cleaned up here."""
     code = 1
     try:
@@ -124,8 +236,10 @@ def _serve(packages: Sequence[Package], queue: int, writing: int) -> None:
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
+        if leads:
+            _lead(os.getpid())
         with open(writing, "wb") as target:
-            target.write(pickle.dumps(list(_scan_each(packages, _take(queue)))))
+            pickle.dump(work(), target, pickle.HIGHEST_PROTOCOL)
         code = 0
     finally:
         os._exit(code)

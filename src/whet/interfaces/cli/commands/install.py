@@ -66,8 +66,6 @@ def configure_install(parser: Parser) -> None:
 
 
 def run_install(context: Context, options: Namespace) -> Answer:
-    from whet.sources.install.apply import hold_unanswered
-
     def plan(sources: SkillSources) -> Plan:
         if not options.sources:
             restored = sources.plan_restore(here=options.here, force=options.force, frozen=options.frozen)
@@ -84,8 +82,11 @@ def run_install(context: Context, options: Namespace) -> Answer:
             if error.code == "name-not-found":
                 _suggest_own(error, context.library, options.sources)
             raise
-        decided = options.yes or options.override or options.dry_run or asks(options)
-        return found if decided else hold_unanswered(found)
+        if options.yes or options.override or options.dry_run or asks(options):
+            return found
+        from whet.sources.install.apply import hold_unanswered
+
+        return hold_unanswered(found)
 
     if not options.sources and (options.skill or options.all):
         raise misuse("install", "SOURCE is missing.")
