@@ -15,7 +15,7 @@ from whet.records import NamedTuple
 from whet.skill.names import key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from whet.authoring.journal import Entry, Journal
     from whet.authoring.writer import Provenance, TreeChange, Writer
@@ -76,6 +76,8 @@ class Committer:
         """`identify` returns id and scope of the skill at a directory, which may be gone."""
         self.writer = writer
         self._identify = identify
+        self._followed: tuple[tuple[Entry, ...], list[Committed]] = ((), [])
+        """The change that was made last, which is identified once."""
         self._inside: list[Subscriber] = []
         self._after: list[tuple[Subscriber, str]] = []
         self.locks: Callable[[Sequence[Committed], Any], None] = lambda *_: None
@@ -98,7 +100,9 @@ class Committer:
         return self.publish(self.writer.write(changes, by), changes)
 
     def _follow(self, entries: Sequence[Entry], lock: Any) -> None:
-        committed = self._committed([entry for entry in entries if entry.action != "found"], {})
+        made = tuple(entry for entry in entries if entry.action != "found")
+        committed = self._committed(made)
+        self._followed = made, committed
         for subscriber in self._inside if committed else ():
             subscriber(committed)
         if committed:
@@ -107,7 +111,12 @@ class Committer:
     def publish(self, entries: Sequence[Entry], changes: Sequence[TreeChange] = ()) -> Commit:
         """Notify the later subscribers about entries in the history, made by these changes."""
         made = tuple(entry for entry in entries if entry.action != "found")
-        committed = self._committed(made, {change.path: change for change in changes})
+        followed, committed = self._followed
+        versions = {change.path: change.version for change in changes}
+        committed = [
+            one._replace(version=versions.get(one.entry.path, ""))
+            for one in (committed if followed == made else self._committed(made))
+        ]
         notes: list[str] = []
         for subscriber, failed in self._after if committed else ():
             try:
@@ -116,7 +125,7 @@ class Committer:
                 notes.append(f"{failed}: {error.message}")
         return Commit(made, tuple(notes))
 
-    def _committed(self, made: Sequence[Entry], changes: Mapping[str, TreeChange]) -> list[Committed]:
+    def _committed(self, made: Sequence[Entry]) -> list[Committed]:
         moves = find_moves(self.writer.journal, made)
         moved = {gone.path for gone in moves.values()}
         found = []
@@ -126,8 +135,7 @@ class Committer:
             (here, scope), gone = self._identify(entry.path), moves.get(entry.path)
             before = self._identify(gone.path)[0] if gone else here if entry.before else None
             name = gone.skill if gone else entry.skill
-            version = changes[entry.path].version if entry.path in changes else ""
-            found.append(Committed(entry, before, here if entry.after else None, name, scope, version))
+            found.append(Committed(entry, before, here if entry.after else None, name, scope))
         return found
 
 

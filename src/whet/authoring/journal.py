@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 REVERSALS = ("undo", "redo")
 """The actions that reverse another change; a redo reverses an undo."""
 _SPACE = 1 << 256
+_AT_ONCE = 500
+"""Number of skills that one query asks about."""
 _GRACE_NS = 3600 * 10**9
 """Longer than any writer takes from storing a content to recording a reference to it."""
 
@@ -249,6 +251,17 @@ class Journal:
         found = self.entries(path=path, last=1)
         return found[0] if found else None
 
+    def heads(self, paths: Iterable[str]) -> dict[str, Entry]:
+        """Return the last entry about each of these directories that has one."""
+        wanted = list(paths)
+        found: dict[str, Entry] = {}
+        for at in range(0, len(wanted), _AT_ONCE):
+            some = wanted[at : at + _AT_ONCE]
+            last = f"SELECT max(id) FROM journal WHERE path IN ({', '.join('?' * len(some))})"  # noqa: S608  only places
+            rows = self._chain.rows(f"id IN ({last} AND action NOT IN {SWITCHES} GROUP BY path)", some)
+            found |= {entry.path: entry for entry in rows}
+        return found
+
     # changes
 
     def begin(self, edit: Edit) -> None:
@@ -290,12 +303,15 @@ class Journal:
     def append(self, notes: Iterable[Note]) -> tuple[Entry, ...]:
         """Append entries to the chain, all or none."""
         with self.state.write() as connection:
-            return tuple(self._append(connection, note) for note in notes)
+            return self._append(connection, notes)
 
-    def _append(self, connection: sqlite3.Connection, note: Note, after: int = 0) -> Entry:
-        last = self._chain.last(connection)
-        lineage = advance(last.lineage if last else ORIGIN, note)
-        return self._chain.append(connection, (self.clock(), *note, lineage), after)
+    def _append(self, connection: sqlite3.Connection, notes: Iterable[Note], after: int = 0) -> tuple[Entry, ...]:
+        last, rows = self._chain.last(connection), []
+        lineage = last.lineage if last else ORIGIN
+        for note in notes:
+            lineage = advance(lineage, note)
+            rows.append((self.clock(), *note, lineage))
+        return self._chain.append(connection, rows, after)
 
     # the whole history
 
@@ -411,7 +427,7 @@ class Journal:
         reason = f"Lost: {'; '.join(lost)}."
         with self.state.write() as connection:
             note = Note(*("whet", "repair", LOST, "", "", reason), "", "", "", "")
-            self._append(connection, note, max((high for _, high in numbers), default=0))
+            self._append(connection, (note,), max((high for _, high in numbers), default=0))
         return Repaired(done, (reason,))
 
 

@@ -145,9 +145,10 @@ class Writer:
         by = by if by.run else by._replace(run=id_)
         after = self.journal.keep_all([change.after for change in changes] + [*before.values()])
         made = [self._note(change, now, by, modes[change.path], of) for change, of in zip(changes, after, strict=False)]
-        notes = [*self._found(changes, now), *made]
+        heads = self.journal.heads(before)
+        notes = [*_found(changes, now, heads), *made]
         pairs = zip([None, *made], made, strict=False)  # a rename's new path comes directly after its old one
-        wanted = {note.path: parse_permissions(self._wanted_modes(note, earlier)) for earlier, note in pairs}
+        wanted = {note.path: parse_permissions(self._wanted_modes(note, earlier, heads)) for earlier, note in pairs}
         edit = Edit(id_, tuple(notes), lock)
         order = sorted(changes, key=lambda change: _turn(now[change.path], change.after is not None))
         aside = [change.path for change in order if now[change.path]]
@@ -214,32 +215,17 @@ class Writer:
             modes,
         )
 
-    def _wanted_modes(self, note: Note, earlier: Note | None) -> str:
+    def _wanted_modes(self, note: Note, earlier: Note | None, heads: Mapping[str, Entry]) -> str:
         """Return the permissions of an earlier content; a renamed skill keeps its own.
 
         The entry that last replaced a content has its permissions. Otherwise files keep theirs; new ones get the usual.
         """
         if earlier and earlier.action == note.action == "rename" and not note.before and not earlier.after:
             return earlier.modes
-        if not note.after or (note.before and note.action not in _BACK):
+        if not note.after or (note.before and note.action not in _BACK) or note.path not in heads:
             return ""
         known = reversed(self.journal.entries(path=note.path))
         return next((entry.modes for entry in known if entry.before == note.after), "")
-
-    def _found(self, changes: Sequence[TreeChange], now: Mapping[str, str]) -> list[Note]:
-        """Return entries for changes by other means since the last entry about these skills.
-
-        They belong to no run: undoing a run must not undo somebody else's earlier change.
-        """
-        notes = []
-        for change in changes:
-            head = self.journal.head(change.path)
-            known = head.after if head else ""
-            if known != now[change.path]:
-                reason = "Changed outside Whet." if head else "Existed before its history began."
-                found = ("unknown", "found", "found", change.skill, change.path, reason, known, now[change.path])
-                notes.append(Note(*found, "", ""))
-        return notes
 
     def _is_entered(self, edit: Edit) -> bool:
         """Return whether the change is in the history. If unknown, it is not: its transaction has failed."""
@@ -369,6 +355,22 @@ def _find_aside(path: str, of: str) -> str:
                 if digest(read_tree(found)) == of:
                     return found
     return ""
+
+
+def _found(changes: Sequence[TreeChange], now: Mapping[str, str], heads: Mapping[str, Entry]) -> list[Note]:
+    """Return entries for changes by other means since the last entry about these skills.
+
+    They belong to no run: undoing a run must not undo somebody else's earlier change.
+    """
+    notes = []
+    for change in changes:
+        head = heads.get(change.path)
+        known = head.after if head else ""
+        if known != now[change.path]:
+            reason = "Changed outside Whet." if head else "Existed before its history began."
+            found = ("unknown", "found", "found", change.skill, change.path, reason, known, now[change.path])
+            notes.append(Note(*found, "", ""))
+    return notes
 
 
 def _check_same(change: TreeChange, seen: str, now: str) -> None:

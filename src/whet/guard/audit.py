@@ -78,12 +78,14 @@ class Audit:
     def add(self, entries: Iterable[AuditEntry]) -> tuple[Record, ...]:
         """Append decisions, all or none. Raises FailedError."""
         with self.state.write() as connection:
-            return tuple(self._append(connection, entry) for entry in entries)
+            return self._append(connection, entries)
 
-    def _append(self, connection: sqlite3.Connection, entry: AuditEntry, after: int = 0) -> Record:
+    def _append(
+        self, connection: sqlite3.Connection, entries: Iterable[AuditEntry], after: int = 0
+    ) -> tuple[Record, ...]:
         newest = connection.execute("SELECT id || ' ' || hash FROM journal ORDER BY id DESC LIMIT 1").fetchone()
-        values = (self._clock(), *map(plain, entry), newest[0] if newest else "")
-        return self._chain.append(connection, values, after)
+        rows = ((self._clock(), *map(plain, entry), newest[0] if newest else "") for entry in entries)
+        return self._chain.append(connection, rows, after)
 
     def records(self, *, skill: str = "", last: int | None = None) -> tuple[Record, ...]:
         """Return every decision, oldest first; only those about `skill`, and only the `last` ones, if given."""
@@ -126,7 +128,7 @@ class Audit:
             return Repaired(done)
         reason = f"Lost: records {in_ranges(lost)}."
         with self.state.write() as connection:
-            self._append(connection, AuditEntry("whet", LOST, "", "", "", "", "", "", reason), lost[-1][1])
+            self._append(connection, [AuditEntry("whet", LOST, "", "", "", "", "", "", reason)], lost[-1][1])
         return Repaired(done, (reason,))
 
 

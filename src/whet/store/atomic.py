@@ -51,8 +51,8 @@ _PAUSES = (0.01, 0.03, 0.1, 0.3, 0.6) if _WINDOWS else ()
 """Seconds. Windows cannot rename a file that a process has open, such as a virus scanner, so the rename is repeated."""
 _LONGEST_NAME = 200
 """Bytes of the target's name in a temporary name, which keep it below the usual limit of 255."""
-_MOST_OPEN = 128
-"""Files that are open at once while several are written: some systems allow a process no more than 256."""
+_MOST_OPEN = 512
+"""Files that are open at once while several are written, or half of those that this process may still open."""
 _MOST_SYNCS = 16
 """Concurrent syncs, which the file system combines into one write of its journal."""
 _MANY = 32
@@ -74,9 +74,10 @@ def write_files(files: Mapping[str, bytes], *, mode: int | None = None, durable:
     """Like `write_bytes` for several files, in order; none gets its name before its content is durable."""
     items = [*files.items()]
     directories: dict[str, str] = {}
-    for start in range(0, len(items), _MOST_OPEN):
+    most = _most_open() if len(items) > _MANY else _MANY
+    for start in range(0, len(items), most):
         with ExitStack() as begun:
-            drafts = [begun.enter_context(_Draft(*item, mode)) for item in items[start : start + _MOST_OPEN]]
+            drafts = [begun.enter_context(_Draft(*item, mode)) for item in items[start : start + most]]
             if durable:
                 _sync_drafts(drafts)
             for draft in drafts:
@@ -84,6 +85,20 @@ def write_files(files: Mapping[str, bytes], *, mode: int | None = None, durable:
                 directories[os.path.dirname(draft.target)] = draft.path
     if durable:
         _sync_together(directories)
+
+
+def _most_open() -> int:
+    """Return how many files may be open at once."""
+    if sys.platform == "win32":
+        return 128
+    from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
+
+    allowed, _ = getrlimit(RLIMIT_NOFILE)
+    if allowed == RLIM_INFINITY:
+        return _MOST_OPEN
+    used = os.open(os.devnull, os.O_RDONLY)  # it gets the lowest free number
+    os.close(used)
+    return max(min(_MOST_OPEN, (allowed - used) // 2), _MANY)
 
 
 class _Draft:
@@ -281,7 +296,10 @@ class Swap:
 
 def sync_spares(swaps: Iterable[Swap]) -> None:
     """Make all new contents durable before they are put in place."""
-    _sync_together({path: swap.target for swap in swaps if os.path.lexists(swap.spare) for path in _below(swap.spare)})
+    spares = {swap.spare: swap.target for swap in swaps if os.path.lexists(swap.spare)}
+    if len(spares) > _MANY and not _WINDOWS:
+        spares = _sync_whole(spares)
+    _sync_together({path: target for spare, target in spares.items() for path in _below(spare)})
 
 
 def sync_places(swaps: Iterable[Swap]) -> None:
@@ -485,10 +503,16 @@ def _sync_together(paths: Mapping[str, str]) -> None:
     if len(paths) <= _MANY:
         _each(sync, [*paths.items()])
         return
+    _each(sync, [*_sync_whole(paths).items()])
+
+
+def _sync_whole(paths: Mapping[str, str]) -> dict[str, str]:
+    """Sync each file system that has many of these paths, with all that is below them; return the other paths."""
     devices: dict[int, dict[str, str]] = {}
     for path, told in paths.items():
         with os_failures(told):
             devices.setdefault(os.stat(path).st_dev, {})[path] = told
+    left: dict[str, str] = {}
     for there in devices.values():
         path, told = next(iter(there.items()))
         with os_failures(told):
@@ -496,7 +520,8 @@ def _sync_together(paths: Mapping[str, str]) -> None:
                 path if os.path.isdir(path) else os.path.dirname(_target(path))
             )
         if not whole:
-            _each(sync, [*there.items()])
+            left |= there
+    return left
 
 
 def _sync_drafts(drafts: list[_Draft]) -> None:

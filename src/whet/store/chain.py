@@ -126,20 +126,24 @@ class Chain(Generic[R]):
         self._select = f"SELECT {columns} FROM {table}"  # noqa: S608  names are ours
         self._insert = f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(fields))})"  # noqa: S608  names are ours
 
-    def append(self, connection: sqlite3.Connection, values: Sequence[Any], after: int = 0) -> R:
-        """Add a row in a transaction; `values` are its fields between `id` and `previous`.
+    def append(self, connection: sqlite3.Connection, rows: Iterable[Sequence[Any]], after: int = 0) -> tuple[R, ...]:
+        """Add rows in a transaction; each has the values of its fields between `id` and `previous`.
 
-        Its number is higher than `after`. Raises FailedError `history-cut` if rows are missing before it.
+        Their numbers are higher than `after`. Raises FailedError `history-cut` if rows are missing before them.
         """
         if self._state.open().after_commit(self.catch_up):
             self.refuse_cut()
         last = self.last(connection)
         if last is None:
             self._make_log()
-        head = (max(last.id if last else 0, after) + 1, *values, last.hash if last else ORIGIN)
-        fields = (*head, self._seal(head))
-        connection.execute(self._insert, fields)
-        return self._make(fields)
+        first, previous = max(last.id if last else 0, after) + 1, last.hash if last else ORIGIN
+        made = []
+        for number, values in enumerate(rows, first):
+            head = (number, *values, previous)
+            previous = self._seal(head)
+            made.append((*head, previous))
+        connection.executemany(self._insert, made)
+        return tuple(map(self._make, made))
 
     def last(self, connection: sqlite3.Connection) -> R | None:
         """Return the last row, as seen by a transaction."""

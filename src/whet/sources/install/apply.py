@@ -337,7 +337,7 @@ def _commit(
     by = Provenance(actor, INSTALL, reason or _origin(installer, ready), label, run)
     changes = []
     for step in ready:
-        directory = plan.directory(step)
+        directory = installer.directory(step.path)
         # The curator's merges remove skills and are undone as a whole; this one is an update.
         action = "update" if step.action == "merge" else step.action
         # A change of only the lock is in the history so that it can be undone.
@@ -356,7 +356,7 @@ def _commit(
     installer.installs.commit(plan.root, new, write, seen)
     for step in ready:
         if step.entry is None:
-            installer.journal.retain(plan.directory(step), None)
+            installer.journal.retain(installer.directory(step.path), None)
     installer.reach.progress(Progress("Write", len(ready), len(ready), "skills"))
     return installer.committer.publish(made).notes
 
@@ -370,7 +370,7 @@ def _record(installer: Installer, plan: Plan, actor: str, override: str) -> None
     """Record every decision of a plan in the audit log, before anything is applied."""
     gate, notes = installer.workspace.gate, []
     for step in plan.steps:
-        path = plan.directory(step)
+        path = installer.directory(step.path)
         if step.state == "ready" and step.action == "uninstall" and step.previous:
             entry = step.previous
             decided = (entry.digest, entry.trust, entry.verdict, "allow", f"Removed. {step.reason}".strip())
