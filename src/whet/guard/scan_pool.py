@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -24,7 +24,6 @@ from whet.store.signals import HeldSignals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Self
 
     from whet.guard.finding import Scan
 
@@ -120,8 +119,13 @@ class Ahead:
             os.close(asked)
 
     @classmethod
-    def start(cls) -> Self | None:
-        """Start it, unless this process has the rules already, cannot be forked, or is alone on the machine."""
+    def start(cls) -> Ahead | None:
+        """Start it, unless this process has the rules already, cannot be forked, or there is only one processor.
+
+        In a block of `starting_early`, return the one that was started there.
+        """
+        if _early:
+            return _early.pop()
         if "whet.guard.scan" not in sys.modules and _count_processors() > 1 and threading.active_count() == 1:
             with suppress(OSError), HeldSignals():
                 return cls()
@@ -150,6 +154,21 @@ class Ahead:
         os.close(self._packages)
         os.close(self._asking)
         self._process.end()
+
+
+_early: list[Ahead] = []
+
+
+@contextmanager
+def starting_early() -> Iterator[None]:
+    """Start a process ahead before the code that will need it is loaded."""
+    if started := Ahead.start():
+        _early.append(started)
+    try:
+        yield
+    finally:
+        while _early:
+            _early.pop().end()
 
 
 def _size(package: Package) -> int:

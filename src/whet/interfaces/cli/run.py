@@ -75,6 +75,18 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str], str
     name, words, old = read_command(arguments)
     if name not in VERBS:
         return _screen(name, words, console, env)
+    if name != "install" or all(word.startswith("-") for word in words):
+        return _verb(name, words, console, env, streams, old=old)
+    from whet.guard.scan_pool import starting_early
+
+    with starting_early():  # loading the rules takes longer than everything up to the first scan
+        return _verb(name, words, console, env, streams, old=old)
+
+
+def _verb(
+    name: str, words: list[str], console: Console, env: Mapping[str, str], streams: Streams | None, *, old: str
+) -> int:
+    """Run a command with its words."""
     parser, command = parser_of(name)
     options = parser.read(words)
     if options.version:

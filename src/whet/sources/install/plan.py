@@ -285,6 +285,20 @@ _MERGED: dict[Prefer, str] = {
 }
 
 
+class _Place(NamedTuple):
+    """Where a package goes, and what is there."""
+
+    path: str
+    entry: Installed | None = None
+    """The skill of the lock that came from the same source."""
+    local: Tree | None = None
+    """The content that is there."""
+    obstacle: str = ""
+    """Why it cannot be there."""
+    error: WhetError | None = None
+    """Why what is there cannot be read."""
+
+
 class Planner:
     """Collects the steps of one plan."""
 
@@ -359,13 +373,17 @@ class Planner:
         """Plan the installation of packages; a package that is already installed is updated."""
         packages = list(packages)
         self.installer.scan_ahead(packages)
-        for number, package in enumerate(packages, 1):
+        going = [step.path for step in self.steps]
+        places = []
+        for package in packages:  # while others scan them
+            places.append(self._place(package, going))
+            going.append(places[-1].path)
+        for number, (package, place) in enumerate(zip(packages, places, strict=True), 1):
             self.installer.reach.progress(Progress("Scan", number, len(packages), "skills"))
-            entry = self._sources.get(self._identity(package.offer.ref))
-            path = entry.path if entry else self.path_of(slug(package.offer.name))
+            path = place.path
             twice = [step for step in self.steps if step.path == path]
             if not twice:
-                self._install(package, path, entry)
+                self._install(package, place)
             elif not any(step.entry and step.entry.digest == digest(package.tree) for step in twice):
                 reason = f"Another skill in this plan already goes to {path}."
                 step = Step("install", "conflict", package.offer.name, path, reason, "same-name")
@@ -411,16 +429,28 @@ class Planner:
                 return old.source
         return stored_source(ref_text(ref), self.installer.base)
 
-    def _install(self, package: Fetched, path: str, entry: Installed | None) -> None:
-        judgement = self.installer.judged_package(package)
-        new = self.entry(package, path, judgement)
-        previous, after = self.locked.get(path), digest(package.tree)
-        step = Step("install", "ready", new.name, path, after=after, entry=new, previous=previous, notes=package.notes)
+    def _place(self, package: Fetched, going: Sequence[str]) -> _Place:
+        """Return where a package goes and what is there; `going` are the paths of other skills of the plan."""
+        self.installer.trust_in(package)  # it is remembered
+        entry = self._sources.get(self._identity(package.offer.ref))
+        path = entry.path if entry else self.path_of(slug(package.offer.name))
         try:
             check(path)
             local = self.installer.content(path)
         except WhetError as error:
-            self.steps.append(step._replace(state="conflict", reason=error.message, code=error.code))
+            return _Place(path, entry, error=error)
+        if path in going or (entry and local is not None):
+            return _Place(path, entry, local)
+        return _Place(path, entry, local, self.in_the_way(path, package.offer.name, local, package.tree, going))
+
+    def _install(self, package: Fetched, place: _Place) -> None:
+        path, entry, local = place.path, place.entry, place.local
+        judgement = self.installer.judged_package(package)
+        new = self.entry(package, path, judgement)
+        previous, after = self.locked.get(path), digest(package.tree)
+        step = Step("install", "ready", new.name, path, after=after, entry=new, previous=previous, notes=package.notes)
+        if place.error:
+            self.steps.append(step._replace(state="conflict", reason=place.error.message, code=place.error.code))
             return
         step = step._replace(before=digest(local))
         if entry and entry.pinned and entry.digest != after:
@@ -429,11 +459,11 @@ class Planner:
             self.update(package, entry)
         elif previous and previous.source and not entry:
             first = f"To replace it, run `whet remove {previous.name}` first."
-            place, source = self.installer.directory(path), self.installer.show_source(previous)
-            reason = f"{place} is installed from {source}. {first}"
+            directory, source = self.installer.directory(path), self.installer.show_source(previous)
+            reason = f"{directory} is installed from {source}. {first}"
             self.steps.append(step._replace(state="conflict", reason=reason, code="other-source"))
-        elif problem := self.in_the_way(path, new.name, local, package.tree):
-            self.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
+        elif place.obstacle:
+            self.steps.append(step._replace(state="conflict", reason=place.obstacle, code="skill-exists"))
         elif reason := self._too_young(package):
             hint = "`--min-age 0` installs it now. An exact version or commit is installed at any age."
             hint = MACHINE_HINT if self.installer.machine.min_age else hint
@@ -462,7 +492,7 @@ class Planner:
             return f"The hub marks it as a security fix, so it does not have to wait: {offer.security}"
         return ""
 
-    def in_the_way(self, path: str, name: str, local: Tree | None, new: Tree) -> str:
+    def in_the_way(self, path: str, name: str, local: Tree | None, new: Tree, going: Sequence[str]) -> str:
         """Return why a content cannot be at a path: another content is there, or the name is taken; else ""."""
         place = self.installer.directory
         if local is not None and digest(local) != digest(new):
@@ -471,7 +501,7 @@ class Planner:
                 return f"{place(path)} already exists with different content. Rename or delete it."
             whose = "already installed" if known and known.source else "a skill of your own"
             return f"{place(path)} is {whose}, with different content. {_make_room(mine)}"
-        others = self._taken.union(step.path for step in self.steps) - {path, f"{path}/"}
+        others = self._taken.union(going) - {path, f"{path}/"}
         for pair in collides([*sorted(others), path]):
             if path in pair:
                 other = (pair[0] if pair[1] == path else pair[1]).rstrip("/")

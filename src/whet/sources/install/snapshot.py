@@ -72,7 +72,7 @@ def _import(planner: Planner, skill: Exported) -> None:
         planner.steps.append(step._replace(state="conflict", reason=error.message, code=error.code))
         return
     step = step._replace(before=digest(local))
-    if problem := planner.in_the_way(path, skill.name, local, skill.tree):
+    if problem := planner.in_the_way(path, skill.name, local, skill.tree, [step.path for step in planner.steps]):
         planner.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
         return
     # `restore` would bring back a base, so it is judged, too.
