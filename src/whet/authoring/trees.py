@@ -183,13 +183,13 @@ def _link(entry: os.DirEntry[str], target: str) -> None:
 
 def _fill(directory: str, tree: Mapping[str, Item], like: str = "", *, modes: Mapping[str, int] = NONE) -> None:
     """Write these items. Permissions come from `modes`, else from the same file in `like`."""
-    for folder in sorted({os.path.dirname(path) for path in tree}):
+    for folder in sorted({os.path.dirname(path) for path in tree} - {""}):
         make_directories(os.path.join(directory, *folder.split("/")), durable=False)
     for path, item in tree.items():
         target = os.path.join(directory, *path.split("/"))
         mode = permission_of(modes, path, item)
         if mode is None:
-            mode = _mode(os.path.join(like, *path.split("/")) if like else target, item)
+            mode = _mode(os.path.join(like, *path.split("/")) if like else "", item)
         _put_item(target, item, mode)
 
 
@@ -205,7 +205,7 @@ def _put_item(path: str, item: Item, mode: int | None) -> None:
 
 def _mode(like: str, item: Item) -> int | None:
     """Return the permissions of a file like an existing one; None for the usual ones."""
-    mode = stat.S_IMODE(os.stat(like).st_mode) if os.path.isfile(like) else None
+    mode = stat.S_IMODE(os.stat(like).st_mode) if like and os.path.isfile(like) else None
     if item.executable:
         return 0o755 if mode is None else mode | (mode & 0o444) >> 2
     return mode if mode is None else mode & ~0o111

@@ -152,9 +152,12 @@ def write_unseen(path: str, data: bytes, mode: int | None) -> None:
     """Write a file into a directory that is not in place yet, replacing one that exists; nobody reads it meanwhile."""
     with os_failures(path):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEW
-        with suppress(FileNotFoundError):
+        given = 0o644 if mode is None else 0o600
+        try:
+            fd = os.open(long_path(path), flags, given)
+        except FileExistsError:
             os.unlink(path)
-        fd = os.open(long_path(path), flags, 0o644 if mode is None else 0o600)
+            fd = os.open(long_path(path), flags, given)
         try:
             if mode is not None:
                 os.chmod(path, mode)

@@ -18,7 +18,7 @@ from whet.store.atomic import clean_leftovers, move_aside, write_files
 from whet.store.directories import PRIVATE, make_directories, sync_directory
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, lock_path
-from whet.store.regular import is_irregular, open_regular
+from whet.store.regular import is_irregular, long_path, open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,10 +66,11 @@ class Blobs:
         missing = [shard for shard in {os.path.dirname(path) for path in new} if not os.path.isdir(shard)]
         if missing:
             make_directories(self.directory, durable=durable, private=True)
-            for shard in missing:
-                make_directories(shard, durable=False, private=True)
-            if durable:
-                with os_failures(self.directory):
+            with os_failures(self.directory):
+                for shard in missing:
+                    with suppress(FileExistsError):  # another process has just made it
+                        os.mkdir(long_path(shard), 0o700)
+                if durable:
                     sync_directory(self.directory)
         write_files(new, mode=PRIVATE, durable=durable)
         return [digest for digest, _ in named]

@@ -101,7 +101,7 @@ class Contents:
         nodes = {directory: self._checked(directory, files) for directory, files in listed.items()}
         oids = [node.oid for found in nodes.values() for node in found.values()]
         _check_total(self._sizes[oid] for oid in oids)
-        data = self._remote.contents(oids)
+        data = {**self._small, **self._remote.contents(oid for oid in oids if oid not in self._small)}
         return [
             package_at({path: _item(node, data[node.oid]) for path, node in found.items()}, directory)
             for directory, found in nodes.items()

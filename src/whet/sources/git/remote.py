@@ -79,6 +79,8 @@ class Remote:
         """Address of the repository after redirects."""
         self._moved = False
         self._sha256 = False
+        self._roots: dict[str, str] = {}
+        """Tree ids of commits."""
         self._stack = ExitStack()
         try:
             self._directory = self._stack.enter_context(_workplace(reach.place.state))
@@ -145,10 +147,16 @@ class Remote:
         self._forget_promises()
         return self._refused(ran)
 
-    def peeled(self, name: str, kind: str = "commit") -> str:
-        """Return the id of a local ref; "" if it does not exist."""
-        ran = self._run([*self._here(), "rev-parse", "--verify", "--quiet", f"{name}^{{{kind}}}"], up_to(_LINE))
-        return (ran.output or b"").decode("ascii", "replace").strip()
+    def peeled(self, name: str) -> str:
+        """Return the id of the commit that a local ref leads to; "" if it does not exist."""
+        check = ["cat-file", "--batch-check=%(objecttype) %(objectname)"]
+        asked = f"{name}^{{commit}}\n{name}^{{tree}}\n"
+        ran = self._run([*self._here(), *check], up_to(_LINE), feed=asked.encode())
+        words = map(str.split, (ran.output or b"").decode("ascii", "replace").splitlines())
+        found = {kind: oid for kind, oid in words if oid != "missing"}
+        commit = found.get("commit", "")
+        self._roots[commit] = found.get("tree", "")
+        return commit
 
     def commits_like(self, prefix: str) -> tuple[str, ...]:
         """Return the local commits whose ids start with `prefix`."""
@@ -176,9 +184,10 @@ class Remote:
 
     def snapshot(self, commit: str, path: str = "") -> Snapshot:
         """Return the files of a commit; with `path`, only those below it."""
-        root = self.peeled(commit, "tree")
+        if not self._roots.get(commit):
+            self.peeled(commit)
         call = ["ls-tree", "-r", "-t", "-z", "--full-tree", commit, *(["--", path] if path else [])]
-        return read_listing(self._local(call, up_to(LISTING_BYTES)), root)
+        return read_listing(self._local(call, up_to(LISTING_BYTES)), self._roots.get(commit, ""))
 
     def sizes(self, oids: Iterable[str]) -> dict[str, int]:
         """Return the sizes of those objects that exist here."""
