@@ -194,3 +194,14 @@ def test_where_the_process_ahead_fails_this_one_scans(tmp_path: Path, monkeypatc
         found = [cache.scan(*package) for package in many]
     assert found == [scan(*package) for package in many]
     database.close()
+
+
+def test_nothing_more_is_taken_when_a_parent_was_killed() -> None:
+    queue = os.memfd_create("packages")
+    os.write(queue, b"".join(number.to_bytes(4, "big") for number in range(5)))
+    os.lseek(queue, 0, os.SEEK_SET)
+    here = scan_pool._take(queue, os.getppid())
+    assert [next(here), next(here)] == [0, 1]
+    assert list(scan_pool._take(queue, os.getpid())) == []
+    assert list(here) == []
+    os.close(queue)

@@ -53,8 +53,11 @@ _SAMPLE = {
 """A package of the usual kinds of files: its scan loads what most scans need."""
 
 
-def scan_together(packages: Sequence[Package]) -> list[Scan | None]:
-    """Return the scan of each package; `None` for those whose scan failed."""
+def scan_together(packages: Sequence[Package], parent: int = 0) -> list[Scan | None]:
+    """Return the scan of each package; `None` for those whose scan failed.
+
+    With `parent`, the scans are of no use when that process, the parent of this one, has ended.
+    """
     found: list[Scan | None] = [None] * len(packages)
     sizes = [_size(package) for package in packages]
     order = sorted(range(len(packages)), key=lambda number: -sizes[number])
@@ -66,11 +69,10 @@ def scan_together(packages: Sequence[Package]) -> list[Scan | None]:
     _load()
     queue = os.memfd_create("packages")
     running: list[_Process[list[tuple[int, Scan]]]] = []
-
-    parent = os.getpid()
+    here = os.getpid()
 
     def work() -> list[tuple[int, Scan]]:
-        return list(_scan_each(packages, _take(queue, parent)))
+        return list(_scan_each(packages, _take(queue, here)))
 
     try:
         os.write(queue, b"".join(number.to_bytes(_NUMBER, "big") for number in order))
@@ -78,7 +80,7 @@ def scan_together(packages: Sequence[Package]) -> list[Scan | None]:
         with suppress(OSError), HeldSignals():  # if no process can be started, this one scans all
             for _ in range(count - 1):
                 running.append(_Process(work))
-        for number, scan in _scan_each(packages, _take(queue, os.getppid())):
+        for number, scan in _scan_each(packages, _take(queue, parent)):
             found[number] = scan
         for process in running:
             for number, scan in process.result() or ():
@@ -97,6 +99,7 @@ class Ahead:
         """Start it. Raises OSError."""
         self._packages = os.memfd_create("packages")
         asked, self._asking = os.pipe()
+        here = os.getpid()
 
         def work() -> list[Scan | None]:
             os.close(self._asking)
@@ -107,7 +110,7 @@ class Ahead:
 
             with open(self._packages, "rb") as source:
                 source.seek(0)
-                return scan_together(pickle.load(source))  # noqa: S301  written by the process that this was forked from
+                return scan_together(pickle.load(source), here)  # noqa: S301  written by the process that this was forked from
 
         try:
             self._process = _Process(work, leads=True)
@@ -189,9 +192,12 @@ def _load() -> None:
 def _take(queue: int, parent: int) -> Iterator[int]:
     """Yield the numbers of packages that no other process has taken: they share the position in the open file.
 
-    A process whose parent was killed takes no more.
+    When a process finds that its parent was killed, none of them takes any more.
     """
-    while (number := os.read(queue, _NUMBER)) and os.getppid() == parent:
+    while number := os.read(queue, _NUMBER):
+        if parent and os.getppid() != parent:
+            os.lseek(queue, 0, os.SEEK_END)
+            return
         yield int.from_bytes(number, "big")
 
 
