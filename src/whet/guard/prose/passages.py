@@ -264,8 +264,8 @@ def _more(one: Passage, words: list[str], named: frozenset[str]) -> set[str]:
     return marks
 
 
-_MORE = {False: 40, True: 150}
-"""The most that pairs and marks add to a passage of running text (False) or code (True), with one exception in hundreds."""
+_MORE = {False: 60, True: 150}
+"""The most that pairs and marks add to a passage of running text (False) or code (True), with one exception in thousands."""
 
 
 def _tokens_of(texts: Sequence[str]) -> list[list[str]]:
