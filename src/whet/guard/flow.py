@@ -21,6 +21,7 @@ from whet.guard.expression import expression
 from whet.guard.finding import Hit
 from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.patterns import line_of, shorten
+from whet.guard.places import hints_in
 from whet.guard.prose.exfiltration import ORDERED
 from whet.guard.rules import every, severity_of
 from whet.guard.tables import shape
@@ -28,7 +29,7 @@ from whet.guard.taint.commands import Given
 from whet.guard.taint.shipped import Budget, Shipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from whet.guard.documents import Document
     from whet.guard.finding import Fact
@@ -63,10 +64,13 @@ def _sent(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Iter
     if sources and sinks and max(len(sources), len(sinks)) > MOST_FILES:
         yield min(sinks), Hit("not-analysed", 1, f"more than {MOST_FILES} files that read secrets or send")
     names = {path: set(_FILE.findall(texts.get(path, ""))) - {"SKILL.md"} for path in (*sources, *sinks)}
+    piped = _piped(texts) if sources and sinks else set()
     for one, first in sources.items():
         for two, second in sinks.items():
             said = first.what == ORDERED or second.what == ORDERED
-            if one != two and (names[one] & names[two] or (not said and _names(one, two, texts))):
+            if one != two and (
+                names[one] & names[two] or (not said and (_names(one, two, texts) or (_name(one), _name(two)) in piped))
+            ):
                 message = f"{one} collects {first.what} and {two} sends data ({second.what})"
                 hit = Hit("split-exfiltration", second.line, second.evidence, subject=second.subject, message=message)
                 yield two, hit
@@ -103,6 +107,23 @@ def _first(facts: Mapping[str, Sequence[Fact]], test: Callable[[Fact], bool]) ->
 
 def _is_outside(host: str) -> bool:
     return not host_of(host or "unknown.host").near
+
+
+_PIPE = expression(
+    r"(?<![\w.-])([\w-]{1,60}\.\w{1,4})\b[^|;&`\n]{0,200}\|[ \t]{0,9}(?:[\w./-]{1,60}[ \t]{1,9}){0,3}"
+    r"[\"'~]?(?:[\w.-]{1,60}/){0,9}([\w-]{1,60}\.\w{1,4})\b"
+)
+"""A program whose output another one takes."""
+
+
+def _piped(texts: Mapping[str, str]) -> set[tuple[str, str]]:
+    """Return the names of programs that a text or script connects by a pipe."""
+    return {
+        found.groups()
+        for path, text in texts.items()
+        if path.endswith((".md", ".sh"))
+        for found in _PIPE.finditer(text)
+    }
 
 
 def _names(one: str, two: str, texts: Mapping[str, str]) -> bool:
@@ -163,8 +184,12 @@ def _grave(hit: Hit) -> Hit:
     )
 
 
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def _stem(path: str) -> str:
-    name = path.rpartition("/")[2]
+    name = _name(path)
     stem = name.rpartition(".")[0]
     return stem if len(stem) > 3 and stem.lower() != "skill" else name
 
@@ -224,10 +249,9 @@ def _readings(documents: Sequence[Document], budget: Budget, used: _Used) -> Ite
     left = _left_behind(programs)
     short = [document for document in documents if len(document.text) <= MOST_TEXT // 4]
     shipped = {"shell": Shipped(short, "", budget), "javascript": Shipped(documents, "javascript", budget)}
-    named = [document.path.rpartition("/")[2] for document in documents if document.kind != "markdown"]
+    named = [_name(document.path) for document in documents if document.kind != "markdown"]
     for page in (document for document in documents if document.kind == "markdown"):
-        lines = (line for line in page.text.split("\n") if line[:1] not in ("|", ">") and _PASSES.search(line))
-        if any(name in line for line in lines for name in named):
+        if _passes(page, named):
             from whet.guard.prose.checker import commands
 
             script = page._replace(kind="shell", text=commands(page.text))
@@ -240,9 +264,30 @@ def _readings(documents: Sequence[Document], budget: Budget, used: _Used) -> Ite
         before = [*_settings(document, documents), *used.before(document)] if document.kind == "shell" else []
         if data or files or texts or before:
             yield _Reading(used.called(document), Given(files=files, texts=texts, shipped=data), before)
+    for document, given in _started(documents):
+        yield _Reading(document, given._replace(shipped=shipped.get(document.kind)))
 
 
 _PASSES = expression(r"[|>$<]")
+
+
+def _passes(page: Document, names: Iterable[str]) -> bool:
+    """Return whether a line with one of some files may pass something on to it, or the path of a secret."""
+    lines = [line for line in page.text.split("\n") if line[:1] not in ("|", ">") and any(one in line for one in names)]
+    return any(map(_PASSES.search, lines)) or bool(lines and hints_in(lines))
+
+
+def _started(documents: Sequence[Document]) -> Iterator[tuple[Document, Given]]:
+    """Yield the programs that a script or a text of the package starts with secrets or their paths, and what they are given."""
+    programs = {_name(one.path): one for one in documents if one.kind in ("python", "javascript")}
+    for page in documents if programs else ():
+        if page.kind not in ("shell", "markdown") or not _passes(page, programs):
+            continue
+        from whet.guard.prose.checker import commands
+        from whet.guard.shell.checker import runs
+
+        for path, given in runs(page.text if page.kind == "shell" else commands(page.text), programs):
+            yield programs[_name(path)], given
 
 
 def _left_behind(programs: Sequence[Document]) -> Given:
@@ -262,7 +307,7 @@ _JOINS = shape("flow", "joins")
 
 def _put_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """Report text that tells the agent to join files of the package into a command, in the order it names them."""
-    parts = {one.path.rpartition("/")[2]: one.text for one in documents if not one.via and len(one.text) < 2000}
+    parts = {_name(one.path): one.text for one in documents if not one.via and len(one.text) < 2000}
     parts.pop("SKILL.md", None)
     for document in documents:
         if document.kind != "markdown" or document.via or sum(name in document.text for name in parts) < 2:
@@ -290,9 +335,7 @@ def _put_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
 
 def _assembled(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[str, Hit]]:
     """Report programs that run text assembled from data files, or call what their data names."""
-    data = {
-        document.path.rpartition("/")[2].partition(".")[0]: document for document in documents if document.kind in _DATA
-    }
+    data = {_name(document.path).partition(".")[0]: document for document in documents if document.kind in _DATA}
     names = set(data)
 
     @cache
@@ -411,7 +454,7 @@ class _Used:
         """All scripts by name: which one a path leads to depends on the working directory."""
         for document in documents:
             if document.kind in ("shell", "text", "code") and document.text:
-                self._scripts.setdefault(document.path.rpartition("/")[2], []).append(document)
+                self._scripts.setdefault(_name(document.path), []).append(document)
         names = "|".join(map(re.escape, self._scripts))
         call = _CALL.format(shells=_SHELLS, names=names)
         self._call = re.compile(call, re.MULTILINE) if self._scripts else None
@@ -450,7 +493,9 @@ class _Used:
         shares = "export " in script.text or any(call[2] for call in calls)
         for call in calls:
             before = script.text[script.text.rfind("\n", 0, call.start() + 1) + 1 : call.start()]
-            if shares or call[1][:1] in ("|", "(", "`") or "=" in before or re.search(r"[|$<]", call[4] or ""):
+            rest = call[4] or ""
+            given = re.search(r"[|$<]", rest) or hints_in([rest])
+            if shares or given or call[1][:1] in ("|", "(", "`") or "=" in before:
                 found[call[3]] = found.get(call[3], False) or bool(call[2])
         globs = _GLOB.findall(script.text) if _SOURCED_ALL.search(script.text) else ()
         for name, others in self._scripts.items():
@@ -462,5 +507,5 @@ class _Used:
 
 def _belongs(script: Document, other: Document, pages: Sequence[str]) -> bool:
     """Return whether a file is read before a script runs: the script names it, or a page names both."""
-    name = other.path.rpartition("/")[2]
-    return name in script.text or any(name in page and script.path.rpartition("/")[2] in page for page in pages)
+    name = _name(other.path)
+    return name in script.text or any(name in page and _name(script.path) in page for page in pages)

@@ -79,7 +79,7 @@ def read_call(reader: Reader, call: Call) -> Value:
     reader.node, reader.line = call.node, call.node.start_point[0] + 1
     if call.callee.hidden and _SENSITIVE.match(call.verb):
         reader.hit("hidden-call", "warn")
-    result = _known(reader, call)
+    result = reader.passed.get(call.name) or _known(reader, call)
     if call.made and call.name in reader.constructors:
         reader.bind(reader.constructors[call.name], call.args)
     if (trap := (call.callee.props or {}).get(APPLY)) is not None:

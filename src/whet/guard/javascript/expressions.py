@@ -151,6 +151,8 @@ def _member(reader: Reader, node: Node) -> Value:
     if name.isdigit() and len(name) < 7 and (parts := parts_of(known)) is not None:
         return parts[int(name)] if int(name) < len(parts) else NOTHING
     found = member(known, name)
+    if found.name in reader.passed:
+        return reader.passed[found.name]
     return found.but(hidden="split") if found.name and reader.part(node, "index").hidden else found
 
 

@@ -140,7 +140,7 @@ _COMMAND = expression(
     r"\n[ \t]{0,40}(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t])?(?:run|script|command|cmd|exec)[ \t]?[:=][ \t])?(?:sudo[ \t])?"
     r"(?:(?:curl|wget|bash|sh|zsh|echo|printf|base64|nc|ncat|netcat|rm|chmod|export(?![ \t]{1,8}(?:default|const|let|var|function|async|class|abstract|interface|type|enum|namespace|[*{]))"
     r"|source|eval|env|cat|tar|zip|find|dd|scp|rsync|ssh|crontab|openssl|socat|dig|nslookup|nohup"
-    r"|python3|node|npx|gh|git|mail|xxd|tee|exec|security|https?|aws|gcloud|rclone|docker|read|declare|useradd|systemctl|launchctl)[ \t]{1,8}[^=\s(]"
+    r"|python3?|node|deno|bun|uvx?|npx|gh|git|mail|xxd|tee|exec|security|https?|aws|gcloud|rclone|docker|read|declare|useradd|systemctl|launchctl)[ \t]{1,8}[^=\s(]"
     r"|for[ \t]\w{1,40}[ \t]in[ \t][^:\n]{1,200}(?:;|$)(?=[\s\S]{0,400}?\bdo\b)|if[ \t][^:\n]{1,200};[ \t]?then|[A-Za-z_]\w{0,40}=\(?[\"']?[$`])",
     re.MULTILINE,
 )

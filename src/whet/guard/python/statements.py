@@ -13,7 +13,7 @@ from whet.guard.taint.containers import MOST, plain
 from whet.guard.taint.files import judge_gathered
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.secret import secret_name
-from whet.guard.taint.value import UNKNOWN, Scope, Value, joined, known
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, joined, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,9 +88,8 @@ def _import_from(reader: Reader, node: Any, scope: Scope) -> None:
         else:
             full = f"{node.module}.{alias.name}"
             name = alias.asname or alias.name
-            scope.names[name] = (
-                attribute(Value(name=node.module or ""), alias.name) if full == "os.environ" else Value(name=full)
-            )
+            known = reader.passed.get(full) or Value(name=full)
+            scope.names[name] = attribute(Value(name=node.module or ""), alias.name) if full == "os.environ" else known
 
 
 def _from_package(package: Package, reader: Reader, node: Any, scope: Scope) -> bool:
@@ -121,7 +120,10 @@ def _function(reader: Reader, node: Any, scope: Scope) -> None:
     scope.names[node.name] = Value(fn=function)
     reader.functions.append(function)
     for decorator in node.decorator_list:
-        reader.call_back(reader.value(decorator, scope), [Value(fn=function)])
+        found = reader.value(decorator, scope)
+        reader.call_back(found, [Value(fn=function)])
+        if found in reader.passed.values():  # its parameters are the arguments of the program
+            reader.invoke(function, [found] * len(node.args.args), {}, NOTHING)
 
 
 def _class(reader: Reader, node: Any, scope: Scope) -> None:

@@ -18,16 +18,17 @@ from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.shell import fetch, persist, power, send, supply
 from whet.guard.shell.constant import unescape
-from whet.guard.shell.flow import CONTENT, Scene
+from whet.guard.shell.flow import CONTENT, Scene, named_places
 from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import shape, word_list
 from whet.guard.taint.call import judged_programs
-from whet.guard.taint.commands import Given, Ran
+from whet.guard.taint.commands import Given, Ran, private
 from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import HOLE
+from whet.guard.taint.value import one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from whet.guard.finding import Fact
     from whet.guard.shell.flow import Step
@@ -199,6 +200,27 @@ def leave(text: str, left: Given) -> Given:
         return left
     return Scene(text, 1, None, left).left(left)
 
+
+def runs(text: str, names: Container[str]) -> Iterator[tuple[str, Given]]:
+    """Yield the programs of the given names that a script runs with secrets, or with their paths, and what each is given."""
+    scene = Scene(text, 1)
+    for step in scene.steps:
+        words = [(-1, step.argv[0]), *enumerate(step.spelled)] if step.argv else []
+        first = next((at for at, word in words[:_FARTHEST] if word.text.rpartition("/")[2] in names), None)
+        if first is None:
+            continue
+        arguments = tuple(
+            one_of(scene.possible_texts(step, word), scene.in_word(step, word, at).union(named_places(word.text)))
+            for at, word in words
+            if at > first
+        )
+        fed = private(step.input.marks)
+        if fed or any(value.has("place") or private(value.marks) for value in arguments):
+            yield step.spelled[first].text if first >= 0 else step.argv[0].text, Given(fed=fed, arguments=arguments)
+
+
+_FARTHEST = 5
+"""Words of a command among which the name of the program is looked for."""
 
 _BUDGET = 150_000
 """Characters of inner scripts that are judged; each script costs a little more than its length."""

@@ -485,7 +485,7 @@ class Scene(Judges):
         if lists or not step.argv or step.name in _DECLARATIONS:
             words = (*step.argv, *(word for _, word in step.command.assignments))
             for word in (*words, *(one.target for one in step.command.redirections)):
-                step.marks.update(_paths(word.text))
+                step.marks.update(named_places(word.text))
         if lists and step.name not in programs("printers"):
             step.marks.update(_searched(step.texts))
 
@@ -516,7 +516,7 @@ class Scene(Judges):
                 step.fed.update(marks if shown else (mark for mark in marks if mark.kind in _ORIGINS))
         if step.name in _READ:
             for line in step.input.said.split("\n")[:_WIDEST]:
-                step.fed.update(_paths(f"~/{line}"))
+                step.fed.update(named_places(f"~/{line}"))
         self._names(step)
         step.marks |= step.fed
         text = self._printed(step)
@@ -549,7 +549,7 @@ class Scene(Judges):
         """Pass the arguments and the input of a step to a function."""
         values = []
         for at, word in enumerate(step.spelled):
-            marks = self.in_word(step, word, at).union(_paths(word.text))
+            marks = self.in_word(step, word, at).union(named_places(word.text))
             values.append(one_of(self.possible_texts(step, word), marks))
             if at < 9:
                 self.put(function, str(at + 1), values[-1])
@@ -735,7 +735,8 @@ def _opened(mark: Mark) -> Mark:
     return Mark("secret", mark.what, "", mark.grave, whole=True) if mark.kind == "place" else mark
 
 
-def _paths(text: str) -> Iterator[Mark]:
+def named_places(text: str) -> Iterator[Mark]:
+    """Yield the marks of the secret files that a text names."""
     yield from (Mark("place", place.what, place.text, place.grave) for place in _secrets(text))
     for word in text.split() if "*" in text else ():
         yield from _globbed(word)

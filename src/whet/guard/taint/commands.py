@@ -53,6 +53,8 @@ class Given(NamedTuple):
     """The text of files written before."""
     shipped: Shipped | None = None
     """The data files of the package."""
+    arguments: tuple[Value, ...] = ()
+    """The words after the name of the program."""
 
 
 class Ran(NamedTuple):
@@ -137,14 +139,14 @@ class Commands(Findings):
         prints = NO_MARKS
         if raw.replace(HOLE, "").strip():
             texts = {path: written for path, written in self.texts.items() if path in raw}
-            start = Given(_private(command.marks), _private(given.marks), self._files(keys), texts=texts)
+            start = Given(private(command.marks), private(given.marks), self._files(keys), texts=texts)
             prints = self._check(command, text, start, shell=in_shell)
         return Value(marks=prints, path=raw[:2000])
 
     def _files(self, keys: Iterable[str]) -> dict[str, frozenset[Mark]]:
         """Return the marks of secrets in files written before, and in those that the variables `keys` name."""
-        found = {path: kept for path, marks in self.files.items() if (kept := _private(marks)) and path[0] != "$"}
-        if named := _private(NO_MARKS.union(*(self.files.get(key, NO_MARKS) for key in keys))):
+        found = {path: kept for path, marks in self.files.items() if (kept := private(marks)) and path[0] != "$"}
+        if named := private(NO_MARKS.union(*(self.files.get(key, NO_MARKS) for key in keys))):
             found[HOLE] = named
         return found
 
@@ -230,5 +232,6 @@ def _listed(command: Value) -> bool:
     return isinstance(command.const, (list, tuple))
 
 
-def _private(marks: Iterable[Mark]) -> frozenset[Mark]:
+def private(marks: Iterable[Mark]) -> frozenset[Mark]:
+    """Return the marks of data that should not leave the machine."""
     return frozenset(mark for mark in marks if mark.kind in PRIVATE)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.tables import load_toml
 from whet.guard.taint import capture, execute, files, harm, network
 from whet.guard.taint.call import find_row
 from whet.guard.taint.commands import LOUD, Commands
@@ -11,7 +13,7 @@ from whet.guard.taint.containers import literal, plain
 from whet.guard.taint.fold import computed, decoded
 from whet.guard.taint.mark import Mark
 from whet.guard.taint.names import variable
-from whet.guard.taint.value import UNKNOWN, Value, hidden_in, known, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, hidden_in, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,12 +85,18 @@ class Judges(Commands):
         """Environment variables that the program sets itself, or is given."""
         self.shipped: Shipped | None = None
         """The data files of the package, if available."""
+        self.passed: dict[str, Value] = {}
+        """The arguments and the input of the program, by the names under which it finds them."""
 
     def take(self, given: Given) -> None:
         """Take the data that the program running this one passes to it."""
         self.files.update(given.files)
         self.shipped = given.shipped
         self.exported.update((name, Value(marks=marks)) for name, marks in given.variables.items())
+        marks = union(given.arguments)
+        for name, way in load_toml(f"{self.language}_api")["passed"].items() if marks or given.fed else ():
+            items = [*repeat(NOTHING, way), *given.arguments] if isinstance(way, int) else None
+            self.passed[name] = Value(marks=given.fed if way == "input" else marks, items=items)
 
     def judge(self, call: Call) -> Value | None:
         """Judge a call by its row, and return its result; None if that is unknown."""
