@@ -119,7 +119,7 @@ _PIPE = expression(
 def _piped(texts: Mapping[str, str]) -> set[tuple[str, str]]:
     """Return the names of programs that a text or script connects by a pipe."""
     return {
-        found.groups()
+        (found[1], found[2])
         for path, text in texts.items()
         if path.endswith((".md", ".sh"))
         for found in _PIPE.finditer(text)

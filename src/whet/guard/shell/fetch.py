@@ -12,6 +12,7 @@ from whet.guard.shell.clients import fetches, host_in, programs, table
 from whet.guard.shell.flow import bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of
 from whet.guard.taint.execute import judge_piped
+from whet.guard.taint.sources import judge_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,6 +46,8 @@ def _unpack(scene: Scene, step: Step) -> None:
         severity: Severity = "critical" if _runs_later(scene, step) else "warn"
         message = "the command unpacks an archive from that host"
         scene.hit("pipe-shady", severity, host_in(step.fetched).name, message)
+    elif step.fetched is not None and any(text.rstrip("/").endswith("/bin") for text in step.texts):
+        scene.report(judge_package(step.fetched.subject))
 
 
 def _evaluate(scene: Scene, step: Step) -> None:
@@ -80,9 +83,9 @@ def executed(scene: Scene, step: Step) -> Iterator[tuple[Value, str]]:
         how = "run as a command" if step.argv[0].substituted else "run"
         yield from ((one, how) for one in _evaluated(scene, step, step.argv[0], -1))
     if step.argv and step.argv[0].text not in (path for path, _ in step.targets):
-        yield _file(scene, step.argv[0].text), "run"
+        yield find_file(scene, step.argv[0].text), "run"
     if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.operands[:1]):
-        files = (_file(scene, path) for path in step.operands[1:])
+        files = (find_file(scene, path) for path in step.operands[1:])
         yield from ((one, "made executable") for one in files if _grave(one))
     bare = not step.texts or step.texts[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
     if bare and step.piped and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
@@ -120,7 +123,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Value, str]]:
     if script.text.startswith(("<(", "/dev/fd/")):
         yield scene.substitution(step, step.slot(script.at)), "run by an interpreter"
     else:
-        yield _file(scene, script.text), "saved and run"
+        yield find_file(scene, script.text), "saved and run"
 
 
 def given_code(step: Step) -> bool:
@@ -128,7 +131,8 @@ def given_code(step: Step) -> bool:
     return bool(codes(step.name, tuple(step.texts))) or step.has("-m", "-S")
 
 
-def _file(scene: Scene, path: str) -> Value:
+def find_file(scene: Scene, path: str) -> Value:
+    """Return the content of a file that the script wrote before."""
     return scene.find(scene.written, bare_path(path))
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.shell.clients import programs, table
+from whet.guard.shell.fetch import find_file
 from whet.guard.shell.wrappers import INTERPRETERS, program
 from whet.guard.tables import shape
-from whet.guard.taint.sources import judge_index, judge_package
+from whet.guard.taint.sources import judge_image, judge_index, judge_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,22 +31,74 @@ def judge_supply(scene: Scene, step: Step) -> None:
         configures = "config" in step.operands and step.has("set", "--global", "--add")
         indexes += [*step.placed("url"), *(step.operands if configures else ())]
         if step.has("install", "i", "add", "isntall", "dlx", "get"):
-            scene.report(chain.from_iterable(map(judge_package, step.operands)))
+            _install(scene, step)
     for word in indexes:
         name, _, value = word.partition("=")
         url = value if "://" in value and "://" not in name else word
         unchecked = step.value("--trusted-host") is not None or step.has("--insecure")
         scene.report(judge_index(url, unchecked=unchecked) if "://" in url else ())
+    _sources(scene, step)
     _unpinned(scene, step)
     _split(scene, step)
 
 
 def _install(scene: Scene, step: Step) -> None:
-    """Judge the addresses of what a command installs or applies."""
-    scene.report(chain.from_iterable(map(judge_package, step.texts)))
+    """Judge the addresses of what a command installs or applies, itself or as a file that was fetched before."""
+    fetched = [mark.subject for path in step.operands for mark in find_file(scene, path).has("fetched")]
+    scene.report(chain.from_iterable(map(judge_package, (*(_OPTION.sub("", text) for text in step.texts), *fetched))))
 
 
-JUDGES: dict[str, Callable[[Scene, Step], None]] = {"install": _install}
+def _add_index(scene: Scene, step: Step) -> None:
+    scene.report(chain.from_iterable(judge_index(url) for text in step.texts for url in _URL.findall(text)))
+
+
+def _get_module(scene: Scene, step: Step) -> None:
+    """Judge a Go module, whose name begins with its host."""
+    named = (text.partition("@")[0] for text in step.operands[1:] if _MODULE.match(text))
+    scene.report(chain.from_iterable(judge_package(f"https://{name}") for name in named))
+
+
+def _take_image(scene: Scene, step: Step) -> None:
+    """Judge the image of a container."""
+    at = next(at for at, word in enumerate(step.operands) if word in ("run", "pull", "create"))
+    scene.report(judge_image(step.operands[at + 1]) if at + 1 < len(step.operands) else ())
+
+
+def _clone(scene: Scene, step: Step) -> None:
+    """Judge a repository from which something is built or run later."""
+    urls = [text for text in step.operands if "://" in text]
+    if not urls or not (found := [*judge_package(urls[0])]):
+        return
+    after = step.operands[step.operands.index(urls[0]) + 1 :]
+    folder = after[0] if after else urls[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
+    for later in scene.steps[step.number + 1 :]:
+        inside = f"{later.folder}/".startswith(f"{folder}/")
+        words = [later.argv[0].text, *later.operands] if later.argv else []
+        named = any(f"{word.removeprefix('./')}/".startswith(f"{folder}/") for word in words)
+        builds = later.name in table()["packages"]["builders"]
+        if (inside and (builds or "/" in words[0])) or (
+            named and (builds or "/" in words[0] or later.name in INTERPRETERS)
+        ):
+            scene.report(found)
+            return
+
+
+_OPTION = expression(r"^-[\w-]{1,40}=")
+_URL = expression(r"https?://[^\s\"'`]+")
+_MODULE = expression(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+/")
+_SOURCE = expression(r"\bdeb(?:-src)?[ \t]+(\[[^\]\n]*\][ \t]+)?(https?://[^\s\"'`]+)", re.IGNORECASE)
+"""A line of the sources of apt; `trusted=yes` among its options accepts packages that nobody signed."""
+
+
+def _sources(scene: Scene, step: Step) -> None:
+    for text in (*step.texts, *step.input.texts) if "://" in step.plain or "://" in step.input.said else ():
+        for options, url in _SOURCE.findall(text):
+            scene.report(judge_index(url, unchecked="trusted=yes" in options.replace(" ", "")))
+
+
+JUDGES: dict[str, Callable[[Scene, Step], None]] = {
+    "install": _install, "add index": _add_index, "get module": _get_module, "take image": _take_image, "clone": _clone,
+}  # fmt: skip
 """The kinds of supply that the tables name, with their judges."""
 _SETTERS = ("export", "setx", "set", "declare", "typeset", "readonly")
 
