@@ -63,6 +63,8 @@ def check(document: Document) -> Seen:
         agents.edits(notes)
         packages.installs(notes)
         _written(notes)
+    if document.kind not in ("markdown", "html"):
+        machines.data(notes)
     seen = _by_name(document)
     return Seen(tuple(dict.fromkeys((*seen.hits, *notes.hits))), (*seen.facts, *notes.facts))
 
@@ -166,6 +168,7 @@ READERS: dict[str, Callable[[Notes, Any], None]] = {
     for one in (
         *(agents.codex, agents.editor_settings, agents.server_file, agents.settings_file, agents.skill),
         *(machines.compose, machines.crontab, machines.dev_container, machines.dockerfile, machines.editor_tasks),
+        machines.environment,
         *(machines.git_config, machines.git_hook, machines.plist, machines.python_start, machines.shell_start),
         *(machines.units, machines.workflow, make.makefile, packages.cargo, packages.gemfile, packages.go_mod),
         *(packages.package_json, packages.pyproject, packages.registries, packages.requirements, packages.setup_cfg),

@@ -7,10 +7,13 @@ from shlex import join
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
+from whet.guard.hosts import URL, host_of
 from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
+from whet.guard.places import places
 from whet.guard.tables import shape
+from whet.guard.taint.files import STORE
 from whet.guard.taint.secret import secret_name
-from whet.guard.taint.sources import judge_image, judge_package
+from whet.guard.taint.sources import judge_base, judge_image, judge_package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,6 +131,9 @@ def workflow(notes: Notes, data: Any) -> None:
         if _ALL_SECRETS.search(value):
             sends = _FETCHING.search(value) is not None
             notes.hit("workflow-secrets", "secrets", "critical" if sends else None)
+    if _ALL_SECRETS.search(notes.text) and not any(hit.rule == "workflow-secrets" for hit in notes.hits):
+        sends = any(host_of(url).kind not in ("known", "loopback") for url in URL.findall(notes.text))
+        notes.hit("workflow-secrets", "secrets", "critical" if sends and _FETCHING.search(notes.text) else None)
     if "pull_request_target" in notes.text and "secrets." in notes.text:
         values = table(data)
         events = values.get("on", values.get("True", {}))
@@ -178,13 +184,52 @@ _STRINGS = expression(r"<string>([^<]{0,2000})</string>")
 def autostart(notes: Notes, commands: list[str], *, sure: bool = False) -> None:
     """Check commands that start automatically once the file is in its place."""
     for command in commands[:50]:
+        before = len(notes.hits)
         bad = notes.command(command)
+        ran = any(hit.rule.startswith(("pipe-", "runs-download")) for hit in notes.hits[before:])
         severity: Severity | None = "warn" if sure else None
-        notes.hit(
-            "autostart-shipped",
-            command,
-            "critical" if runs_fetched(command) or (bad and _FETCHING.search(command)) else severity,
-        )
+        worst = runs_fetched(command) or (_FETCHING.search(command) and (bad or ran))
+        notes.hit("autostart-shipped", command, "critical" if worst else severity)
+
+
+_VARIABLE = expression(
+    r"^[ \t]{0,8}(?:export[ \t]{1,4})?(\w{3,60})[ \t]{0,4}=[ \t]{0,4}[\"']?(\S{1,300}?)[\"']?[ \t]{0,8}$", re.MULTILINE
+)
+_UNCHECKED = shape("manifests", "unchecked")
+
+
+def environment(notes: Notes, _path: str) -> None:
+    """Check a file of environment variables for addresses that requests go through, and for certificates that are not verified."""
+    for name, value in _VARIABLE.findall(notes.text)[:500]:
+        notes.report(judge_base(name, value, shipped=True), value)
+    if found := _UNCHECKED.search(notes.text):
+        notes.hit("tls-unverified", found[0], "warn")
+
+
+_LOGIN_KEY = expression(
+    r"^[ \t\"'-]{0,40}(?:\w{1,40}[\"']?[ \t]{0,4}[:=][ \t\"'\[]{0,9})?(ssh-(?:rsa|ed25519)[ \t]+AAAA[A-Za-z0-9+/]{60,2000})",
+    re.MULTILINE,
+)
+"""A public key that is not part of a list of known hosts."""
+_OFF = shape("manifests", "protection_off")
+_LISTED = expression(r"^[ \t\"'-]{0,20}((?:~|\$HOME|\$\{HOME\})/[^\s\"',]{2,80})[\"',]{0,3}[ \t]{0,9}$", re.MULTILINE)
+_LEFT_OUT = expression(
+    r"deny|den(?:y|ied)|ignor|exclu|block|redact|never|skip|sensitive|protect|forbid|secret", re.IGNORECASE
+)
+
+
+def data(notes: Notes) -> None:
+    """Check data for keys that may log in, protections that it turns off, and lists of places of secrets."""
+    if "ssh-" in notes.text and (key := _LOGIN_KEY.search(notes.text)):
+        notes.hit("persist-key", key[1], "warn")
+    if found := _OFF.search(notes.text):
+        notes.hit("protection-off", found[0])
+    listed = _LISTED.findall(notes.text)[:200] if "~/" in notes.text or "HOME" in notes.text else []
+    named = {
+        path for path in listed if STORE.search(path) or any(one.kind == "secret" and one.grave for one in places(path))
+    }
+    if len(named) > 1 and not _LEFT_OUT.search(notes.text):
+        notes.hit("gathers-secrets", min(named), "warn")
 
 
 def units(notes: Notes, path: str) -> None:

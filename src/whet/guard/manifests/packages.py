@@ -211,14 +211,19 @@ _NAMED = expression(r"`([a-zA-Z][\w.-]{3,39})`")
 _KINDS = ("pypi", "npm", "crates", "cran")
 _SPOKEN = shape("manifests", "naming_typos", frame=r"\b(?:{})\b")
 _TO_INSTALL = shape("manifests", "named_to_install", frame=r"\b(?:{})\b")
-_OWNED = expression(r"\bdocker\.io/([\w-]{4,40})/\w|\buses:[ \t]{0,4}([\w-]{4,40})/\w")
+_OWNED = expression(
+    r"\bdocker\.io/([\w-]{4,40})/\w|\buses:[ \t]{0,4}([\w-]{4,40})/\w|--install-extension[ =]\"?([\w-]{4,40})\.\w"
+)
+_EXTENSIONS = expression(r"\"(?:extensions|recommendations|customizations)\"\s{0,9}:")
+_EXTENSION = expression(r"\"([a-zA-Z][\w-]{3,39})\.[a-zA-Z][\w-]{1,60}\"")
 _INDEX = shape("manifests", "index_settings", frame=r"(?:{})(https?\\?://[^\s`\"'<>)\]]{4,200})")
 
 
 def owners(notes: Notes) -> None:
-    """Check the owners of actions and images for misspelled names of well-known ones."""
-    for owned in _OWNED.finditer(notes.text):
-        owner = (owned[1] or owned[2]).lower()
+    """Check the owners of actions, images and extensions of editors for misspelled names of well-known ones."""
+    extensions = _EXTENSION.finditer(notes.text) if _EXTENSIONS.search(notes.text) else ()
+    for owned in (*_OWNED.finditer(notes.text), *extensions):
+        owner = next(filter(None, owned.groups())).lower()
         if known := lookalike(owner, "owners"):
             notes.hit("typosquat-dependency", owned[0], "critical", owner, f"{owner} looks like {known}")
 

@@ -123,7 +123,8 @@ class Reader(Judges):
 
     def name_words(self, call: Call) -> list[str]:
         """Return the names that the program uses for the words of a command."""
-        first = call.node.args[0] if call.node.args else None
+        listed = (one for one in call.node.args if isinstance(one, (ast.List, ast.Tuple)))
+        first = next(listed, call.node.args[0] if call.node.args else None)
         parts = getattr(first, "elts", None) or getattr(first, "values", None) or ()
         return [name_of(part.value if isinstance(part, ast.FormattedValue) else part) for part in parts]
 

@@ -65,7 +65,7 @@ def judge_gathered(marks: frozenset[Mark]) -> Iterator[Judgement]:
 # --- the calls that read, write, list, copy, pack and remove ----------------------------------------------------------
 
 _PERSONAL = shape("taint", "personal", re.IGNORECASE, frame=r"^(?:~|/root|/home/[^/]+|/users/[^/]+)[\\/](?:{})\b")
-_STORE = shape("taint", "store", re.IGNORECASE, frame=r"(?:{})[\\/]?$")
+STORE = shape("taint", "store", re.IGNORECASE, frame=r"(?:{})[\\/]?$")
 _AT_HOME = expression(r"(?:~|/home|/Users|/root|[A-Za-z]:[\\/]Users)(?:[\\/]|$)|/?$")
 _HOME_FILES = frozenset((Mark("secret", "files of the home directory", "~", whole=True),))
 _RANDOM = ("os.urandom", "secrets.token_bytes", "crypto.randomBytes")
@@ -109,7 +109,7 @@ def read(reader: Judges, path: Value, key: str) -> frozenset[Mark]:
         found = [place for place in places(text) if place.kind == "secret"]
         if found and not text.endswith("authorized_keys"):
             marks.add(Mark("secret", found[-1].what, text, found[-1].grave, whole=True))
-        elif _STORE.search(text):
+        elif STORE.search(text):
             marks.add(Mark("secret", "a directory of secrets", text, grave=True, whole=True))
     for mark in path.marks:
         if mark.kind == "place" and mark.subject != "~":
@@ -248,7 +248,7 @@ def list_directory(reader: Judges, call: Call) -> Value:
         marks.add(Mark("place", "the home directory", "~"))
     elif _PERSONAL.match(text):
         marks.add(Mark("folder", "a person's folder", "~/"))
-    elif _STORE.search(text):
+    elif STORE.search(text):
         marks.add(Mark("place", "a directory of secrets", text, grave=True, whole=True))
     elif (is_project(text) or path.name == "process.cwd") and (call.row.grave or "**" in f"{pattern}{text}"):
         marks.add(PROJECT)

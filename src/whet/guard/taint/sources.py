@@ -98,8 +98,15 @@ def lookalike(name: str, kind: str) -> str:
     bare = _CLAIM.sub("", name)
     if bare != name and bare in famous:
         return bare
-    near = (known for known in sorted(famous) if abs(len(known) - len(name)) < 2)
-    return next((known for known in near if is_slip(name, known) or _mixes(name, known)), "")
+    near = (known for known in sorted(famous) if abs(len(known) - len(name)) < 3)
+    return next(
+        (known for known in near if is_slip(name, known) or _mixes(name, known) or _reads(name) == _reads(known)), ""
+    )
+
+
+def _reads(name: str) -> str:
+    """Return a name as hasty readers see it: `rn` looks like `m`, `1` like `l`."""
+    return name.replace("rn", "m").replace("vv", "w").replace("cl", "d").replace("1", "l").replace("0", "o")
 
 
 def _mixes(name: str, known: str) -> bool:
