@@ -334,6 +334,8 @@ class Scene(Judges):
         name, given = step.name, step.input.said
         if not step.argv:
             return given
+        if name in self.functions and step.command.function != name:
+            return "\n".join(reversed(self.find(self.functions[name], ">").texts))
         if given and (text := transform([name, *step.texts], given)) is not None:
             return text
         parts: list[str] = []
