@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import chain
+from itertools import chain, dropwhile, islice
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -60,8 +60,8 @@ def _get_module(scene: Scene, step: Step) -> None:
 
 def _take_image(scene: Scene, step: Step) -> None:
     """Judge the image of a container."""
-    at = next(at for at, word in enumerate(step.operands) if word in ("run", "pull", "create"))
-    scene.report(judge_image(step.operands[at + 1]) if at + 1 < len(step.operands) else ())
+    after = dropwhile(lambda word: word not in ("run", "pull", "create"), step.operands)
+    scene.report(judge_image(image) if (image := next(islice(after, 1, None), "")) else ())
 
 
 def _clone(scene: Scene, step: Step) -> None:
@@ -71,15 +71,13 @@ def _clone(scene: Scene, step: Step) -> None:
         return
     after = step.operands[step.operands.index(urls[0]) + 1 :]
     folder = after[0] if after else urls[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
-    for later in scene.steps[step.number + 1 :]:
+    for later in (one for one in scene.steps[step.number + 1 :] if one.argv):
+        words = (later.argv[0].text, *later.operands)
         inside = f"{later.folder}/".startswith(f"{folder}/")
-        words = [later.argv[0].text, *later.operands] if later.argv else []
         named = any(f"{word.removeprefix('./')}/".startswith(f"{folder}/") for word in words)
-        builds = later.name in table()["packages"]["builders"]
-        if (inside and (builds or "/" in words[0])) or (
-            named and (builds or "/" in words[0] or later.name in INTERPRETERS)
-        ):
-            scene.report(found)
+        builds = later.name in table()["packages"]["builders"] or "/" in words[0]
+        if (inside and builds) or (named and (builds or later.name in INTERPRETERS)):
+            scene.report(one._replace(message=f"It builds or runs what it clones from {one.subject}") for one in found)
             return
 
 
