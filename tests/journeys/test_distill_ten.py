@@ -77,12 +77,12 @@ def test_the_skill_is_sound_for_the_specification_and_of_quality(made: Made) -> 
 
 
 def test_the_guard_has_nothing_against_it(made: Made) -> None:
-    """The small model still takes two requests, which are quoted in line 16, for orders of an attacker."""
+    """The small model still takes three requests, which are quoted in line 16, for orders of an attacker."""
     odd = (
         "Skills in your own directories with a warning are allowed: a passage resembles the instructions in malicious "
         "skills (SKILL.md, line 16)."
     )
-    still = {"cleaning": [[odd], []], "invoices": [[], [odd]]}
+    still = {"cleaning": [[odd], []], "export": [[], [odd]], "invoices": [[], [odd]]}
     assert [answer["warnings"] for answer in made.answers] == still.get(made.kind.name, [[], []])
 
 
