@@ -82,9 +82,11 @@ def _clone(scene: Scene, step: Step) -> None:
 
 
 _OPTION = expression(r"^-[\w-]{1,40}=")
-_URL = expression(r"https?://[^\s\"'`]+")
-_MODULE = expression(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+/")
-_SOURCE = expression(r"\bdeb(?:-src)?[ \t]+(\[[^\]\n]*\][ \t]+)?(https?://[^\s\"'`]+)", re.IGNORECASE)
+_URL = expression(r"https?://[^\s\"'`]{1,300}")
+_MODULE = expression(r"[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,6}/")
+_SOURCE = expression(
+    r"\bdeb(?:-src)?[ \t]{1,9}(\[[^\]\n]{0,200}\][ \t]{1,9})?(https?://[^\s\"'`]{1,300})", re.IGNORECASE
+)
 """A line of the sources of apt; `trusted=yes` among its options accepts packages that nobody signed."""
 
 
