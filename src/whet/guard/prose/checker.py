@@ -275,11 +275,20 @@ def _inline(found: list[_Row]) -> Iterator[tuple[Seen, int, Block]]:
     joined = "\n".join(code for code, _, _ in codes)
     if not worth_reading(joined) and not _is_windows(joined):
         return
+    known: dict[str, Seen] = {}
     for code, line, block in codes:
         windows = _is_windows(code)
-        if windows or worth_reading(code):
-            before = block.text.partition(code)[0]
-            yield checker("powershell" if windows else "shell")(code), line, block._replace(text=before)
+        if code not in known:
+            known[code] = (
+                checker("powershell" if windows else "shell")(code) if windows or worth_reading(code) else Seen()
+            )
+        if known[code] != Seen():
+            at = max(block.text.find(code), 0)
+            yield known[code], line, block._replace(text=block.text[max(at - _BEFORE, 0) : at])
+
+
+_BEFORE = 1000
+"""Characters before a command that are read for what they say of it."""
 
 
 class _Row(NamedTuple):
