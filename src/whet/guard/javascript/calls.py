@@ -60,6 +60,8 @@ _PICKING = frozenset({"match", "exec", "matchAll", "find", "get", "getItem"})
 """Methods that look up one item of their owner."""
 _FILLING = api("javascript", "filling")
 _HANDING = api("javascript", "handing")
+PUSHED = "(pushed)"
+"""The field of what the streams of the file pass on with `this.push`."""
 _PUTTING = frozenset({"fastPut", "putFile", "uploadFile", "uploadFrom"})
 """Methods that send the file at the given path."""
 _OWN = ("fs", "process", "console", "path", "os", "crypto", "Object", "Buffer", "res", "response", "child", "worker")
@@ -79,7 +81,7 @@ def read_call(reader: Reader, call: Call) -> Value:
     reader.node, reader.line = call.node, call.node.start_point[0] + 1
     if call.callee.hidden and _SENSITIVE.match(call.verb):
         reader.hit("hidden-call", "warn")
-    result = reader.passed.get(call.name) or _known(reader, call)
+    result = reader.given.get(call.name) or _known(reader, call)
     if call.made and call.name in reader.constructors:
         reader.bind(reader.constructors[call.name], call.args)
     if (trap := (call.callee.props or {}).get(APPLY)) is not None:
@@ -106,7 +108,10 @@ def _filled(reader: Reader, call: Call) -> None:
         props = {**(call.owner.props or {}), call.args[0].exact: call.args[1]}
         reader.fill(owner, call.owner.but(props=props))
     elif marks := union([Value(marks=everything(arg)) for arg in call.args]):
-        reader.taint(owner, marks)
+        if owner.type == "this":
+            reader.put(PUSHED, marks)
+        else:
+            reader.taint(owner, marks)
 
 
 def _callbacks(reader: Reader, call: Call, result: Value) -> Value:
@@ -224,8 +229,14 @@ def _piped(reader: Reader, source: Value, target: Value) -> None:
 
 def _pipeline(reader: Reader, call: Call) -> Value | None:
     """Read `pipeline(...)`: every stream is piped into the next."""
+    flow = NOTHING
+    for stage in call.args[:-1]:
+        made = reader.bind(stage.fn, (flow,)) if stage.fn else stage
+        if stage.name == "this":
+            made = reader.field(PUSHED)
+        flow = made.but(marks=everything(made) | flow.marks)
     if len(call.args) > 1:
-        _piped(reader, call.args[0].but(marks=union(call.args[:-1])), call.args[-1])
+        _piped(reader, flow, call.args[-1])
     return NOTHING
 
 

@@ -151,8 +151,8 @@ def _member(reader: Reader, node: Node) -> Value:
     if name.isdigit() and len(name) < 7 and (parts := parts_of(known)) is not None:
         return parts[int(name)] if int(name) < len(parts) else NOTHING
     found = member(known, name)
-    if found.name in reader.passed:
-        return reader.passed[found.name]
+    if found.name in reader.given:
+        return reader.given[found.name]
     return found.but(hidden="split") if found.name and reader.part(node, "index").hidden else found
 
 
@@ -204,6 +204,9 @@ def _call(reader: Reader, node: Node) -> Value:
     else:
         parts = [part for part in given.named_children[:50] if part.type != "comment"]
         args = tuple(spread((reader.value(part), part.type == "spread_element") for part in parts))
+    if called.type == "subscript_expression" and not method and receiver.props:  # any of its functions may be called
+        for one in receiver.props.values():
+            reader.bind(one.fn, args)
     return read_call(reader, call_of(callee.name, method or callee.name, receiver, callee, args, node, made=made))
 
 

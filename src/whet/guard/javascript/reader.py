@@ -413,6 +413,12 @@ class Reader(Judges):
         self.changed = self.changed or (old is NOTHING and value is not NOTHING) or bool(value.marks - old.marks)
         self.passed[how] = either(old, value)
 
+    def put(self, name: str, marks: frozenset[Mark]) -> None:
+        """Add marks to a field of the classes of the file."""
+        old = self.fields.get(name, NOTHING)
+        self.changed = self.changed or bool(marks - old.marks)
+        self.fields[name] = old.marked(*marks)
+
     def field(self, name: str) -> Value:
         """Return the value of a field of the classes of the file; a getter is called."""
         found = self.fields.get(name, NOTHING)
@@ -527,9 +533,7 @@ class Reader(Judges):
                 if owner is None:
                     return
                 if owner.type == "this" and (name := self.property(target)):
-                    old = self.fields.get(name, NOTHING)
-                    self.changed = self.changed or bool(marks - old.marks)
-                    self.fields[name] = old.but(marks=union((old, Value(marks=marks))))
+                    self.put(name, marks)
                     return
                 target = owner
             elif target.type == "identifier":

@@ -65,9 +65,9 @@ def _of_path(owner: Value, name: str) -> Value:
     if name == "parent":
         return Value(path.rpartition("/")[0] or ".", owner.name, owner.marks)
     if name == "parents":
-        return Value(
-            name=owner.name, marks=owner.marks, items=[Value(path.rpartition("/")[0], owner.name, owner.marks)] * 4
-        )
+        above = [path[:at] or "/" for at in reversed(range(len(path))) if path[at] == "/"] or ["."]
+        above += above[-1:] * 3  # how deep the package lies is not known
+        return Value(name=owner.name, marks=owner.marks, items=[Value(one, owner.name, owner.marks) for one in above])
     return Value(path.rpartition("/")[2], marks=owner.marks)
 
 

@@ -80,7 +80,7 @@ def _words(_reader: Reader, this: Call) -> Value | None:
     """Return the result of `shlex.split`."""
     first = this.arg(0)
     try:
-        return literal(shlex.split(first.said), first.marks, first.hidden) if first.said else None
+        return literal(shlex.split(first.said), first.marks, first.hidden) if first.said else Value(marks=first.marks)
     except ValueError:
         return None
 

@@ -93,7 +93,7 @@ def _outside(reader: Reader, this: Call) -> Value:
     result = follow_service(reader, this, _BASES)
     if result is not None:
         return result
-    if name and (result := reader.passed.get(name) or reader.judge(this)) is not None:
+    if name and (result := reader.given.get(name) or reader.judge(this)) is not None:
         return result
     if name:
         _callbacks(reader, this)

@@ -217,7 +217,7 @@ def _attribute(reader: Reader, node: Any, scope: Scope) -> Value:
     found = attribute(owner, node.attr)
     if isinstance(found.fn, Function) and isinstance(owner.fn, Klass) and _is_property(found.fn.node):
         return reader.invoke(found.fn, [], {}, owner)
-    return reader.passed.get(found.name, found)
+    return reader.given.get(found.name, found)
 
 
 def _is_property(node: Any) -> bool:

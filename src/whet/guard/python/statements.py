@@ -88,7 +88,7 @@ def _import_from(reader: Reader, node: Any, scope: Scope) -> None:
         else:
             full = f"{node.module}.{alias.name}"
             name = alias.asname or alias.name
-            known = reader.passed.get(full) or Value(name=full)
+            known = reader.given.get(full) or Value(name=full)
             scope.names[name] = attribute(Value(name=node.module or ""), alias.name) if full == "os.environ" else known
 
 
@@ -122,7 +122,7 @@ def _function(reader: Reader, node: Any, scope: Scope) -> None:
     for decorator in node.decorator_list:
         found = reader.value(decorator, scope)
         reader.call_back(found, [Value(fn=function)])
-        if found in reader.passed.values():  # its parameters are the arguments of the program
+        if found in reader.given.values():  # its parameters are the arguments of the program
             reader.invoke(function, [found] * len(node.args.args), {}, NOTHING)
 
 

@@ -66,6 +66,7 @@ def judge_gathered(marks: frozenset[Mark]) -> Iterator[Judgement]:
 
 _PERSONAL = shape("taint", "personal", re.IGNORECASE, frame=r"^(?:~|/root|/home/[^/]+|/users/[^/]+)[\\/](?:{})\b")
 STORE = shape("taint", "store", re.IGNORECASE, frame=r"(?:{})[\\/]?$")
+_KEYS = expression(r"(?:^|[\\/])id_(?:rsa|ed25519|ecdsa|dsa)?\*$")
 _AT_HOME = expression(r"(?:~|/home|/Users|/root|[A-Za-z]:[\\/]Users)(?:[\\/]|$)|/?$")
 _HOME_FILES = frozenset((Mark("secret", "files of the home directory", "~", whole=True),))
 _RANDOM = ("os.urandom", "secrets.token_bytes", "crypto.randomBytes")
@@ -239,9 +240,11 @@ def unpack(reader: Judges, call: Call) -> Value | None:
 def list_directory(reader: Judges, call: Call) -> Value:
     """Return the names in a directory, or of all files below it."""
     path = call.part(call.row.at)
-    pattern = call.arg(0).said if call.row.at == ("owner",) else ""
-    text = path.said
-    marks = set(path.marks) | named_places(literal([f"{one}/{pattern}" if pattern else one for one in path.texts]))
+    patterns = call.arg(0).texts if call.row.at == ("owner",) and call.args else ("",)
+    text, pattern = path.said, patterns[0] if patterns else ""
+    wanted = [f"{one}/{each}" if each else one for one in path.texts for each in patterns]
+    marks = set(path.marks) | named_places(literal(wanted))
+    marks.update(Mark("place", "SSH keys", one, grave=True, whole=True) for one in wanted if _KEYS.search(one))
     if any(map(_AT_HOME.match, path.texts)):
         reader.note("walks home")
     if _is_home(path):

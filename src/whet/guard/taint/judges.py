@@ -85,7 +85,7 @@ class Judges(Commands):
         """Environment variables that the program sets itself, or is given."""
         self.shipped: Shipped | None = None
         """The data files of the package, if available."""
-        self.passed: dict[str, Value] = {}
+        self.given: dict[str, Value] = {}
         """The arguments and the input of the program, by the names under which it finds them."""
 
     def take(self, given: Given) -> None:
@@ -96,7 +96,7 @@ class Judges(Commands):
         marks = union(given.arguments)
         for name, way in load_toml(f"{self.language}_api")["passed"].items() if marks or given.fed else ():
             items = [*repeat(NOTHING, way), *given.arguments] if isinstance(way, int) else None
-            self.passed[name] = Value(marks=given.fed if way == "input" else marks, items=items)
+            self.given[name] = Value(marks=given.fed if way == "input" else marks, items=items)
 
     def judge(self, call: Call) -> Value | None:
         """Judge a call by its row, and return its result; None if that is unknown."""

@@ -114,6 +114,9 @@ def judge_written(
         yield _judge_start(place, one, is_bad, look) if place.kind == "start" else _judge_agent(place, one, is_bad)
     if named.startswith("/etc/"):
         yield from _judge_system(named, text)
+    if named.endswith(".npmrc") and _PRELOADS.search(text):
+        grave: Severity = "critical" if path.startswith(("~", "/home/", "/root/", "$HOME")) else "warn"
+        yield Judgement("persist-start", grave, path, "npm and node run a file that these settings name")
     if shape("harm", "packages").search(named):
         found = chain.from_iterable(map(judge_index, URL.findall(text)[:5]))
         yield from (one._replace(rule="redirects-downloads") for one in found)
@@ -179,6 +182,9 @@ def _judge_agent(place: Place, one: Writing, is_bad: Callable[[str], bool]) -> J
             settings and not path.startswith(("~", "/", "$"))
         )
     return Judgement(rule, "info" if quiet else "warn", path, f"It changes {place.what}")
+
+
+_PRELOADS = expression(r"(?:^|\n)\s{0,9}(?:node-options\s{0,4}=[^\n]{0,40}--(?:require|import)|script-shell\s{0,4}=)")
 
 
 def rules_everywhere(path: str) -> bool:
