@@ -264,7 +264,7 @@ def _readings(documents: Sequence[Document], budget: Budget, used: _Used) -> Ite
         before = [*_settings(document, documents), *used.before(document)] if document.kind == "shell" else []
         if data or files or texts or before:
             yield _Reading(used.called(document), Given(files=files, texts=texts, shipped=data), before)
-    for document, given in _started(documents):
+    for document, given in _started(documents, budget):
         yield _Reading(document, given._replace(shipped=shipped.get(document.kind)))
 
 
@@ -273,15 +273,24 @@ _PASSES = expression(r"[|>$<]")
 
 def _passes(page: Document, names: Iterable[str]) -> bool:
     """Return whether a line with one of some files may pass something on to it, or the path of a secret."""
-    lines = [line for line in page.text.split("\n") if line[:1] not in ("|", ">") and any(one in line for one in names)]
-    return any(map(_PASSES.search, lines)) or bool(lines and hints_in(lines))
+    hints = hints_in([page.text])
+    return any(
+        line[:1] not in ("|", ">")
+        and (_PASSES.search(line) or any(map(line.lower().__contains__, hints)))
+        and any(map(line.__contains__, names))
+        for line in page.text.split("\n")
+    )
 
 
-def _started(documents: Sequence[Document]) -> Iterator[tuple[Document, Given]]:
+def _started(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[Document, Given]]:
     """Yield the programs that a script or a text of the package starts with secrets or their paths, and what they are given."""
     programs = {_name(one.path): one for one in documents if one.kind in ("python", "javascript")}
     for page in documents if programs else ():
-        if page.kind not in ("shell", "markdown") or not _passes(page, programs):
+        if (
+            page.kind not in ("shell", "markdown")
+            or not _passes(page, programs)
+            or not budget.take(page.path, len(page.text))
+        ):
             continue
         from whet.guard.prose.checker import commands
         from whet.guard.shell.checker import runs

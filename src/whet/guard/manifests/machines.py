@@ -214,7 +214,7 @@ _LOGIN_KEY = expression(
 _OFF = shape("manifests", "protection_off")
 _LISTED = expression(r"^[ \t\"'-]{0,20}((?:~|\$HOME|\$\{HOME\})/[^\s\"',]{2,80})[\"',]{0,3}[ \t]{0,9}$", re.MULTILINE)
 _LEFT_OUT = expression(
-    r"deny|den(?:y|ied)|ignor|exclu|block|redact|never|skip|sensitive|protect|forbid|secret", re.IGNORECASE
+    r"den(?:y|ied)|ignor|exclu|block|redact|never|skip|sensitive|protect|forbid|secret", re.IGNORECASE
 )
 
 

@@ -71,16 +71,19 @@ def _clone(scene: Scene, step: Step) -> None:
         return
     after = step.operands[step.operands.index(urls[0]) + 1 :]
     folder = after[0] if after else urls[0].rstrip("/").rpartition("/")[2].removesuffix(".git")
-    for later in (one for one in scene.steps[step.number + 1 :] if one.argv):
+    for later in (one for one in scene.steps[step.number + 1 : step.number + _SOON] if one.argv):
+        builds = later.name in table()["packages"]["builders"] or "/" in later.argv[0].text
+        if not builds and later.name not in INTERPRETERS:
+            continue
         words = (later.argv[0].text, *later.operands)
-        inside = f"{later.folder}/".startswith(f"{folder}/")
         named = any(f"{word.removeprefix('./')}/".startswith(f"{folder}/") for word in words)
-        builds = later.name in table()["packages"]["builders"] or "/" in words[0]
-        if (inside and builds) or (named and (builds or later.name in INTERPRETERS)):
+        if named or (builds and f"{later.folder}/".startswith(f"{folder}/")):
             scene.report(one._replace(message=f"It builds or runs what it clones from {one.subject}") for one in found)
             return
 
 
+_SOON = 50
+"""Number of commands after a clone that are looked at."""
 _OPTION = expression(r"^-[\w-]{1,40}=")
 _URL = expression(r"https?://[^\s\"'`]{1,300}")
 _MODULE = expression(r"[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,6}/")
