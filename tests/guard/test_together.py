@@ -449,11 +449,12 @@ PROGRAMS = {
         ("bash first.sh ~/.netrc", "bash first.sh may.md"),
     ],
 )
-def test_a_secret_that_a_text_tells_to_pass_to_a_program(command: str, honest: str) -> None:
+@pytest.mark.parametrize("place", ["```bash\n{}\n```", "From the root:\n\n    {}\n"])
+def test_a_secret_that_a_text_tells_to_pass_to_a_program(command: str, honest: str, place: str) -> None:
     (name,) = (name for name in PROGRAMS if name in command)
 
     def verdict_with(line: str) -> str:
-        page = SKILL.replace("Run the scripts.", f"```bash\n{line}\n```")
+        page = SKILL.replace("Run the scripts.", place.format(line))
         return scan({"SKILL.md": Item(page.encode()), f"scripts/{name}": Item(PROGRAMS[name].encode())}).verdict
 
     assert (verdict_with(command), verdict_with(honest)) == ("dangerous", "safe")

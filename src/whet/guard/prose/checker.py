@@ -220,6 +220,9 @@ def commands(text: str) -> str:
     for piece, line, _ in _pieces(found, list(_rows(found))):
         for at, row in enumerate(piece.split("\n")[: len(rows) - line], start=line - 1):
             rows[at] = f"{rows[at]}; {row}" if rows[at] else row
+    for at, row in enumerate(text.split("\n")):
+        if row.startswith(("    ", "\t")) and not rows[at] and (" && " in row or " | " in row or _is_command(row)):
+            rows[at] = row.strip()
     return "\n".join(rows)
 
 

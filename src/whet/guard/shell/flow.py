@@ -800,7 +800,7 @@ _NAMED_IN_CODE = expression(
 )
 """An environment variable as one-line programs of various languages spell it."""
 _ENVIRONMENT = shape("shell_signs", "environment", 0)
-_PRINTS = expression(r"\b(?:p?print\w?|puts|echo|write|log|say|dump|pp?|dir|table)\b")
+_PRINTS = expression(r"\b(?:p?print\w?|print_r|var_dump|var_export|puts|echo|write|log|say|dump|pp?|dir|table)\b")
 _CALL = r"\b(?:{})\b[\w.:>-]{0,60}\s?\((?:[^()]|\((?:[^()]|\([^()]{0,100}\)){0,100}\)){0,200}(?:\)|$)"
 _CALLS_OUT = shape("shell_signs", "calls_out", 0, frame=_CALL)
 """A call that passes data to another program, with its arguments."""

@@ -117,6 +117,8 @@ def judge_written(
     if named.endswith(".npmrc") and _PRELOADS.search(text):
         grave: Severity = "critical" if path.startswith(("~", "/home/", "/root/", "$HOME")) else "warn"
         yield Judgement("persist-start", grave, path, "npm and node run a file that these settings name")
+    if shape("harm", "unchecked").search(text) and _CLIENTS.search(named):
+        yield Judgement("tls-unverified", "warn", path, "It switches verification off for all downloads")
     if shape("harm", "packages").search(named):
         found = chain.from_iterable(map(judge_index, URL.findall(text)[:5]))
         yield from (one._replace(rule="redirects-downloads") for one in found)
@@ -184,6 +186,7 @@ def _judge_agent(place: Place, one: Writing, is_bad: Callable[[str], bool]) -> J
     return Judgement(rule, "info" if quiet else "warn", path, f"It changes {place.what}")
 
 
+_CLIENTS = expression(r"\.(?:curlrc|wgetrc|npmrc|gitconfig|condarc|yarnrc(?:\.yml)?)$")
 _PRELOADS = expression(r"(?:^|\n)\s{0,9}(?:node-options\s{0,4}=[^\n]{0,40}--(?:require|import)|script-shell\s{0,4}=)")
 
 
