@@ -60,7 +60,7 @@ class Gate:
         return self._scans.scan(files, origin)
 
     def expecting_scans(self) -> AbstractContextManager[None]:
-        """Prepare, in another process, for packages that the block will scan."""
+        """Load the scanner in another process because the block will scan packages."""
         return self._scans.expecting()
 
     def scan_ahead(self, packages: Iterable[tuple[Mapping[str, Item], str]]) -> None:

@@ -195,7 +195,7 @@ def autostart(notes: Notes, commands: list[str], *, sure: bool = False) -> None:
 _VARIABLE = expression(
     r"^[ \t]{0,8}(?:export[ \t]{1,4})?(\w{3,60})[ \t]{0,4}=[ \t]{0,4}[\"']?(\S{1,300}?)[\"']?[ \t]{0,8}$", re.MULTILINE
 )
-_UNCHECKED = shape("manifests", "unchecked")
+_UNCHECKED = shape("harm", "unchecked")
 
 
 def environment(notes: Notes, _path: str) -> None:

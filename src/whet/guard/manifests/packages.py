@@ -155,7 +155,7 @@ _REPLACE = expression(
 )
 
 
-_UNCHECKED = expression(r"^\s{0,8}(?:strict-ssl|enableStrictSsl|strict_ssl)\s{0,4}[=:]\s{0,4}[\"']?false", re.MULTILINE)
+_UNCHECKED = shape("harm", "unchecked")
 
 
 def registries(notes: Notes, _path: str) -> None:
@@ -214,14 +214,14 @@ _TO_INSTALL = shape("manifests", "named_to_install", frame=r"\b(?:{})\b")
 _OWNED = expression(
     r"\bdocker\.io/([\w-]{4,40})/\w|\buses:[ \t]{0,4}([\w-]{4,40})/\w|--install-extension[ =]\"?([\w-]{4,40})\.\w"
 )
-_EXTENSIONS = expression(r"\"(?:extensions|recommendations|customizations)\"\s{0,9}:")
+_EXTENSIONS = ('"extensions"', '"recommendations"')
 _EXTENSION = expression(r"\"([a-zA-Z][\w-]{3,39})\.[a-zA-Z][\w-]{1,60}\"")
 _INDEX = shape("manifests", "index_settings", frame=r"(?:{})(https?\\?://[^\s`\"'<>)\]]{4,200})")
 
 
 def owners(notes: Notes) -> None:
     """Check the owners of actions, images and extensions of editors for misspelled names of well-known ones."""
-    extensions = _EXTENSION.finditer(notes.text) if _EXTENSIONS.search(notes.text) else ()
+    extensions = _EXTENSION.finditer(notes.text) if any(map(notes.text.__contains__, _EXTENSIONS)) else ()
     for owned in (*_OWNED.finditer(notes.text), *extensions):
         owner = next(filter(None, owned.groups())).lower()
         if known := lookalike(owner, "owners"):

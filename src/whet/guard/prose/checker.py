@@ -291,7 +291,7 @@ def _inline(found: list[_Row]) -> Iterator[tuple[Seen, int, Block]]:
 
 
 _BEFORE = 1000
-"""Characters before a command that are read for what they say of it."""
+"""Number of characters before a command in which its introduction is looked for."""
 
 
 class _Row(NamedTuple):

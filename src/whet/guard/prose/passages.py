@@ -265,7 +265,7 @@ def _more(one: Passage, words: list[str], named: frozenset[str]) -> set[str]:
 
 
 _MORE = {False: 60, True: 150}
-"""The most that pairs and marks add to a passage of running text (False) or code (True), with one exception in thousands."""
+"""The highest weight that pairs and marks add to running text (False) or code (True); one passage in thousands has more."""
 
 
 def _tokens_of(texts: Sequence[str]) -> list[list[str]]:

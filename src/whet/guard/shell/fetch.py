@@ -164,7 +164,7 @@ def _shells(scene: Scene, step: Step) -> None:
 
 
 def _before(scene: Scene, step: Step) -> list[Step]:
-    """Return the commands before a step in its pipelines."""
+    """Return the commands that precede a step in its pipelines."""
     stages = dict(step.command.pipes)
     nearby = scene.steps[max(0, step.number - 60) : step.number] if step.piped else ()
     return [one for one in nearby if any(at < stages.get(number, 0) for number, at in one.command.pipes)]

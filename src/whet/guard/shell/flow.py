@@ -233,7 +233,7 @@ class Scene(Judges):
         self.step: Step
         """The step that is being judged."""
         self.lines: dict[str, int] = {}
-        """The line on which each text begins that a step prints."""
+        """The first line of each text that a step prints."""
         self._asked: set[str] = set()
         """The names that steps have looked up so far."""
         self._again = False
@@ -268,7 +268,7 @@ class Scene(Judges):
         return scope.find(name) or NOTHING
 
     def put(self, scope: Scope, name: str, value: Value) -> None:
-        """Add a value to those that a name may stand for."""
+        """Record another possible value of a name."""
         old = scope.find(name)
         if old is None or old is NOTHING:
             scope.names[name] = value
@@ -578,7 +578,7 @@ class Scene(Judges):
         return one_of(self.possible_texts(step, word), marks)
 
     def _from_files(self, step: Step) -> Iterator[Value]:
-        """Yield the content of the files that a step names."""
+        """Yield the contents of the files named by a step."""
         for text in (*step.texts, step.argv[0].text if step.argv else ""):
             name = _FILE_MARK.sub("", text).partition(";")[0] if "@" in text else text
             yield self.file(name.removeprefix("if="))

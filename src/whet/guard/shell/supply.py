@@ -65,7 +65,7 @@ def _take_image(scene: Scene, step: Step) -> None:
 
 
 def _clone(scene: Scene, step: Step) -> None:
-    """Judge a repository from which something is built or run later."""
+    """Judge the clone of a repository if a later command builds or runs something in it."""
     urls = [text for text in step.operands if "://" in text]
     if not urls or not (found := [*judge_package(urls[0])]):
         return
@@ -83,14 +83,14 @@ def _clone(scene: Scene, step: Step) -> None:
 
 
 _SOON = 50
-"""Number of commands after a clone that are looked at."""
+"""Number of commands after a clone that are checked."""
 _OPTION = expression(r"^-[\w-]{1,40}=")
 _URL = expression(r"https?://[^\s\"'`]{1,300}")
 _MODULE = expression(r"[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,6}/")
 _SOURCE = expression(
     r"\bdeb(?:-src)?[ \t]{1,9}(\[[^\]\n]{0,200}\][ \t]{1,9})?(https?://[^\s\"'`]{1,300})", re.IGNORECASE
 )
-"""A line of the sources of apt; `trusted=yes` among its options accepts packages that nobody signed."""
+"""An entry in apt's list of sources. With the option `trusted=yes`, apt installs unsigned packages from it."""
 
 
 def _sources(scene: Scene, step: Step) -> None:
