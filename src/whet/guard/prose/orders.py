@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.finding import Hit, Seen
+from whet.guard.finding import Hit, Seen, lower
 from whet.guard.literals import Literals, has_foreign_letters
 from whet.guard.patterns import Rows, compiled, shorten
 from whet.guard.places import places
@@ -21,12 +21,14 @@ from whet.guard.prose.context import meant, mentions
 from whet.guard.prose.markdown import Block, blocks, rows
 from whet.guard.prose.passages import Passage, judge, pieces, stem
 from whet.guard.prose.patterns import NEAR, ORDERS, SCRIPTS
+from whet.guard.rules import severity_of
 from whet.guard.tables import load_table, shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from whet.guard.finding import Severity
+    from whet.guard.prose.passages import Judged
 
 
 def find_orders(found: list[Block], beside: int = 0) -> Seen:
@@ -51,7 +53,7 @@ def said_in_code(code: str) -> list[Passage]:
 
 def check_program(code: str, beside: int = 0) -> Seen:
     """Return the passages of a program that read like those of malicious programs."""
-    return Seen(tuple(_odd(said_in_code(code), beside)))
+    return Seen(tuple(map(_odd, judge(said_in_code(code), beside))))
 
 
 def check_hidden(text: str) -> Seen:
@@ -131,8 +133,23 @@ class _Look:
         self.hits.extend(prose_sending.reads(self.blocks, self.rows, self.index))
 
     def judge(self, beside: int) -> None:
-        """Add passages that no pattern matches for certain, but that read like those that patterns match."""
-        self.hits.extend(_odd(list(self.said()), beside))
+        """Weigh the passages, with the patterns that matched them as a part of the evidence.
+
+        A pattern that is certain stands on its own. What an uncertain one matched is a warning only beside something that is
+        certain, or if the passage is close to the threshold or beyond it.
+        """
+        said = list(self.said())
+        judged = list(judge(said, beside))
+        weak = {one.line for one in said if not one.code}.difference(*(one.lines for one in judged))
+        if any(_severity(hit) == "critical" for hit in self.hits):
+            weak = set()
+        self.hits = [
+            hit._replace(severity="info") if hit.line in weak and severity_of(hit) == "warn" else hit
+            for hit in self.hits
+        ]
+        graves = {hit.line: severity for hit in self.hits if (severity := _severity(hit)) != "info"}
+        odd = (_odd(one) for one in judged if one.score.warn > 0)
+        self.hits.extend(hit for hit in odd if graves.get(hit.line, "info") not in ("critical", hit.severity))
 
     def said(self) -> Iterator[Passage]:
         """Yield the passages: running text, the description, and the text and code in fences."""
@@ -249,13 +266,16 @@ class _Look:
                 self.hits.append(Hit("hidden-comment", block.line, shorten(block.text)))
 
 
-def _odd(passages: list[Passage], beside: int) -> Iterator[Hit]:
-    for one, found in judge(passages, beside):
-        severity: Severity = "critical" if found.critical > 0 else "warn"
-        order = " and to ".join(found.orders[:2]) or "do something that you did not ask for"
-        message = f"It reads like an order to {order}. Read it before you use this skill"
-        sentence = _oddest(one.text, {word for words in found.words for word in words.split()})
-        yield Hit("odd-passage", one.line, shorten(sentence), severity, message=message)
+def _severity(hit: Hit) -> Severity:
+    return lower(severity_of(hit), hit.steps)
+
+
+def _odd(one: Judged) -> Hit:
+    severity: Severity = "critical" if one.score.critical > 0 else "warn"
+    order = " and to ".join(one.score.orders[:2]) or "do something that you did not ask for"
+    message = f"It reads like an order to {order}. Read it before you use this skill"
+    sentence = _oddest(one.passage.text, {word for words in one.score.words for word in words.split()})
+    return Hit("odd-passage", one.passage.line, shorten(sentence), severity, message=message)
 
 
 def _oddest(text: str, stems: set[str]) -> str:

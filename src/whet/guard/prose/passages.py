@@ -405,10 +405,21 @@ def _sections(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
         at = end
 
 
-def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passage, Score]]:
-    """Yield the passages beyond a threshold; a section only if none of its passages alone is as far beyond.
+class Judged(NamedTuple):
+    """A passage, or a section, that is beyond the threshold for a warning, or that a pattern matched and is close to it."""
 
-    `beside` is the number of characters in the other texts of the package.
+    passage: Passage
+    """The passage, or the first one of the section."""
+    score: Score
+    lines: frozenset[int]
+    """The lines of its passages."""
+
+
+def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[Judged]:
+    """Yield the passages beyond a threshold, and those that patterns matched if they are close to it.
+
+    A section is yielded only if none of its passages alone is as far beyond. `beside` is the number of characters in the
+    other texts of the package.
     """
     if not passages:
         return
@@ -424,28 +435,35 @@ def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passag
     def scored(some: Iterable[Weighed], more: int) -> Score:
         return score([one.look() for one in some], more)
 
-    found: dict[int, Score] = {}
+    found: dict[int, Judged] = {}
     for at, one in enumerate(weighed):
-        if (
-            one is not None
-            and one.weight + warn >= 0
-            and (alone := scored((one,), more)).warn > ALONE[one.passage.code]
-        ):
-            found[at] = alone
+        if one is None:
+            continue
+        limit = -_CLOSE if _is_matched(one.passage) else ALONE[one.passage.code]
+        if (one.weight + warn) * UNIT >= min(limit, 0) and (alone := scored((one,), more)).warn > limit:
+            found[at] = Judged(one.passage, alone, frozenset((one.passage.line,)))
     for start, end in _sections(passages):
         some = [one for one in weighed[start:end] if one is not None]
         if len(some) < 2 or max(one.weight for one in some) < least:
             continue
         others = (one.weight * UNIT for one in (*weighed[:start], *weighed[end:]) if one is not None)
         together = scored(some, round((size + background(others)) / UNIT))
-        alone = max((found[at] for at in range(start, end) if at in found), default=_NOTHING)
-        if together.warn > 0 and (together.critical > 0 >= alone.critical or alone is _NOTHING):
-            found[start] = together
+        alone = max((found[at].score for at in range(start, end) if at in found), default=_NOTHING)
+        if together.warn > 0 and (together.critical > 0 >= alone.critical or alone.warn <= 0):
+            found[start] = Judged(passages[start], together, frozenset(one.passage.line for one in some))
     told: set[str] = set()
-    for at, rated in sorted(found.items()):
-        if passages[at].text not in told:
-            told.add(passages[at].text)
-            yield passages[at], rated
+    for _, judged in sorted(found.items()):
+        if judged.passage.text not in told:
+            told.add(judged.passage.text)
+            yield judged
+
+
+def _is_matched(one: Passage) -> bool:
+    return any(sign[0] == "=" for sign in one.signs)
+
+
+_CLOSE = 4.5
+"""How far below the threshold a passage that an uncertain pattern matched is still a warning."""
 
 
 def lift(passages: int) -> float:
