@@ -14,6 +14,7 @@ import pytest
 
 from whet import guard
 from whet.guard import tables
+from whet.guard.code.reader import Reader as CodeReader
 from whet.guard.documents import Kind as TextKind
 from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
@@ -30,6 +31,7 @@ from whet.guard.taint.harm import shorten_path, weigh_removal
 from whet.guard.taint.judges import JUDGES
 
 SOURCES = "".join(path.read_text("utf-8") for path in Path(guard.__path__[0]).rglob("*.py"))
+READERS_OF: dict[str, Any] = {"python": Reader, "javascript": JavaScriptReader, "code": CodeReader}
 FIELDS = {"id", "severity", "category", "title", "why", "remedy", "references"}
 PACKS = {"reading", "prose", "shell", "windows", "python", "javascript", "manifests", "secrets", "flow"}
 
@@ -86,10 +88,10 @@ def test_what_is_known_of_functions_is_a_list_that_somebody_asks_for(language: s
         assert asked, f"nobody asks for {name}"
 
 
-@pytest.mark.parametrize("language", ["python", "javascript"])
+@pytest.mark.parametrize("language", READERS_OF)
 def test_what_a_function_does_is_a_row_for_a_judge(language: str) -> None:
     table = load_toml(f"{language}_calls")
-    judges = {*JUDGES, *(Reader if language == "python" else JavaScriptReader).specials}
+    judges = {*JUDGES, *READERS_OF[language].specials}
     assert set(table) == {"call"}
     seen: set[str] = set()
     for row in table["call"]:

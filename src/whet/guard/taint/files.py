@@ -249,7 +249,7 @@ def list_directory(reader: Judges, call: Call) -> Value:
         reader.note("walks home")
     if _is_home(path):
         marks.add(Mark("place", "the home directory", "~"))
-    elif _PERSONAL.match(text):
+    elif any(map(_PERSONAL.match, path.texts)):
         marks.add(Mark("folder", "a person's folder", "~/"))
     elif STORE.search(text):
         marks.add(Mark("place", "a directory of secrets", text, grave=True, whole=True))
