@@ -97,6 +97,8 @@ def test_a_program_is_a_tree_of_statements() -> None:
         ("s << 'a' << b", "call(member(call(member(name), text)), name)"),
         ('"a" . $b', "joined(text, name)"),
         ("# x\n// y\n/* z */", ""),
+        ("=pod\n\nsystem('x')\n\n=cut\nf(<<~EOS, x)\n  a\nEOS\ny", "call(name, text, name) name"),
+        ("=x <?php\nsystem('x')\n=cut", "name call(name, text) name"),
     ],
 )
 def test_languages_write_the_same_in_many_ways(text: str, tree: str) -> None:

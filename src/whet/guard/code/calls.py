@@ -345,6 +345,13 @@ def _load(reader: Reader, call: Call) -> Value:
     return Value(name=re.split(r"[./\\]", place.said)[-1])
 
 
+def _assert(reader: Reader, call: Call) -> Value:
+    """Judge a text that PHP runs as code where other languages check a condition."""
+    if reader.lines[0].lstrip().startswith("<?"):
+        execute.evaluate(reader, call.arg(0), call.name)
+    return NOTHING
+
+
 _PATH = expression(r"://[^/]{1,255}/.")
 
 
@@ -370,7 +377,7 @@ def _list(reader: Reader, call: Call) -> Value:
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "read any": _read, "open any": _open, "open into": _open_into, "list into": _list_into, "give to": _give,
     "start program": _start, "command": _command, "argument": _argument, "set arguments": _set_arguments,
-    "hand over any": _hand_over, "execute": _execute, "load any": _load, "option": _option, "prepare any": _prepare,
+    "hand over any": _hand_over, "execute": _execute, "load any": _load, "assert": _assert, "option": _option, "prepare any": _prepare,
     "perform": _perform, "fill": _fill, "fill argument": _fill_argument, "header any": _header, "paste": _paste,
     "gather": _gather, "join path": _join_path, "below": _below, "variables": _variable, "property": _property,
     "unpack text": _pop, "decode any": _decode, "copy any": _copy, "remove tree": _remove_tree, "write any": _write,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from typing import NamedTuple
 
 from whet.guard.expression import expression
@@ -27,8 +29,9 @@ END = Token("line", "\n", 0, 0, spaced=True)
 _TOKEN = expression(
     r"(?P<space>[ \t\r\f\v]{1,999}|\\\n|//[^\n]{0,9999}|/\*[\s\S]{0,9999}?\*/|--\[\[[\s\S]{0,9999}?\]\]"
     r"|(?:(?<=[\s;{}])|(?<![\s\S]))(?:#(?!\{)|--(?=[\s\[!A-Za-z]))[^\n]{0,9999})"
+    r"|(?:(?<=\n)|(?<![\s\S]))=(?P<manual>[a-z])"
     r"|(?P<line>\n|;)"
-    r"|<<[~<]?-?[\"'`]?(?P<here>[A-Z_][A-Z0-9_]{1,30})[\"'`]?(?P<rest>[^\n]{0,500})\n(?P<document>[\s\S]{0,20000}?)\n[ \t]{0,80}(?P=here)\b"
+    r"|(?<![\w)])<<(?:[~<-]|<-)?[\"'`]?(?P<here>[A-Z_][A-Z0-9_]{1,30})[\"'`]?(?P<rest>[^\n]{0,500})\n"
     r"|(?P<pattern>(?<![\w$@.>])(?:qr|m|s|tr)(?:\{(?:[^{}\n\\]|\\.|\{[^{}\n]{0,40}\}){1,400}\}|/(?:[^/\n\\]|\\.){1,400}/)(?:\{[^{}\n]{0,400}\})?\w{0,8}|(?:(?<==~)|(?<=!~)|(?<=[(,]))[ ]?m?/(?:[^/\n\\]|\\.){1,400}/\w{0,8})"
     r"|(?P<long>\"\"\"[\s\S]{0,20000}?\"{3,5}|'''[\s\S]{0,20000}?''')"
     r"|(?P<command>`(?:[^`\\]|\\[\s\S]){0,8000}`"
@@ -45,24 +48,46 @@ _TOKEN = expression(
 )
 
 
+_CLOSING = expression(r"^[ \t]{0,80}([A-Z_][A-Z0-9_]{1,30})\b", re.MULTILINE)
+"""A line that may end a document in a program."""
+
+
 def tokens(text: str) -> list[Token]:
     """Return the tokens of a program, without white space and comments."""
     found: list[Token] = []
     line, at, indent, spaced = 1, 0, _indent(text, 0), True
+    ends: dict[str, list[int]] | None = None
     while (match := _TOKEN.match(text, at)) is not None:
-        kind, said = match.lastgroup or "", match[0]
-        if kind == "document":
-            found.append(Token("text", f'"{match["document"]}"', line, indent, spaced))
+        kind, said, at = match.lastgroup or "", match[0], match.end()
+        if kind == "rest":
+            ends = _closings(text) if ends is None else ends
+            places = ends.get(match["here"], [])
+            end = places[bisect_left(places, at)] if bisect_left(places, at) < len(places) else -1
+            if end >= 0:
+                found.append(Token("text", f'"{text[at:end]}"', line, indent, spaced))
+                said, at = (
+                    text[match.start() : end] + match["here"],
+                    text.index(match["here"], end) + len(match["here"]),
+                )
             found += [one._replace(line=line, indent=indent) for one in tokens(match["rest"])]
-        elif kind == "handle":
-            found.append(Token("name", match["handle"], line, indent, spaced))
+        elif kind == "manual":  # documentation of Perl or Ruby, which is text of the page in PHP
+            ends_at = [] if "<?" in text else [text.find("\n=cut", at), text.find("\n=end", at)]
+            at = min((end + 5 for end in ends_at if end >= 0), default=at)
+            said = text[match.start() : at]
         elif kind != "space":
-            found.append(Token(kind, said, line, indent, spaced))
+            found.append(Token("name" if kind == "handle" else kind, match[kind], line, indent, spaced))
         spaced = kind in ("space", "line")
-        at = match.end()
         if "\n" in said:
             line += said.count("\n")
             indent = _indent(text, text.rfind("\n", 0, at) + 1)
+    return found
+
+
+def _closings(text: str) -> dict[str, list[int]]:
+    """Return where the lines begin that may end a document, by their first words."""
+    found: dict[str, list[int]] = {}
+    for one in _CLOSING.finditer(text):
+        found.setdefault(one[1], []).append(one.start())
     return found
 
 
