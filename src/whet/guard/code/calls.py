@@ -327,7 +327,8 @@ def _decode(reader: Reader, call: Call) -> Value:
 def _remove_tree(reader: Reader, call: Call) -> Value:
     """Judge directories that are removed with their content; a list names several."""
     flag = call.arg(1).const is True
-    call.args = _flat(call.args or [call.owner])
+    named = [call.words[word] for word in call.row.at if isinstance(word, str) and word in call.words]
+    call.args = _flat(named or call.args or [call.owner])
     call.row = call.row._replace(at=(), grave=call.row.grave or flag)
     return files.remove(reader, call)
 

@@ -179,7 +179,7 @@ class _Parser:
 
     def is_skipped(self) -> bool:
         """Return whether the token is a keyword that says nothing about values, and no variable of that name."""
-        text = self.token.text
+        text = self.token.text.rstrip("!?")
         return self.token.kind == "name" and (text in _ENDS or (text in _SKIPPED and self.begins_operand()))
 
     # -- statements --------------------------------------------------------------------------------------------------
@@ -477,6 +477,10 @@ class _Parser:
                     if self.take("{")
                     else Node("block", token.line, "", _some(self.expression()), (), params)
                 )
+            if token.text == "&" and sign.kind == "symbol":  # a method as a function
+                self.at += 2
+                it = Node("member", sign.line, sign.text[1:], (Node("name", sign.line, "it"),))
+                return Node("block", sign.line, parts=(Node("call", sign.line, parts=(it,)),), params=("it",))
             prefix = token.kind == "sign" and (token.text in _PREFIXES or token.text in ("...", "**", "&&", "|", "->"))
             if not prefix and token.kind != "pattern" and not self.is_skipped():
                 break

@@ -35,6 +35,8 @@ PRIVATE: frozenset[str] = frozenset(("secret", "env", "key", "captured"))
 _WINDOWS = shape("taint", "windows", frame=r"\b(?:{})\b")
 LOUD = expression(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
 """Powerful commands."""
+_REMOVES = expression(r"(?:sudo\s{1,9})?(?:rm\s{1,9}-\w{0,9}[rR]|shred\s|srm\s)")
+"""A command that removes files with all that is below them; what it removes may have been found in the home directory."""
 _MOST = 50
 
 
@@ -134,6 +136,8 @@ class Commands(Findings):
         if given is not NOTHING:
             self.feed(raw, given)
         self._push(raw)
+        if _REMOVES.match(raw) and any(mark.kind == "place" and mark.subject == "~" for mark in command.marks):
+            self.hit("wipe-home", None, raw.replace(HOLE, "...")[:80])
         if (one := judge_origin(self, command, raw, shell=in_shell)) is not None:
             self.report([one])
         prints = NO_MARKS
