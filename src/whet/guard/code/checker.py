@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cache
 
 from whet.guard import patterns
-from whet.guard.finding import Hit, Seen
+from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.literals import vocabulary
 from whet.guard.tables import api, load_toml
 
@@ -22,13 +22,18 @@ def check(text: str, level: int = 0) -> Seen:
     if words.isdisjoint(_acts()) and "`" not in text:
         return Seen(tuple(dict.fromkeys(hits)))
     from whet.guard.code.reader import Reader
+    from whet.guard.code.syntax import parse
 
-    reader = Reader(text[:LARGEST], check, level)
-    reader.run()
-    hits += reader.hits.values()
+    facts: list[Fact] = []
+    begin = text[:LARGEST]
+    for number, program in enumerate(parse(begin)):
+        reader = Reader(begin, program, check, level)
+        reader.run()
+        hits += (hit for hit in reader.hits.values() if not number or hit.rule != "code-partly-analysed")
+        facts += reader.facts.values()
     if len(text) > LARGEST:
         hits.append(Hit("code-partly-analysed", 1, f"{len(text)} characters"))
-    return Seen(tuple(dict.fromkeys(hits)), tuple(reader.facts.values()))
+    return Seen(tuple(dict.fromkeys(hits)), tuple(dict.fromkeys(facts)))
 
 
 @cache

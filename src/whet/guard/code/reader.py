@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from whet.guard.code.calls import SPECIAL
-from whet.guard.code.syntax import Node, parse
+from whet.guard.code.syntax import Node
 from whet.guard.expression import expression
 from whet.guard.tables import api
 from whet.guard.taint import execute, network
@@ -52,10 +52,12 @@ class Reader(Judges):
     language = "code"
     specials = SPECIAL
 
-    def __init__(self, text: str, read_inner: Callable[[str, int], Seen], level: int = 0) -> None:
+    def __init__(
+        self, text: str, program: Sequence[Node], read_inner: Callable[[str, int], Seen], level: int = 0
+    ) -> None:
         super().__init__(level, read_inner)
         self.lines = text.split("\n")
-        self.program = parse(text)
+        self.program = program
         self.functions: dict[str, list[Node]] = {}
         """The functions of each name: classes may have methods of the same one."""
         for one in _functions(self.program):
@@ -144,7 +146,7 @@ class Reader(Judges):
         """Store a value under a name, or in a member or an item."""
         self.line = target.line
         if target.kind == "name":
-            if target.params:  # a field of an object
+            if target.params == ("@",):  # a field of an object
                 self.scope.names[target.text] = value
             home = scope.home(target.text)
             old = home.names.get(target.text)
@@ -195,6 +197,9 @@ class Reader(Judges):
     def value(self, node: Node, scope: Scope) -> Value:
         """Return the value of an expression as far as it is known."""
         self.steps += 1
+        if node.kind == "cut":
+            self.line = node.line
+            self.hit("code-partly-analysed", None, "", "It is nested too deep to be read")
         if self.depth > _DEPTH or self.steps > _MOST:
             return NOTHING
         self.depth += 1
@@ -212,8 +217,10 @@ class Reader(Judges):
                 return Value(int(node.text)) if node.text.isdecimal() and node.text.isascii() else NOTHING
             case "name":
                 return self.name(node.text, scope)
-            case "command":
-                return execute.run_shell(self, self.made(node, [self.filled(node, scope)], scope))
+            case "command" | "raw":
+                said = self.filled(node, scope)
+                printed = execute.run_shell(self, self.made(node, [said], scope))
+                return printed if node.kind == "command" else said
             case "member" | "call":
                 return self.call(node, scope)
             case "index":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.code.tokens import END, Token, tokens
 from whet.guard.expression import expression
 from whet.guard.tables import api
+from whet.guard.taint.call import find_row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -24,8 +25,8 @@ class Node(NamedTuple):
     """A statement or an expression."""
 
     kind: str
-    """`text`, `put` (a place in a text), `command`, `name`, `number`, `member`, `call`, `index`, `list`, `map`, `block`, `joined`
-    or `mixed`; for statements `set`, `function`, `loop` or `return`."""
+    """`text`, `put` (a place in a text), `command`, `raw` (a command or a text), `name`, `number`, `member`, `call`, `index`, `list`, `map`, `block`, `joined`
+    or `mixed`; for statements `set`, `function`, `loop` or `return`; `cut` for what is too deep to be read."""
     line: int
     text: str = ""
     """The content of a text, the name of a name, member or function, or the sign of an assignment."""
@@ -64,38 +65,52 @@ _LOOP_SIGNS = frozenset(("in", "of", ":", ":=", "as", "=", "<-"))
 _TYPE_SIGNS = frozenset(("(", ")", "[", "]", ":", "::", ">>", "->", "<", ">", ",", "*", ".", "?", "&", "'"))
 _PREFIXES = frozenset("!-*&%\\~^#?$@+<")
 _TEXTS = frozenset(("text", "long", "quoted", "symbol"))
+_QUOTED = frozenset(("text", "quoted", "command"))
 
 _GENERIC = expression(r"::<[^;(){}]{0,80}?>{1,3}(?=[(.:])|(?<=\w)<(?:\w{1,60}(?:<\w{1,60}>)?,? ?){0,3}>(?=\()")
 _PHRASE = expression(
     r"\b(?:quoted|POSIX|first|last|text) {1,4}(?:form|path|item|item \d|returned) {1,4}of\b|\bin {1,4}background\b"
 )
-_PERL = expression(r"\b(?:my|our) {1,4}[$@%(]|^use strict", re.MULTILINE)
 _OR = expression(r" //=? ")
 """An operator of Perl, which is a comment elsewhere."""
 _ATOM = expression(r"(?<![\w:?\])]):(?=[a-z_]\w{1,40}\.[a-z])")
 """The colon before the name of an Erlang module."""
 _CLIPBOARD = expression(r"\bthe {1,4}clipboard\b")
 _SCRIPT = expression(r"\b(do|run) {1,4}(shell {1,4})?script\b")
-_SHARP = expression(r"^[ \t]{0,9}using [A-Z]|\bConsole\.Write|\b(?:public|private|internal|static) ", re.MULTILINE)
+_SHARP = expression(
+    r"^[ \t]{0,9}using [A-Z][\w.]{0,80};|\bnamespace [A-Z]|\bConsole\.Write|\bpublic (?:static|class|record|async|sealed)\b",
+    re.MULTILINE,
+)
 """C#, where an arrow after a name begins a function."""
 _GO = expression(r"^package[ \t]{1,9}\w{1,60}[ \t]{0,9}$", re.MULTILINE)
 """Where backquotes hold a text and no command."""
-_DOLLARS = expression(
-    r"<\?|\$\w{1,60}\s{0,4}(?:=|->|\[)|\b(?:my|our)\s{1,9}[$@%]|\$ENV\{|\$_(?:GET|POST|SERVER|ENV)\b|\bfile_get_contents\("
-)
-"""PHP and Perl, where a dot joins texts."""
 
 
-def parse(text: str) -> tuple[Node, ...]:
-    """Return the statements of a program."""
+def parse(text: str) -> list[tuple[Node, ...]]:
+    """Return the statements of a program, and once more without texts of several lines if there are any.
+
+    A quotation mark that is none would hide what follows. What tells one language from another is looked for in the tokens,
+    among which are no comments, or read both ways.
+    """
     text = _SCRIPT.sub(lambda found: f"{found[1]}_{'shell_' if found[2] else ''}script", text)
-    text = _ATOM.sub("", _OR.sub(" || ", text) if _PERL.search(text) else text)
-    text = _CLIPBOARD.sub("the_clipboard()", _GENERIC.sub("", _PHRASE.sub("", text)))
-    parser = _Parser(tokens(text))
-    parser.dollars = _DOLLARS.search(text) is not None
-    parser.lambdas = not parser.dollars and _SHARP.search(text) is not None
-    parser.commands = not _GO.search(text)
-    parser.members = _MEMBERS - {"."} if parser.dollars else _MEMBERS
+    text = _CLIPBOARD.sub("the_clipboard()", _GENERIC.sub("", _PHRASE.sub("", _ATOM.sub("", text))))
+    given = tokens(text)
+    several = any(one.kind in _QUOTED and "\n" in one.text for one in given)
+    return [_statements(text, one) for one in ([given, tokens(text, lines=True)] if several else [given])]
+
+
+def _statements(text: str, given: list[Token]) -> tuple[Node, ...]:
+    php = any(
+        (one.text, two.text, three.text) == ("<", "?", "php")
+        for one, two, three in zip(given, given[1:], given[2:], strict=False)
+    )
+    sigils = any(one.kind == "name" and one.text[0] == "$" and not one.text[1:2].isdigit() for one in given)
+    if sigils and not php and " // " in text:
+        given = tokens(_OR.sub(" || ", text))
+    parser = _Parser(given)
+    parser.lambdas = not sigils and _SHARP.search(text) is not None
+    parser.raw = _GO.search(text) is not None
+    parser.members = _MEMBERS - {"."} if php else _MEMBERS
     return parser.statements()
 
 
@@ -107,12 +122,10 @@ class _Parser:
         self.at = 0
         self.depth = 0
         self.members: Collection[str] = _MEMBERS
-        self.dollars = False
-        """This is Perl or PHP."""
         self.lambdas = False
-        """An arrow after a name begins a function and no entry of a map."""
-        self.commands = True
-        """Backquotes hold a command and no text."""
+        """An arrow after a name may begin a function."""
+        self.raw = False
+        """Backquotes may hold a text and no command."""
         self.head = False
         """A brace here begins the block of a statement."""
         self.literal = False
@@ -198,7 +211,7 @@ class _Parser:
                 self.at += 1
                 break
             if self.take("{"):
-                found += self.statements("}") if self.depth < _DEPTH else ()
+                found += self.statements("}") if self.depth < _DEPTH else (Node("cut", token.line),)
             elif (one := self.statement()) is not None:
                 found.append(one)
             self.at += self.at == at
@@ -395,6 +408,7 @@ class _Parser:
                     break
             at = self.at
             self.literal = end == "}"
+            function = self.lambdas and self.token.kind == "name" and self.peek().text == "=>"
             name = "" if group and self.peek().text == "=" else self.key()
             value = (self.assignment(one=True) if end == ")" and not name else None) or self.expression()
             if value is not None and value.kind == "member" and value.params[1:]:  # a method as a function
@@ -402,6 +416,9 @@ class _Parser:
                 value = Node(
                     "block", value.line, parts=(Node("call", value.line, parts=(value, given)),), params=("it",)
                 )
+            if value is not None and function:
+                body = value.parts if value.kind == "block" else (value,)
+                parts.append(Node("block", value.line, parts=body, params=(name,)))
             if value is not None and name:
                 words.append((name, value))
             elif value is not None:
@@ -419,9 +436,8 @@ class _Parser:
         """Return the name of an argument or entry, if it has one, and step over it."""
         token, sign = self.token, self.peek()
         named = sign.text == "=" and token.kind == "name"
-        pairs = sign.text == "=>" and not (self.lambdas and token.kind == "name")
         colon = sign.text == ":" and not sign.spaced and (self.peek(2).spaced or token.kind != "name")
-        if token.kind in ("name", "text", "symbol", "number") and (pairs or named or colon):
+        if token.kind in ("name", "text", "symbol", "number") and (sign.text == "=>" or named or colon):
             self.at += 2
         elif token.text == "[" and self.peek(2).text == "]" and self.peek(3).text == "=":
             token = sign
@@ -434,7 +450,7 @@ class _Parser:
     def expression(self) -> Node | None:
         """Return the next expression; None if there is none."""
         if self.depth > _DEPTH:
-            return None
+            return Node("cut", self.token.line)
         self.depth += 1
         found: list[Node] = []
         signs: list[str] = []
@@ -465,8 +481,7 @@ class _Parser:
                 return self.body(Node("block", token.line), token)
             if token.text in _HEADS and self.begins_operand():
                 return None
-            arrow = (sign.text == "->" and sign.spaced) or (sign.text == "=>" and self.lambdas)
-            if token.kind == "name" and token.text[0] not in "$@" and arrow:
+            if token.kind == "name" and token.text[0] not in "$@" and sign.text == "->" and sign.spaced:
                 return self.arrow((_bare(token.text),))
             if token.text == "->" and sign.text in ("(", "{"):
                 self.at += 1
@@ -518,9 +533,9 @@ class _Parser:
         if token.kind in _TEXTS:
             return _text(token)
         if token.kind == "command":
-            return _text(token)._replace(kind="command" if self.commands or token.text[0] != "`" else "text")
+            return _text(token)._replace(kind="raw" if self.raw and token.text[0] == "`" else "command")
         if token.kind == "name":
-            return Node("name", line, _bare(token.text), params=("@",) if token.text[0] == "@" else ())
+            return Node("name", line, _bare(token.text), params=(token.text[0],) if token.text[0] in "$@" else ())
         if token.text == "(":
             parts, words = self.entries(")", group=True)
             if self.token.text == "=>":
@@ -607,6 +622,8 @@ class _Parser:
         colon = token.text == ":" and not token.spaced and not self.asked and self.peek(2).text in ("(", "{")
         if token.text not in self.members and not colon:
             return None
+        if token.text == "." and self.joins(node):
+            return None
         if token.text == "->" and following.text in ("{", "["):
             self.at += 1
             return node
@@ -620,16 +637,35 @@ class _Parser:
         signs = ("::", "refers") if refers else ("::",) if token.text == "::" else ()
         return Node("member", following.line, _bare(following.text), (node,), params=signs)
 
+    def joins(self, node: Node) -> bool:
+        """Return whether a dot joins texts, as in PHP and Perl: beside texts and variables with a sigil, or a function."""
+        following = self.peek()
+        if following.kind in _TEXTS or following.text[0] in "$@" or (self.token.spaced and following.spaced):
+            return True
+        name = _bare(following.text)
+        own = node.kind == "text" or node.params == ("$",)
+        return (
+            own
+            and self.peek(2).text == "("
+            and find_row("code", name) is not None
+            and find_row("code", f"*.{name}") is None
+        )
+
     def braced(self, node: Node) -> Node:
         """Return an item of a Perl hash, a call with a table of Lua, or a literal of a named type."""
         line = self.token.line
+        if node.kind == "name" and (node.text == "eval" or node.text in _LISTERS):
+            return self.with_block(node)
         if self.peek().text == "}" and self.token.kind in ("name", "text"):
             word = self.token.text
             self.at += 2
             index = Node("name", line, _bare(word)) if word[0] in "$@" else Node("text", line, word.strip("'\""))
             return Node("index", line, parts=(node, index))
         parts, words = self.entries("}")
-        if self.dollars:
+        root = node
+        while root.kind == "index":
+            root = root.parts[0]
+        if root.kind == "name" and root.params:  # an item in a Perl hash
             return Node("index", line, parts=(node, *parts[:1]))
         if node.kind in ("name", "member") and node.text[:1].islower():
             return Node("call", line, parts=(node, *parts), words=words)

@@ -32,11 +32,12 @@ _TOKEN = expression(
     r"|(?:(?<=\n)|(?<![\s\S]))=(?P<manual>[a-z])"
     r"|(?P<line>\n|;)"
     r"|(?<![\w)])<<(?:[~<-]|<-)?[\"'`]?(?P<here>[A-Z_][A-Z0-9_]{1,30})[\"'`]?(?P<rest>[^\n]{0,500})\n"
-    r"|(?P<pattern>(?<![\w$@.>])(?:qr|m|s|tr)(?:\{(?:[^{}\n\\]|\\.|\{[^{}\n]{0,40}\}){1,400}\}|/(?:[^/\n\\]|\\.){1,400}/)(?:\{[^{}\n]{0,400}\})?\w{0,8}|(?:(?<==~)|(?<=!~)|(?<=[(,]))[ ]?m?/(?:[^/\n\\]|\\.){1,400}/\w{0,8})"
+    r"|(?P<pattern>(?<![\w$@.>])(?:qr|m|s|tr)(?:\{(?:[^{}\n\\]|\\.|\{[^{}\n]{0,40}\}){1,400}\}|/(?:[^/\n\\]|\\.){1,400}/)(?:\{[^{}\n]{0,400}\})?\w{0,8}|(?:(?<==~)|(?<=!~)|(?<=[(,])|(?<==~ )|(?<=!~ )|(?<=, ))m?/(?:[^/\n\\]|\\.){1,400}/\w{0,8})"
     r"|(?P<long>\"\"\"[\s\S]{0,20000}?\"{3,5}|'''[\s\S]{0,20000}?''')"
     r"|(?P<command>`(?:[^`\\]|\\[\s\S]){0,8000}`"
     r"|(?:%x|\bqx) ?(?:\([^)]{0,4000}\)|\{[^}]{0,4000}\}|\[[^\]]{0,4000}\]|/[^/\n]{0,4000}/))"
-    r"|(?P<quoted>(?:%[qQwW]|\bq[qw]?)(?:\([^)]{0,4000}\)|\{[^}]{0,4000}\}|\[[^\]]{0,4000}\])|\br#{0,3}\"[^\"]{0,8000}\"#{0,3})"
+    r"|(?P<quoted>(?:%[qQwW]|\bq[qw]?)(?:\([^)]{0,4000}\)|\{[^}]{0,4000}\}|\[[^\]]{0,4000}\])|\br#{0,3}\"[^\"]{0,8000}\"#{0,3}"
+    r"|\bq[qw]?(?P<mark>[#!|~])(?:(?!(?P=mark))[\s\S]){0,4000}(?P=mark))"
     r"|(?P<text>(?:[$@]{1,2}|\b[LbBcfr])?\"(?:[^\"\\\n]|\\[\s\S]){0,8000}\"|\"(?:[^\"\\]|\\[\s\S]){0,4000}\""
     r"|'(?:[^'\\\n]|\\.){0,8000}')"
     r"|(?P<symbol>(?<![\w:)\]?]):(?=[A-Za-z_])\w{1,60})"
@@ -52,13 +53,18 @@ _CLOSING = expression(r"^[ \t]{0,80}([A-Z_][A-Z0-9_]{1,30})\b", re.MULTILINE)
 """A line that may end a document in a program."""
 
 
-def tokens(text: str) -> list[Token]:
-    """Return the tokens of a program, without white space and comments."""
+def tokens(text: str, *, lines: bool = False) -> list[Token]:
+    """Return the tokens of a program, without white space and comments.
+
+    With `lines`, no text or command goes beyond its line: a quotation mark may be none.
+    """
     found: list[Token] = []
     line, at, indent, spaced = 1, 0, _indent(text, 0), True
     ends: dict[str, list[int]] | None = None
     while (match := _TOKEN.match(text, at)) is not None:
         kind, said, at = match.lastgroup or "", match[0], match.end()
+        if lines and kind in ("text", "quoted", "command") and "\n" in said:
+            kind, said, at = "sign", said[0], match.start() + 1
         if kind == "rest":
             ends = _closings(text) if ends is None else ends
             places = ends.get(match["here"], [])
@@ -75,7 +81,8 @@ def tokens(text: str) -> list[Token]:
             at = min((end + 5 for end in ends_at if end >= 0), default=at)
             said = text[match.start() : at]
         elif kind != "space":
-            found.append(Token("name" if kind == "handle" else kind, match[kind], line, indent, spaced))
+            whole = match[kind] if match[kind] is not None else said
+            found.append(Token("name" if kind == "handle" else kind, whole, line, indent, spaced))
         spaced = kind in ("space", "line")
         if "\n" in said:
             line += said.count("\n")
