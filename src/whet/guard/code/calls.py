@@ -53,7 +53,7 @@ def _flat(values: Iterable[Value]) -> list[Value]:
 
 
 def _store(reader: Reader, call: Call, number: int, value: Value) -> None:
-    """Store a new value in the variable that is an argument."""
+    """Assign a new value to the variable that was passed as an argument."""
     if len(call.node.parts) > number + 1:
         reader.assign(call.node.parts[number + 1], value, call.scope, grows=True)
 
@@ -260,12 +260,6 @@ def _paste(_reader: Reader, call: Call) -> Value:
     return concatenated(_flat(parts), between, pieced=False)
 
 
-def _header(reader: Reader, call: Call) -> Value:
-    """Judge a header of a request."""
-    network.carry(reader, call.owner.path, NO_MARKS, call.every())
-    return call.owner
-
-
 def _copy(reader: Reader, call: Call) -> Value:
     """Judge a file, a stream or an address that is copied to a file."""
     source, target = call.part(call.row.at), call.part(call.row.given)
@@ -357,7 +351,7 @@ _PATH = expression(r"://[^/]{1,255}/.")
 
 
 def _write(reader: Reader, call: Call) -> Value:
-    """Judge a write of a whole file; flags may say that it appends."""
+    """Judge writing a whole file, or appending to it if a flag says so."""
     flags = " ".join(one.name for one in call.every())
     if "APPEND" in flags.upper() and call.place(call.row.at) is not None:
         content = call.part(call.row.given)
@@ -379,7 +373,7 @@ SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "read any": _read, "open any": _open, "open into": _open_into, "list into": _list_into, "give to": _give,
     "start program": _start, "command": _command, "argument": _argument, "set arguments": _set_arguments,
     "hand over any": _hand_over, "execute": _execute, "load any": _load, "assert": _assert, "option": _option, "prepare any": _prepare,
-    "perform": _perform, "fill": _fill, "fill argument": _fill_argument, "header any": _header, "paste": _paste,
+    "perform": _perform, "fill": _fill, "fill argument": _fill_argument, "paste": _paste,
     "gather": _gather, "join path": _join_path, "below": _below, "variables": _variable, "property": _property,
     "unpack text": _pop, "decode any": _decode, "copy any": _copy, "remove tree": _remove_tree, "write any": _write,
     "list any": _list,

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from whet.guard.finding import Seen
 
 _DEPTH, _MOST = 60, 60_000
-"""Depth of an expression, and number of expressions, that are read."""
+"""Maximum depth of an expression, and maximum number of expressions, that are read."""
 _CALLS = 8
-"""Depth of calls, and number of functions of one name, that are read."""
+"""Maximum depth of calls, and maximum number of functions with the same name, that are read."""
 _MOST_ITEMS = 12
-"""Number of items of a list for which a block is read."""
+"""Maximum number of items of a list for which a block is read."""
 _COUNTS = api("code", "counts")
 _FILLS = api("code", "fills")
 _FORMATS = api("code", "formats")
@@ -70,7 +70,8 @@ class Reader(Judges):
         self.called: set[int] = set()
         self.after: list[Value] = []
         """The parameters of the function that was read last, after it."""
-        self.memo: dict[object, Value] = {}
+        self.memo: dict[object, tuple[Value, Sequence[Value]]] = {}
+        """The results of functions and blocks, with the arguments, which keep the identities in the keys from being reused."""
         self.depth = self.inside = self.steps = 0
 
     def run(self) -> None:
@@ -113,7 +114,8 @@ class Reader(Judges):
                     around = self.value(node.parts[0], scope) if node.parts else NOTHING
                     scope.names.update(dict.fromkeys(node.params, around if around.name in _KEPT else _element(around)))
                 case "return":
-                    last = gathered(self.values(node.parts, scope)) if len(node.parts) > 1 else self.first(node, scope)
+                    values = self.values(node.parts, scope)
+                    last = gathered(values) if len(values) > 1 else next(iter(values), NOTHING)
                     scope.returned = either(scope.returned, last)
                 case "function":
                     if not node.text:
@@ -121,10 +123,6 @@ class Reader(Judges):
                 case _:
                     last = self.value(node, scope)
         return last
-
-    def first(self, node: Node, scope: Scope) -> Value:
-        """Return the value of the first part of a node."""
-        return self.value(node.parts[0], scope) if node.parts else NOTHING
 
     def assignment(self, node: Node, scope: Scope) -> Value:
         source, *targets = node.parts
@@ -226,7 +224,7 @@ class Reader(Judges):
             case "index":
                 owner, *key = self.values(node.parts, scope)
                 if owner.name == "Dir":
-                    return self.outside(Call("", NOTHING, owner, key, {}, node, scope=scope), ("Dir.glob",))
+                    return self.outside(self.made(node, key, scope, owner=owner), ("Dir.glob",))
                 return self.item(owner, key[0] if key else NOTHING)
             case "set":
                 return self.assignment(node, scope)
@@ -456,8 +454,8 @@ class Reader(Judges):
         given = tuple((one.text, one.marks, one.path, id(one.items), id(one.fn)) for one in (*args, owner))
         key = (id(node), scope if node.kind == "block" else None, given)
         if key in self.memo or self.inside > _CALLS:
-            return self.memo.get(key, NOTHING)
-        self.memo[key] = NOTHING
+            return self.memo[key][0] if key in self.memo else NOTHING
+        self.memo[key] = (NOTHING, (*args, owner))
         inner = Scope(scope if node.kind == "block" else self.scope)
         self.bind(node, args, inner, owner)
         line = self.line
@@ -466,7 +464,8 @@ class Reader(Judges):
         self.inside -= 1
         self.line = line
         self.after = [inner.names.get(name, NOTHING) for name in node.params]
-        found = self.memo[key] = last if inner.returned is NOTHING else either(inner.returned, last)
+        found = last if inner.returned is NOTHING else either(inner.returned, last)
+        self.memo[key] = (found, (*args, owner))
         return found
 
     def bind(self, node: Node, args: Sequence[Value], inner: Scope, owner: Value) -> None:

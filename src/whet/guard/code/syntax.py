@@ -40,14 +40,14 @@ class Node(NamedTuple):
 
 _DEPTH = 60
 _FAR = 400
-"""Number of tokens that are looked at ahead."""
+"""Maximum number of tokens to look ahead."""
 _NEAR = 80
-"""Number of tokens before the sign of an assignment or a loop."""
+"""Maximum number of tokens before the sign of an assignment or a loop."""
 _TYPED = 30
-"""Number of tokens of a type and the name of a method."""
+"""Maximum number of tokens in the type and the name of a method."""
 _ASSIGNS = frozenset(("=", ":=", "+=", ".=", "<-", "<<-", "||=", "??=", "//=", "|="))
 _JOINS = frozenset(("+", ".", "..", "<>", "&", "++", "~"))
-_MEMBERS = frozenset((".", "->", "::", "?.", "&.", "!."))
+_MEMBERS = frozenset((".", "->", "::", "?.", "&."))
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _CLOSE = frozenset(_OPEN.values())
 _FUNCTIONS = api("code", "functions")
@@ -63,6 +63,7 @@ _CLASSES = frozenset(("class", "record", "struct", "object"))
 _LOOPS = frozenset(("for", "foreach", "each", "repeat"))
 _LOOP_SIGNS = frozenset(("in", "of", ":", ":=", "as", "=", "<-"))
 _TYPE_SIGNS = frozenset(("(", ")", "[", "]", ":", "::", ">>", "->", "<", ">", ",", "*", ".", "?", "&", "'"))
+_METHOD_SIGNS = _TYPE_SIGNS - {"(", ")"}
 _PREFIXES = frozenset("!-*&%\\~^#?$@+<")
 _TEXTS = frozenset(("text", "long", "quoted", "symbol"))
 _QUOTED = frozenset(("text", "quoted", "command"))
@@ -94,19 +95,19 @@ def parse(text: str) -> list[tuple[Node, ...]]:
     """
     text = _SCRIPT.sub(lambda found: f"{found[1]}_{'shell_' if found[2] else ''}script", text)
     text = _CLIPBOARD.sub("the_clipboard()", _GENERIC.sub("", _PHRASE.sub("", _ATOM.sub("", text))))
-    given = tokens(text)
-    several = any(one.kind in _QUOTED and "\n" in one.text for one in given)
-    return [_statements(text, one) for one in ([given, tokens(text, lines=True)] if several else [given])]
+    several = any(one.kind in _QUOTED and "\n" in one.text for one in tokens(text))
+    return [_statements(text, lines=lines) for lines in ((False, True) if several else (False,))]
 
 
-def _statements(text: str, given: list[Token]) -> tuple[Node, ...]:
+def _statements(text: str, *, lines: bool) -> tuple[Node, ...]:
+    given = tokens(text, lines=lines)
     php = any(
         (one.text, two.text, three.text) == ("<", "?", "php")
         for one, two, three in zip(given, given[1:], given[2:], strict=False)
     )
     sigils = any(one.kind == "name" and one.text[0] == "$" and not one.text[1:2].isdigit() for one in given)
     if sigils and not php and " // " in text:
-        given = tokens(_OR.sub(" || ", text))
+        given = tokens(_OR.sub(" || ", text), lines=lines)
     parser = _Parser(given)
     parser.lambdas = not sigils and _SHARP.search(text) is not None
     parser.raw = _GO.search(text) is not None
@@ -137,7 +138,11 @@ class _Parser:
 
     def peek(self, steps: int = 1) -> Token:
         """Return a later token."""
-        return self.tokens[self.at + steps] if 0 <= self.at + steps < len(self.tokens) else END
+        return self.token_at(self.at + steps)
+
+    def token_at(self, at: int) -> Token:
+        """Return the token at a position."""
+        return self.tokens[at] if 0 <= at < len(self.tokens) else END
 
     @property
     def token(self) -> Token:
@@ -184,7 +189,7 @@ class _Parser:
         return 0
 
     def begins_operand(self) -> bool:
-        """Return whether an operand follows the token on its line."""
+        """Return whether an operand follows this token on the same line."""
         following = self.peek()
         return following.spaced and (
             following.kind not in ("sign", "line") or following.text in ("(", "[", "{", *_PREFIXES)
@@ -257,7 +262,7 @@ class _Parser:
             sign < 0
             and not one
             and (arrow := self.find(("=>", "by"))) > self.at + 1
-            and self.tokens_at(arrow - 1).kind == "name"
+            and self.token_at(arrow - 1).kind == "name"
         ):
             sign = arrow  # a property of C#, or a delegated one of Kotlin
         targets = _targets(self.tokens[self.at : sign]) if sign > self.at else ()
@@ -269,7 +274,7 @@ class _Parser:
         )
         line, text, self.at = self.token.line, self.tokens[sign].text, sign + 1
         self.skip_lines("\n")
-        values = self.entries("", most=1 if one else 99)[0]
+        values = _some(self.expression()) if one else self.entries("")[0]
         value = values[0] if len(values) == 1 else Node("list", line, parts=values)
         return Node("set", line, text, (value, *targets), params=("(",) if grouped else ())
 
@@ -317,7 +322,7 @@ class _Parser:
             keyword.text == "func"
             and self.token.text == "("
             and (closing := self.closing())
-            and self.tokens_at(closing).kind == "name"
+            and self.token_at(closing).kind == "name"
         ):
             self.at = closing  # after the receiver of a method
         name = ""
@@ -329,10 +334,6 @@ class _Parser:
             name = _bare(self.token.text) if self.token.kind == "name" else name
             self.at += 1
         return self.body(Node("function", keyword.line, name), keyword)
-
-    def tokens_at(self, at: int) -> Token:
-        """Return the token at a position."""
-        return self.tokens[at] if at < len(self.tokens) else END
 
     def record(self) -> Node:
         """Return the constructor of a class whose head names its fields."""
@@ -347,17 +348,17 @@ class _Parser:
         if self.peek().kind != "name" and self.peek().text not in ("<", "[", ".", "?"):
             return None
         start = self.at
-        while self.at < start + _TYPED and (self.token.kind == "name" or self.token.text in _TYPE_SIGNS - {"(", ")"}):
+        while self.at < start + _TYPED and (self.token.kind == "name" or self.token.text in _METHOD_SIGNS):
             before = self.peek(-1)
             typed = before.text in ("]", ">") or (
                 before.kind == "name" and before.text not in ("new", "await", "return")
             )
             if self.peek().text == "(" and self.at > start and typed:
                 at = self.closing(1)
-                while self.tokens_at(at).kind == "name" or self.tokens_at(at).text in (",", "."):
+                while self.token_at(at).kind == "name" or self.token_at(at).text in (",", "."):
                     at += 1
-                at += self.tokens_at(at).kind == "line" and self.tokens_at(at + 1).text == "{"
-                if at and self.tokens_at(at).text in ("{", "=>"):
+                at += self.token_at(at).kind == "line" and self.token_at(at + 1).text == "{"
+                if at and self.token_at(at).text in ("{", "=>"):
                     token = self.token
                     self.at += 1
                     return self.body(Node("function", token.line, _bare(token.text)), token)
@@ -375,10 +376,10 @@ class _Parser:
         elif self.token.kind == "name":
             params = (_bare(self.token.text),)
         at = self.at
-        while self.tokens_at(at).kind == "name" or self.tokens_at(at).text in _TYPE_SIGNS:
+        while self.token_at(at).kind == "name" or self.token_at(at).text in _TYPE_SIGNS:
             at += 1
-        at += self.tokens_at(at).kind == "line" and self.tokens_at(at + 1).text == "{"
-        if self.tokens_at(at).text == "{":
+        at += self.token_at(at).kind == "line" and self.token_at(at + 1).text == "{"
+        if self.token_at(at).text == "{":
             self.at = at + 1
             return node._replace(params=params, parts=self.statements("}"))
         while self.more and (self.token.text in ("->", ":", "?") or self.peek(-1).text in ("->", ":")):
@@ -392,16 +393,14 @@ class _Parser:
 
     # -- expressions -------------------------------------------------------------------------------------------------
 
-    def entries(
-        self, end: str, *, group: bool = False, most: int = 999
-    ) -> tuple[tuple[Node, ...], tuple[tuple[str, Node], ...]]:
+    def entries(self, end: str, *, group: bool = False) -> tuple[tuple[Node, ...], tuple[tuple[str, Node], ...]]:
         """Return the expressions between commas up to a closing bracket or the end of the statement, and those with names.
 
         A `group` between round brackets is no call, so that what looks like a name of an argument is an assignment.
         """
         parts: list[Node] = []
         words: list[tuple[str, Node]] = []
-        while self.more and len(parts) < most:
+        while self.more:
             if end:
                 self.skip_lines()
                 if self.take(end):
@@ -411,11 +410,8 @@ class _Parser:
             function = self.lambdas and self.token.kind == "name" and self.peek().text == "=>"
             name = "" if group and self.peek().text == "=" else self.key()
             value = (self.assignment(one=True) if end == ")" and not name else None) or self.expression()
-            if value is not None and value.kind == "member" and value.params[1:]:  # a method as a function
-                given = Node("name", value.line, "it")
-                value = Node(
-                    "block", value.line, parts=(Node("call", value.line, parts=(value, given)),), params=("it",)
-                )
+            if value is not None and value.kind == "member" and value.params[1:]:
+                value = _method_function(value, _it(value.line))
             if value is not None and function:
                 body = value.parts if value.kind == "block" else (value,)
                 parts.append(Node("block", value.line, parts=body, params=(name,)))
@@ -433,7 +429,7 @@ class _Parser:
         return tuple(parts), tuple(words)
 
     def key(self) -> str:
-        """Return the name of an argument or entry, if it has one, and step over it."""
+        """Step over the name of an argument or entry, and return it; return an empty text if it has none."""
         token, sign = self.token, self.peek()
         named = sign.text == "=" and token.kind == "name"
         colon = sign.text == ":" and not sign.spaced and (self.peek(2).spaced or token.kind != "name")
@@ -487,15 +483,10 @@ class _Parser:
                 self.at += 1
                 return self.body(Node("block", token.line), token)
             if token.text == "|" and (params := self.bars()) is not None:
-                return (
-                    self.block(params)
-                    if self.take("{")
-                    else Node("block", token.line, "", _some(self.expression()), (), params)
-                )
-            if token.text == "&" and sign.kind == "symbol":  # a method as a function
+                return self.short_function(params)
+            if token.text == "&" and sign.kind == "symbol":
                 self.at += 2
-                it = Node("member", sign.line, sign.text[1:], (Node("name", sign.line, "it"),))
-                return Node("block", sign.line, parts=(Node("call", sign.line, parts=(it,)),), params=("it",))
+                return _method_function(Node("member", sign.line, sign.text[1:], (_it(sign.line),)))
             prefix = token.kind == "sign" and (token.text in _PREFIXES or token.text in ("...", "**", "&&", "|", "->"))
             if not prefix and token.kind != "pattern" and not self.is_skipped():
                 break
@@ -504,7 +495,7 @@ class _Parser:
 
     def bars(self) -> Names | None:
         """Return the parameters between bars, and step over them; None if there are none."""
-        closing = next((at for at in range(self.at + 1, self.at + 16) if self.tokens_at(at).text == "|"), 0)
+        closing = next((at for at in range(self.at + 1, self.at + 16) if self.token_at(at).text == "|"), 0)
         if self.token.text != "|" or not closing:
             return None
         params, self.at = _parameters(self.tokens[self.at + 1 : closing]), closing + 1
@@ -512,10 +503,14 @@ class _Parser:
 
     def arrow(self, params: Names) -> Node:
         """Return a function that is written with an arrow after its parameters."""
-        line = self.token.line
         self.at += self.token.kind == "name"
         self.at += 1
         self.skip_lines()
+        return self.short_function(params)
+
+    def short_function(self, params: Names) -> Node:
+        """Return a function without a name, whose body is a block or an expression."""
+        line = self.token.line
         return (
             self.block(params) if self.take("{") else Node("block", line, parts=_some(self.expression()), params=params)
         )
@@ -717,6 +712,15 @@ class _Parser:
         return Node("call", line, parts=(node, *handle, *parts), words=words)
 
 
+def _it(line: int) -> Node:
+    return Node("name", line, "it")
+
+
+def _method_function(method: Node, *args: Node) -> Node:
+    """Return a method that is passed as a function: a block that calls it."""
+    return Node("block", method.line, parts=(Node("call", method.line, parts=(method, *args)),), params=("it",))
+
+
 def _some(node: Node | None) -> tuple[Node, ...]:
     return () if node is None else (node,)
 
@@ -730,7 +734,7 @@ def _bare(name: str) -> str:
 
 
 def _combined(found: list[Node], signs: list[str]) -> Node | None:
-    """Return operands as one expression: texts that are joined bind closer than anything else."""
+    """Combine operands into one expression; concatenation binds most tightly."""
     if len(found) < 2:
         return found[0] if found else None
     groups: list[list[Node]] = [[found[0]]]

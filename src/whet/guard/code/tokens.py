@@ -18,7 +18,7 @@ class Token(NamedTuple):
     text: str
     line: int
     indent: int
-    """Number of characters before the first token of its line."""
+    """Number of blanks at the start of its line."""
     spaced: bool
     """White space stands before it."""
 

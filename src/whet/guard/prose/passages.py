@@ -406,7 +406,7 @@ def _sections(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
 
 
 class Judged(NamedTuple):
-    """A passage, or a section, that is beyond the threshold for a warning, or that a pattern matched and is close to it."""
+    """A passage or section that is beyond the threshold for a warning, or close to it if a pattern matched."""
 
     passage: Passage
     """The passage, or the first one of the section."""

@@ -16,7 +16,7 @@ from whet.guard.finding import Seen
 from whet.guard.hosts import URL
 from whet.guard.tables import shape
 from whet.guard.taint.execute import files_of, judge_origin, judge_started, run_words
-from whet.guard.taint.files import plain_path
+from whet.guard.taint.files import below_home, plain_path
 from whet.guard.taint.findings import DEEPEST, Findings
 from whet.guard.taint.harm import judge_overwritten
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
@@ -136,7 +136,7 @@ class Commands(Findings):
         if given is not NOTHING:
             self.feed(raw, given)
         self._push(raw)
-        if _REMOVES.match(raw) and any(mark.kind == "place" and mark.subject == "~" for mark in command.marks):
+        if _REMOVES.match(raw) and below_home(command):
             self.hit("wipe-home", None, raw.replace(HOLE, "...")[:80])
         if (one := judge_origin(self, command, raw, shell=in_shell)) is not None:
             self.report([one])

@@ -93,10 +93,10 @@ def named_places(value: Value) -> frozenset[Mark]:
 
 def _is_home(value: Value) -> bool:
     """Return whether a value is, or may be, a path for which `harm.is_home` holds."""
-    return any(map(is_home, strings(plain(value), 20))) or _below_home(value)
+    return any(map(is_home, strings(plain(value), 20))) or below_home(value)
 
 
-def _below_home(value: Value) -> bool:
+def below_home(value: Value) -> bool:
     """Return whether a path was found by walking through the home directory."""
     return any(mark.kind == "place" and mark.subject == "~" for mark in value.marks)
 
@@ -177,7 +177,7 @@ def write_file(reader: Judges, call: Call) -> Value:
         reader.hit("wipe-home", None, "", "The code overwrites the user's files with random data")
     if content.text == "":
         reader.report(judge_emptied(path.texts))
-        if _below_home(path):
+        if below_home(path):
             reader.hit("wipe-home", None, "", "The code empties the user's files")
     appends = "append" in call.verb or comes_from(content.marks, "file")
     reader.write(path, call.key(call.row.at), content, appends=appends)
@@ -307,7 +307,7 @@ def remove(reader: Judges, call: Call) -> Value:
 
 def _remove_one(reader: Judges, call: Call, target: Value, *, whole: bool) -> None:
     reader.report(judge_removed((*strings(plain(target), 5), *target.choices), whole=whole, folder=call.folder))
-    if _below_home(target):
+    if below_home(target):
         reader.hit("wipe-home", None, target.said[:80])
     if _of_person(target):
         reader.note("removes at home")

@@ -391,8 +391,8 @@ def lookup(reader: Judges, call: Call) -> Value:
 
 def header(reader: Judges, call: Call) -> Value:
     """Judge a header of a request that is being built."""
-    carry(reader, call.owner.path, NO_MARKS, call.args)
-    return NOTHING
+    carry(reader, call.owner.path, NO_MARKS, call.every())
+    return call.owner if call.row.gives == "owner" else NOTHING
 
 
 def stay(_reader: Judges, call: Call) -> Value:
