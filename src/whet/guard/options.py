@@ -49,6 +49,8 @@ class Program(NamedTuple):
     """A single dash is enough for a long option."""
     bundled: bool = False
     """The first word is a row of options without a dash, as in `tar`."""
+    no_case: bool = False
+    """Options are the same in capitals."""
 
 
 _UNKNOWN = Program({})
@@ -59,8 +61,8 @@ def known_programs() -> dict[str, Program]:
     """Return the programs whose options are known, by name."""
     found: dict[str, Program] = {}
     for row in load_toml("shell_options")["program"]:
-        rest = {key: row[key] for key in ("ends", "runs", "one_dash", "bundled") if key in row}
-        kinds = row.keys() - rest.keys() - {"names"}
+        rest = {key: row[key] for key in ("ends", "runs", "one_dash", "bundled", "no_case") if key in row}
+        kinds = [kind for kind in row if kind not in rest and kind != "names"]
         places = {option: kind for kind in kinds for option in row[kind]}
         found.update(dict.fromkeys(row["names"], Program(places, **rest)))
     return found
@@ -69,6 +71,7 @@ def known_programs() -> dict[str, Program]:
 def spell(word: str, program: Program) -> Iterator[tuple[str, str | None]]:
     """Yield the options that a word may stand for, each with the value attached to it."""
     name, sign, value = word.partition("=")
+    name = name.lower() if program.no_case else name
     glued = value if sign else None
     long = name if name.startswith("--") else f"-{name}" if program.one_dash else ""
     if len(name) > 2 and (name in program.places or long in program.places):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
-from whet.guard.options import codes
+from whet.guard.options import codes, read_arguments
 from whet.guard.tables import shape
 from whet.guard.taint.containers import plain
 from whet.guard.taint.harm import judge_container
@@ -44,7 +44,8 @@ def run_words(words: Sequence[str]) -> list[int]:
         return []
     if not _INTERPRETERS.match(words[0].rpartition("/")[2]):
         return [0]
-    later = next((index for index, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)
+    given = read_arguments(_program_name(words[0]), tuple(words[1:]))
+    later = next((one.at + 1 for one in given if one.place in ("operand", "program")), 0)
     return [0, later] if later else [0]
 
 
