@@ -14,6 +14,7 @@ import pytest
 
 from whet import guard
 from whet.guard import tables
+from whet.guard.code.cmdlets import PowerShell
 from whet.guard.code.reader import Reader as CodeReader
 from whet.guard.documents import Kind as TextKind
 from whet.guard.finding import CATEGORIES, SEVERITIES
@@ -32,6 +33,8 @@ from whet.guard.taint.judges import JUDGES
 
 SOURCES = "".join(path.read_text("utf-8") for path in Path(guard.__path__[0]).rglob("*.py"))
 READERS_OF: dict[str, Any] = {"python": Reader, "javascript": JavaScriptReader, "code": CodeReader}
+_COMMAND = re.compile(r"^\*\.(?:-|[a-z]+-)[a-z]+$|^\((?:http|invoke|mail|program|replace|scripting|shortcut)\)|^chr$")
+"""A name that only PowerShell has."""
 FIELDS = {"id", "severity", "category", "title", "why", "remedy", "references"}
 PACKS = {"reading", "prose", "shell", "windows", "python", "javascript", "manifests", "secrets", "flow"}
 
@@ -92,6 +95,7 @@ def test_what_is_known_of_functions_is_a_list_that_somebody_asks_for(language: s
 def test_what_a_function_does_is_a_row_for_a_judge(language: str) -> None:
     table = load_toml(f"{language}_calls")
     judges = {*JUDGES, *READERS_OF[language].specials}
+    commands = judges | set(PowerShell.specials)
     assert set(table) == {"call"}
     seen: set[str] = set()
     for row in table["call"]:
@@ -99,7 +103,8 @@ def test_what_a_function_does_is_a_row_for_a_judge(language: str) -> None:
             *row.get("names", ()),
             *(f"{one}.{verb}" for one in row.get("of", ()) for verb in row.get("verbs", ())),
         ]
-        assert set(row) <= {"names", "of", "roots", "verbs", *Row._fields} and row["does"] in judges, row
+        assert set(row) <= {"names", "of", "roots", "verbs", *Row._fields}, row
+        assert row["does"] in (commands if all(map(_COMMAND.search, names)) else judges), row
         assert (names or row.get("roots")) and bool(row.get("of") or row.get("roots")) >= bool(row.get("verbs")), row
         assert seen.isdisjoint(names) and len(names) == len(set(names)), seen.intersection(names)
         seen.update(names)
@@ -203,7 +208,7 @@ def test_an_option_is_there_once_and_says_what_its_value_is() -> None:
     }
     for row in rows:
         options = [option for kind in kinds & set(row) for option in row[kind]]
-        assert set(row) <= {*kinds, "names", "ends", "runs", "one_dash", "bundled"} and row["names"], row
+        assert set(row) <= {*kinds, "names", "ends", "runs", "one_dash", "no_case", "bundled"} and row["names"], row
         assert len(options) == len(set(options)), row["names"]
         assert all(re.fullmatch(r"-[a-zA-Z0-9]|--?[a-zA-Z0-9-]{2,}", option) for option in options), row["names"]
     names = [name for row in rows for name in row["names"]]
@@ -259,14 +264,12 @@ def test_a_client_is_known_by_its_programs_and_what_it_prints() -> None:
     assert set(table["packages"]) == {"builders", "managers", "variables", "runners"}
 
 
-def test_a_line_of_powershell_is_rewritten_by_rows_that_compile() -> None:
+def test_the_words_of_powershell_are_lists_that_somebody_asks_for() -> None:
     table = load_toml("powershell")
-    assert set(table) == {"programs", "rewrite"} and all(map(str.islower, table["programs"]))
-    for row in table["rewrite"]:
-        assert set(row) == {"from", "to"}, row
-        groups = re.compile(row["from"]).groups
-        assert "\\s" not in row["from"], "it may take the end of a line away"
-        assert all(int(number) <= groups for number in re.findall(r"\\(\d)", row["to"])), row
+    for name, listed in table.items():
+        assert f'"{name}"' in SOURCES and all(map(str.islower, filter(str.isalpha, listed))), name
+        assert len(listed) == len(set(listed)), name
+    assert {name for name in table["aliases"].values() if "-" not in name} == set()
 
 
 def test_the_words_of_requests_are_lists_that_somebody_asks_for() -> None:

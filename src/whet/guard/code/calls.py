@@ -283,7 +283,10 @@ def _below(_reader: Reader, call: Call) -> Value:
 
 def _path(parts: list[Value]) -> Value:
     found = concatenated(parts, "/", pieced=False)
-    return found.but(const=found.said.replace("//", "/").replace("/./", "/")) if found.text else found
+    return found.but(const=_DETOUR.sub("/", found.said)) if found.text else found
+
+
+_DETOUR = expression(r"(?<=.)//|/\./")
 
 
 def _variable(reader: Reader, call: Call) -> Value:
@@ -320,7 +323,7 @@ def _decode(reader: Reader, call: Call) -> Value:
 
 def _remove_tree(reader: Reader, call: Call) -> Value:
     """Judge directories that are removed with their content; a list names several."""
-    flag = call.arg(1).const is True
+    flag = call.arg(1).const is True or "recurse" in call.words
     named = [call.words[word] for word in call.row.at if isinstance(word, str) and word in call.words]
     call.args = _flat(named or call.args or [call.owner])
     call.row = call.row._replace(at=(), grave=call.row.grave or flag)

@@ -19,7 +19,7 @@ def check(text: str, level: int = 0) -> Seen:
     """Return the hits and facts of a program in another language."""
     hits = list(patterns.hits(_PATTERNS, text))
     words = vocabulary(text)
-    if words.isdisjoint(_acts()) and "`" not in text:
+    if words.isdisjoint(acts()) and "`" not in text:
         return Seen(tuple(dict.fromkeys(hits)))
     from whet.guard.code.reader import Reader
     from whet.guard.code.syntax import parse
@@ -37,7 +37,7 @@ def check(text: str, level: int = 0) -> Seen:
 
 
 @cache
-def _acts() -> frozenset[str]:
+def acts() -> frozenset[str]:
     """Return the words of the functions that run, send, write or remove something."""
     rows = (row for row in load_toml("code_calls")["call"] if row["does"] not in api("code", "harmless"))
     names = (name.rpartition(".")[2] for row in rows for name in (*row.get("names", ()), *row.get("verbs", ())))

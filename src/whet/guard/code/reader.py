@@ -7,10 +7,10 @@ values that they are called with. What a function of a library does is a row in 
 from __future__ import annotations
 
 import re
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from whet.guard.code.calls import SPECIAL
+from whet.guard.code.dotnet import DOTNET
 from whet.guard.code.syntax import Node
 from whet.guard.expression import expression
 from whet.guard.tables import api
@@ -24,7 +24,8 @@ from whet.guard.taint.names import ENVIRONMENTS, named, variable
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, everything, joined, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from whet.guard.finding import Seen
 
@@ -50,7 +51,7 @@ class Reader(Judges):
     """The state of reading one program."""
 
     language = "code"
-    specials = SPECIAL
+    specials: Mapping[str, Callable[[Any, Call], Value | None]] = {**SPECIAL, **DOTNET}
 
     def __init__(
         self, text: str, program: Sequence[Node], read_inner: Callable[[str, int], Seen], level: int = 0
@@ -61,7 +62,7 @@ class Reader(Judges):
         self.functions: dict[str, list[Node]] = {}
         """The functions of each name: classes may have methods of the same one."""
         for one in _functions(self.program):
-            if one.text:
+            if one.kind == "function" and one.text:
                 self.functions.setdefault(one.text, []).append(one)
         self.scope = Scope()
         """The names outside all functions, and those of objects."""
@@ -75,11 +76,11 @@ class Reader(Judges):
         self.depth = self.inside = self.steps = 0
 
     def run(self) -> None:
-        """Read the program, and then the functions that nothing in it calls."""
+        """Read the program, and then the functions and blocks that nothing in it calls."""
         for _ in range(2):
             self.memo = {}
             self.body(self.program, self.scope)
-            for function in chain.from_iterable(self.functions.values()):
+            for function in _functions(self.program):
                 if id(function) not in self.called:
                     self.invoke(function, [], self.scope)
         self.check_together()
@@ -111,8 +112,7 @@ class Reader(Judges):
                 case "set":
                     last = self.assignment(node, scope)
                 case "loop":
-                    around = self.value(node.parts[0], scope) if node.parts else NOTHING
-                    scope.names.update(dict.fromkeys(node.params, around if around.name in _KEPT else _element(around)))
+                    last = self.loop(node, scope)
                 case "return":
                     values = self.values(node.parts, scope)
                     last = gathered(values) if len(values) > 1 else next(iter(values), NOTHING)
@@ -124,13 +124,26 @@ class Reader(Judges):
                     last = self.value(node, scope)
         return last
 
+    def loop(self, node: Node, scope: Scope) -> Value:
+        """Name the item of a loop, and read the statements in it for each item, if they are known."""
+        around = self.value(node.parts[0], scope) if node.parts else NOTHING
+        body, last = node.parts[1:], NOTHING
+        for one in (
+            around.items[:_MOST_ITEMS]
+            if body and around.items
+            else [around if around.name in _KEPT else _element(around)]
+        ):
+            scope.names.update(dict.fromkeys(node.params, one))
+            last = either(last, self.body(body, scope)) if body else last
+        return last
+
     def assignment(self, node: Node, scope: Scope) -> Value:
         source, *targets = node.parts
         value = self.value(source, scope)
         if source.kind == "block" and not source.params:
             value = value.marked(*everything(self.invoke(source, [], scope)))
         if node.text in ("+=", ".="):
-            value = concatenated((self.value(targets[0], scope), value), pieced=False)
+            value = _added((self.value(targets[0], scope), value))
         for number, target in enumerate(targets):
             part = value
             if (len(targets) > 1 or node.params) and value.items is not None and number < len(value.items):
@@ -179,6 +192,8 @@ class Reader(Judges):
             new = new.but(props={**(owner.props or {}), name: value})
         elif owner.items is not None and len(owner.items) < 200:
             new = new.but(items=[*owner.items, value])
+        elif owner.marks and not owner.name and owner.text is None and owner.props is None:
+            new = new.but(items=[Value(marks=owner.marks), value])
         self.depth += 1
         if target.kind == "name":
             scope.home(target.text).names[target.text] = new
@@ -212,7 +227,7 @@ class Reader(Judges):
             case "text":
                 return self.filled(node, scope) if node.parts else Value(node.text)
             case "number":
-                return Value(int(node.text)) if node.text.isdecimal() and node.text.isascii() else NOTHING
+                return _number(node.text)
             case "name":
                 return self.name(node.text, scope)
             case "command" | "raw":
@@ -228,20 +243,27 @@ class Reader(Judges):
                 return self.item(owner, key[0] if key else NOTHING)
             case "set":
                 return self.assignment(node, scope)
-            case "list":
-                return gathered(self.values(node.parts, scope))
-            case "map":
-                props = {word: self.value(one, scope) for word, one in node.words}
-                parts = self.values(node.parts, scope)
-                return Value(props=props, marks=union((*props.values(), *parts)))
-            case "joined":
-                return concatenated(self.values(node.parts, scope), pieced=False)
+            case "list" | "map" | "joined":
+                return self.composed(node, self.values(node.parts, scope), scope)
             case "mixed":
                 return self.mixed(self.values(node.parts, scope))
             case "block" | "function":
                 return Value(fn=(node, scope))
+            case "group":
+                inner = Scope(scope)
+                last = self.body(node.parts, inner)
+                return last if inner.returned is NOTHING else inner.returned
             case _:
                 return NOTHING
+
+    def composed(self, node: Node, values: list[Value], scope: Scope) -> Value:
+        """Return a list, a map or a text of several values."""
+        if node.kind == "map":
+            props = {word: self.value(one, scope) for word, one in node.words}
+            return Value(props=props, marks=union((*props.values(), *values)))
+        if node.kind == "list":
+            return gathered(values)
+        return _added(values) if node.text == "+" else concatenated(values, pieced=False)
 
     def mixed(self, values: Sequence[Value]) -> Value:
         """Return the value of operands that are compared, or of which one is taken."""
@@ -271,11 +293,13 @@ class Reader(Judges):
             return self.exported.get(key.said) or variable(key)
         if owner.text == "~":
             return owner
+        if key.choices and owner.props:
+            return one_of([self.item(owner, Value(text)) for text in key.texts])
         if key.items is not None:
             return gathered([self.item(owner, one) for one in key.items[:_MOST_ITEMS]])
         if (found := item(owner, key.const)) is not None:
             return found
-        return Value(marks=owner.marks) if owner.items is None else _element(owner)
+        return Value(marks=owner.marks) if owner.items is None and not owner.props else _element(owner)
 
     def filled(self, node: Node, scope: Scope, values: Sequence[Value] = ()) -> Value:
         """Return a text with values in its places: those of the program, or those that a function inserts."""
@@ -317,7 +341,7 @@ class Reader(Judges):
         args = (
             [formatted] if formatted is not None else self.values(node.parts[1:] if node.kind == "call" else (), scope)
         )
-        words = {word: self.value(one, scope) for word, one in node.words}
+        words = self.words(node, scope)
         self.line = node.line
         verb = callee.text if callee.kind in ("name", "member") else ""
         held = scope.find(verb) if callee.kind == "name" else None
@@ -338,6 +362,17 @@ class Reader(Judges):
             names, call.owner = (), held or self.value(callee, scope)
         return self.with_blocks(call, self.outside(call, names))
 
+    def words(self, node: Node, scope: Scope) -> dict[str, Value]:
+        """Return the arguments of a call by name; those of a map that is spread have the names of its entries."""
+        words: dict[str, Value] = {}
+        for word, one in node.words:
+            value = self.value(one, scope)
+            if word[0] == "@" and value.props is not None:
+                words.update((name.lower(), part) for name, part in value.props.items())
+            else:
+                words[word] = value
+        return words
+
     def owner(self, callee: Node, scope: Scope) -> Value:
         """Return the value that a member belongs to; before `::` stands no variable."""
         root = callee.parts[0]
@@ -349,6 +384,8 @@ class Reader(Judges):
         """Return the value of a member that is known not to be a call; None for any other."""
         if owner.props is not None and node.text in owner.props:
             return taken(owner, owner.props[node.text])
+        if owner.props is not None and node.text == "Keys":
+            return literal(list(owner.props), owner.marks)
         if node.parts[0].text in _THIS and (kept := self.scope.find(node.text)) is not None:
             return kept
         if owner.name in ENVIRONMENTS and node.text.isupper():
@@ -361,7 +398,7 @@ class Reader(Judges):
         self, node: Node, name: str, args: Sequence[Value], words: dict[str, Value], scope: Scope, owner: Value
     ) -> Value:
         """Return the result of a function of the program, and mark the objects that it changes."""
-        found = self.invoke_all(name, [*args, *words.values()], scope, owner)
+        found = self.invoke_all(name, args, scope, owner, words)
         for one, before, after in zip(node.parts[1:], args, self.after, strict=False):
             if one.kind == "name" and after.marks - before.marks:
                 self.fill(one, before, scope, Value(marks=after.marks))
@@ -418,12 +455,16 @@ class Reader(Judges):
             over = next((one for one in (found, call.owner) if _holds(one)), Value(marks=union(call.every())))
             if ENVIRONMENT in over.marks and value.fn is not None and (names := _listed_names(value.fn[0])):
                 return gathered([variable(Value(name)) for name in names])  # only some variables of the environment
-            several = over.items[:_MOST_ITEMS] if over.items else [over if over.name in _KEPT else _element(over)]
-            results = [self.apply(value, one, call) for one in several]
+            results = self.each(value, over, call)
             marks = found.marks.union(*map(everything, results))
             if call.verb not in _KEEPS and any(one.marks or one.text is not None or one.items for one in results):
                 found = Value(marks=marks, items=results) if over.items else results[0].but(marks=marks)
         return found
+
+    def each(self, function: Value, over: Value, call: Call) -> list[Value]:
+        """Return the results of a block or function for the items of a value."""
+        several = over.items[:_MOST_ITEMS] if over.items else [over if over.name in _KEPT else _element(over)]
+        return [self.apply(function, one, call) for one in several]
 
     def apply(self, function: Value, given: Value, call: Call) -> Value:
         """Return the result of a block or function for an item."""
@@ -438,11 +479,18 @@ class Reader(Judges):
             if name in self.functions:
                 self.invoke_all(name, args, scope)
 
-    def invoke_all(self, name: str, args: Sequence[Value], scope: Scope, owner: Value = NOTHING) -> Value:
+    def invoke_all(
+        self,
+        name: str,
+        args: Sequence[Value],
+        scope: Scope,
+        owner: Value = NOTHING,
+        words: dict[str, Value] | None = None,
+    ) -> Value:
         """Read all functions of a name with arguments, and return either of their results."""
         found = NOTHING
         for function in self.functions[name][:_CALLS]:
-            result = self.invoke(function, args, scope, owner)
+            result = self.invoke(function, _arranged(function, args, words or {}), scope, owner)
             found = result if found is NOTHING else either(found, result)
         if name[:1].isupper() and args:  # a constructor: what it is given is in the object
             found = found.marked(*union(args))
@@ -470,12 +518,12 @@ class Reader(Judges):
 
     def bind(self, node: Node, args: Sequence[Value], inner: Scope, owner: Value) -> None:
         """Name the arguments of a function or block; those of a constructor are fields of its object, too."""
-        left = node.params[len(args) :]
-        inner.names.update({name: self.value(one, inner) for name, one in node.words if name in left})
+        given = {name for name, one in zip(node.params, args, strict=False) if one is not NOTHING}
+        inner.names.update({name: self.value(one, inner) for name, one in node.words if name not in given})
         for number, name in enumerate(node.params[: len(args) or 1]):
             if name[0] == "*":
                 inner.names[name[1:]] = gathered(list(args[number:]))
-            elif number < len(args):
+            elif number < len(args) and (args[number] is not NOTHING or name not in inner.names):
                 inner.names[name] = args[number]
         if node.kind == "block":
             inner.names.update(dict.fromkeys(() if node.params else _IMPLICIT, args[0] if args else NOTHING))
@@ -484,7 +532,7 @@ class Reader(Judges):
             for name, value in inner.names.items():
                 self.scope.names[name] = joined(self.scope.names.get(name, NOTHING), value)
         inner.names["_"] = gathered([*([owner] if owner is not NOTHING else []), *args])
-        if owner is not NOTHING and not owner.name:
+        if owner is not NOTHING and (owner.marks or owner.props or not owner.name):
             inner.names.update(dict.fromkeys(_THIS, owner))
 
     def call_back(self, function: Value, args: Sequence[Value]) -> Value:
@@ -492,10 +540,31 @@ class Reader(Judges):
         return self.invoke(function.fn[0], args, function.fn[1]) if function.fn else NOTHING
 
 
-_KEPT = frozenset(("(client)", "(connection)", "(socket)", "(made)", "(curl)", "open", "open.append"))
+_KEPT = frozenset(("(names)", "(client)", "(connection)", "(socket)", "(made)", "(curl)", "open", "open.append"))
 """Names of objects that are used later."""
 _HEADER = expression(r"-|^(?:authorization|cookie)$", re.IGNORECASE)
 """A name of a header of a request."""
+
+
+def _number(text: str) -> Value:
+    digits = text.removeprefix("-")
+    return Value(int(text)) if digits.isdecimal() and digits.isascii() else NOTHING
+
+
+def _added(values: Sequence[Value]) -> Value:
+    """Return texts as one text, or lists and items as one list."""
+    if not any(one.items is not None for one in values):
+        return concatenated(values, pieced=False)
+    return gathered([part for one in values for part in (one.items if one.items is not None else [one])])
+
+
+def _arranged(node: Node, args: Sequence[Value], words: dict[str, Value]) -> list[Value]:
+    """Return the arguments of a function in the order of its parameters."""
+    if words.keys().isdisjoint(node.params):
+        return [*args, *words.values()]
+    left = list(args)
+    found = [words[name] if name in words else left.pop(0) if left else NOTHING for name in node.params]
+    return [*found, *left]
 
 
 def _is_known(value: Value) -> bool:
@@ -508,11 +577,11 @@ def _holds(value: Value) -> bool:
 
 
 def _functions(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Yield all functions in some statements."""
+    """Yield all functions and blocks in some statements."""
     left = list(nodes)
     while left:
         node = left.pop()
-        if node.kind == "function":
+        if node.kind in ("function", "block"):
             yield node
         left += (*node.parts, *(one for _, one in node.words))
 

@@ -220,7 +220,8 @@ class Commands(Findings):
         bad = self.adopt(ran.seen)
         if _WINDOWS.search(text):
             filled = text[:20_000].replace(HOLE, "X")
-            bad = self.adopt(import_module("whet.guard.shell.windows").check(filled)) or bad
+            hits = tuple(import_module("whet.guard.code.windows").judge_text(filled, self.level))
+            bad = self.adopt(Seen(hits)) or bad
         for path, marks in ran.files.items():
             self.files[path] = self.files.get(path, NO_MARKS) | marks
         if command.hidden == "decoded":

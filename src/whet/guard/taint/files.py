@@ -127,7 +127,7 @@ def read(reader: Judges, path: Value, key: str) -> frozenset[Mark]:
     for mark in sorted(marks):
         reader.fact("source", mark.what, mark.subject, mark.grave)
     key = plain_path(key)
-    kept = reader.under(key)
+    kept = reader.under(key.removesuffix("/*"))
     marks |= kept
     if not comes_from(marks, "fetched") and not comes_from(kept, "file"):
         marks.add(Mark("file", "a local file", key, whole=True))

@@ -313,7 +313,8 @@ def send(reader: Judges, call: Call) -> Value:
         url = url if url.text else Value(url.path or call.callee.path)
     body = call.every()
     if call.row.given:
-        kept = reader.read(call.part(call.row.given), "") if call.part(call.row.given).said else NO_MARKS
+        path, key = call.part(call.row.given), call.key(call.row.given)
+        kept = reader.read(path, key) if path.said or key else NO_MARKS
         body.append(Value(marks=frozenset(mark for mark in kept if mark.kind == "secret")))
     reader.fact("sink", call.row.what, url.said, host_at(url.said).shady)
     answer = deliver(reader, url, body)

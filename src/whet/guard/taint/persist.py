@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _SCRIPT = expression(r"\.(?:sh|bash|zsh|command|py|pyw|pth)$", re.IGNORECASE)
 _UNKNOWN = expression(r"(?!.*\.(?:md|rst|txt|log|json|ya?ml)[\"']?$)[^$]{0,200}\$(?!\{?GITHUB_)")
 """A path with a variable, whose value is not known; not that of a text. Steps of workflows leave variables for each other."""
+_HOSTS = expression(r"^.{0,40}[\\/]system32[\\/]drivers[\\/]etc[\\/]hosts$", re.IGNORECASE)
 _SETTINGS = expression(r"(?:^|[\\/])\.claude\.json$")
 _KEY = expression(r"\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\w{1,20})\s{1,4}AAAA[0-9A-Za-z+/]{30,}")
 _RULING = shape("taint", "ruling", 0)
@@ -42,6 +43,7 @@ _COMMANDS = expression(
     re.MULTILINE,
 )
 """Commands that SSH, git, tmux and editors run."""
+_MENU = expression(r"start menu[\\/]programs[\\/]startup", re.IGNORECASE)
 _RULES = {
     "authorized SSH keys": "persist-key", "git hooks": "persist-hook",
     **dict.fromkeys(("cron", "launchd", "systemd", "init scripts", "autostart"), "persist-timer"),
@@ -112,8 +114,8 @@ def judge_written(
         yield Judgement("persist-start", severity, path, "It adds to a file a command that downloads and runs code")
     for place in named_places:
         yield _judge_start(place, one, is_bad, look) if place.kind == "start" else _judge_agent(place, one, is_bad)
-    if named.startswith("/etc/"):
-        yield from _judge_system(named, text)
+    if named.startswith("/etc/") or _HOSTS.search(named):
+        yield from _judge_system(_HOSTS.sub("/etc/hosts", named), text)
     if named.endswith(".npmrc") and _PRELOADS.search(text):
         grave: Severity = "critical" if path.startswith(("~", "/home/", "/root/", "$HOME")) else "warn"
         yield Judgement("persist-start", grave, path, "npm and node run a file that these settings name")
@@ -159,7 +161,8 @@ def _judge_start(
         severity: Severity = "warn" if one.typed and rule == "persist-timer" else "critical"
         message = f"It adds to {place.what} a program that is hidden or uses the name of another"
         return Judgement(rule, severity, one.path, message)
-    return Judgement(rule, "warn" if fetched and not text else one.alone, one.path, message)
+    quiet = one.typed and not _MENU.search(one.path)  # nobody writes to the menu of Windows by hand
+    return Judgement(rule, "warn" if (fetched and not text) or not quiet else "info", one.path, message)
 
 
 def _judge_agent(place: Place, one: Writing, is_bad: Callable[[str], bool]) -> Judgement:

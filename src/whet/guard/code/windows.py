@@ -1,7 +1,7 @@
-"""The PowerShell and cmd checker: patterns for clear attacks, and the shell checker for what is fetched, sent and run.
+"""The PowerShell and cmd checker: patterns for clear attacks, and the calls of PowerShell and the commands of cmd with their values.
 
-Carets, backticks, joined string pieces and constant variables are undone first; encoded commands are decoded and judged
-like scripts. Lines that fetch or send something are rewritten as shell commands (`data/powershell.toml`).
+Carets, backticks, joined string pieces and constant variables are undone for the patterns; encoded commands are decoded and judged
+like scripts. Scripts of cmd are read as shell scripts (`batch`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from whet.guard.code.batch import as_shell
 from whet.guard.expression import expression
-from whet.guard.finding import Fact, Hit, Seen
+from whet.guard.finding import Hit, Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.literals import vocabulary
 from whet.guard.patterns import load_patterns, search, shorten
 from whet.guard.shell.checker import check as check_shell
 from whet.guard.tables import load_toml, shape
+from whet.guard.taint.findings import DEEPEST
 from whet.guard.taint.fold import from_base64
 
 if TYPE_CHECKING:
@@ -24,91 +26,67 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Severity
 
-_DEPTH = 3
-_LONGEST = 4_000
-"""Longest part of a statement, in characters, that is rewritten as a shell command."""
+LARGEST = 100_000
+"""Maximum number of characters of a program that are read."""
 _JOINED = "\v"
 """Stands for a line end that a backtick removes, so that lines keep their numbers."""
-_ACTS = shape("shell_signs", "windows_acts", re.IGNORECASE)
-_QUOTED = expression(r"(?<=[\"'`])[^\"'`\n]{12,2000}(?=[\"'`])")
+_SCRIPT = expression(r"\$\w|\$\{|\[[\w.]{2,80}\]|\|\s{0,9}[%?]\s{0,3}\{|\b[a-z]{2,12}-[a-z]{3,40}\b", re.IGNORECASE)
+"""What only PowerShell has."""
+_BATCH = expression(
+    r"%%?\w{1,60}%?|^[ \t]{0,20}(?:@echo|setlocal|set[ \t]|rem[ \t]|goto[ \t]|call[ \t]|if[ \t]{1,4}(?:not[ \t]|exist|defined|/i|errorlevel|\"))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What only cmd has."""
 
 PATTERNS = load_patterns("windows")
 
 
-def check(text: str) -> Seen:
+def check(text: str, level: int = 0) -> Seen:
     """Return the hits and facts of a PowerShell or cmd script."""
-    hits, facts = _judged(text, 1, _DEPTH)
-    unique = {(hit.rule, hit.line): hit for hit in reversed(hits)}
-    return Seen(tuple(sorted(unique.values(), key=lambda hit: hit.line)), tuple(dict.fromkeys(facts)))
+    from whet.guard.code.cmdlets import PowerShell
+    from whet.guard.code.powershell import parse
+
+    text = text.replace("\r\n", "\n")
+    found = [Seen(tuple(judge_text(text, level)))]
+    begin = text[:LARGEST]
+    if (names := vocabulary(text) | vocabulary(plain(text))) & _acts() or "&" in text:
+        if _SCRIPT.search(begin) or names & load_toml("powershell")["aliases"].keys():
+            reader = PowerShell(begin, parse(begin), check, level)
+            reader.run()
+            found.append(Seen(tuple(reader.hits.values()), tuple(reader.facts.values())))
+        if _BATCH.search(begin):
+            found.append(check_shell(as_shell(begin)))
+    if len(text) > LARGEST:
+        found.append(Seen((Hit("code-partly-analysed", 1, f"{len(text)} characters"),)))
+    unique = {(hit.rule, hit.line): hit for seen in reversed(found) for hit in reversed(seen.hits)}
+    facts = dict.fromkeys(fact for seen in found for fact in seen.facts)
+    return Seen(tuple(sorted(unique.values(), key=lambda hit: hit.line)), tuple(facts))
 
 
-def _judged(text: str, line: int, depth: int) -> tuple[list[Hit], list[Fact]]:
+def judge_text(text: str, level: int = 0) -> Iterator[Hit]:
+    """Yield the hits of the patterns, and of what is encoded."""
     clean = plain(text)
     words = vocabulary(clean)
-    hits: list[Hit] = []
-    facts: list[Fact] = []
     for pattern, match in search(PATTERNS, clean):
         severity = pattern.severity
         if pattern.rule == "windows-autostart" and _FROM_ELSEWHERE.search(match[0]):
             severity = "critical"
         if pattern.rule == "system-tool-download":
             severity = _tool_severity(clean, match)
-        hits.append(Hit(pattern.rule, line + _line(clean, match.start()), shorten(match[0]), severity))
-    if not words.isdisjoint(load_toml("powershell")["programs"]):
-        script, statements = _as_shell(clean)
-        seen = check_shell(script)
-        for hit in seen.hits:
-            at, shown = statements[hit.line - 1]
-            hits.append(hit._replace(line=line + at - 1, evidence=shown))
-        for fact in seen.facts:
-            at, shown = statements[fact.line - 1]
-            facts.append(fact._replace(line=line + at - 1, evidence=shown))
+        yield Hit(pattern.rule, 1 + _line(clean, match.start()), shorten(match[0]), severity)
     if words & _ENCODED_WORDS:
-        hits += _encoded(clean, line, depth)
+        yield from _encoded(clean, level)
     if "hidden" in words and words & {"bypass", "unrestricted"}:
-        hits += _hidden(clean, line)
-    return hits, facts
+        yield from _hidden(clean)
 
 
 @cache
-def _rewrites() -> list[tuple[re.Pattern[str], str]]:
-    return [
-        (re.compile(row["from"], re.IGNORECASE | re.MULTILINE), row["to"]) for row in load_toml("powershell")["rewrite"]
-    ]
+def _acts() -> frozenset[str]:
+    """Return the words of commands and functions that do something."""
+    from whet.guard.code.checker import acts
 
-
-def _as_shell(text: str) -> tuple[str, list[tuple[int, str]]]:
-    """Rewrite a script as shell commands, one per line; return them, and for each the original line number and text.
-
-    Statements that the shell checker could not judge are left out. Commands in the strings of a line follow that line.
-    """
-    found: list[str] = []
-    statements: list[tuple[int, str]] = []
-    at = 0
-    for row in text.split("\n"):
-        at += 1
-        for piece in [row] if len(row) <= _LONGEST else map(_from_start, row.split(";")):
-            if _acts(piece):
-                quoted = [text for text in _QUOTED.findall(piece) if " " in text and _ACTS.search(text)]
-                found.append(" ; ".join((piece.replace(_JOINED, " "), *quoted)))
-                statements.append((at, shorten(piece)))
-        at += row.count(_JOINED)
-    script = "\n".join(found)
-    for old, new in _rewrites():
-        script = old.sub(new, script)
-    return script, statements
-
-
-def _acts(text: str) -> bool:
-    return _ACTS.search(text) is not None or not vocabulary(text).isdisjoint(load_toml("powershell")["programs"])
-
-
-def _from_start(statement: str) -> str:
-    """Return a part of a long statement, from shortly before the program that it runs."""
-    programs = "|".join(load_toml("powershell")["programs"])
-    found = re.search(rf"\b(?:{programs}|iex)\b", statement, re.IGNORECASE)
-    start = max(0, found.start() - 200) if found is not None else 0
-    return statement[start : start + _LONGEST]
+    table = load_toml("powershell")
+    return acts().union(table["aliases"], table["programs"])
 
 
 _ENCODED_WORDS = frozenset({"enc", "e", "ec", "encodedcommand", "en", "enco", "encod", "encode", "encoded"})
@@ -117,6 +95,8 @@ _BAKED = expression(
     r"(?<![\w-])-(?:e|ec|enc\w{0,4}|encodedcommand)\s{1,4}[\"']?([A-Za-z0-9+/=]{16,20000})", re.IGNORECASE
 )
 _CONSTANT = expression(r"\$(\w{1,40})\s{0,3}=\s{0,3}(?:'([^'\n]{1,400})'|\"([^\"\n$]{1,400})\")")
+_VALUE = expression(r"\bset[ \t]{1,4}\"?(\w{1,40})=([^\"&|%\n]{1,300})", re.IGNORECASE)
+_NAMED = expression(r"%(\w{1,40})%")
 _HIDDEN = shape("shell_signs", "hidden")
 
 
@@ -138,7 +118,8 @@ def plain(text: str) -> str:
             lambda found: constants.get(found[1].lower(), found[0]),
             clean,
         )
-    return clean
+    values = {found[1].lower(): found[2] for found in list(_VALUE.finditer(clean))[:60]} if "%" in clean else {}
+    return _NAMED.sub(lambda found: values.get(found[1].lower(), found[0]), clean) if values else clean
 
 
 def _spread(text: str) -> str:
@@ -170,23 +151,23 @@ def _tool_severity(text: str, match: re.Match[str]) -> Severity:
     return "critical" if runs or (source is not None and host_of(source[0]).shady) else "warn"
 
 
-def _encoded(text: str, line: int, depth: int) -> Iterator[Hit]:
+def _encoded(text: str, level: int) -> Iterator[Hit]:
     for found in list(_BAKED.finditer(text))[:10]:
         before = text[max(0, found.start() - 300) : found.start()].rpartition("\n")[2]
         if not re.search(r"powershell|pwsh", before, re.IGNORECASE):
             continue
-        at = line + _line(text, found.start())
+        at = 1 + _line(text, found.start())
         try:
             inner = from_base64(found[1]).decode("utf-16-le", "replace")
         except ValueError:
             inner = ""
-        hits = _judged(inner, at, depth - 1)[0] if inner and depth > 0 else []
+        hits = check(inner, level + 1).hits if inner and level < DEEPEST else ()
         grave = re.search(r"-w\w{0,12}\s{1,3}h|hidden", before, re.IGNORECASE) is not None or bool(hits)
         yield Hit("encoded-command", at, shorten(before + found[0]), "critical" if grave else None)
-        yield from hits
+        yield from (hit._replace(line=at) for hit in hits)
 
 
-def _hidden(text: str, line: int) -> Iterator[Hit]:
+def _hidden(text: str) -> Iterator[Hit]:
     for found in list(_HIDDEN.finditer(text))[:20]:
         lowered = found[0].lower()
         if "hidden" in lowered and ("bypass" in lowered or "unrestricted" in lowered):
@@ -195,4 +176,4 @@ def _hidden(text: str, line: int) -> Iterator[Hit]:
                 is not None
             )
             severity: Severity | None = "critical" if remote else None
-            yield Hit("hidden-window", line + _line(text, found.start()), shorten(found[0]), severity)
+            yield Hit("hidden-window", 1 + _line(text, found.start()), shorten(found[0]), severity)
