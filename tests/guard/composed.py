@@ -1,9 +1,9 @@
 """Thefts that are put together from parts, each beside an honest twin. All of it is inert text.
 
-A theft is a secret, the way it is carried, and a way out: `{source} x {carrier} x {sink}`, in shell, Python or
-JavaScript, in a script or a code block of any label, indented, with comments, with other line ends. The twin has the
-same parts but one: the value is no secret, or the key goes to the service it belongs to, or it stays on the machine, or
-nothing is sent at all. Hosts are reserved names and addresses.
+A theft is a secret, the way it is carried, and a way out: `{source} x {carrier} x {sink}`, in shell, Python,
+JavaScript, PowerShell or cmd, in a script or a code block of any label, indented, with comments, with other line ends.
+The twin has the same parts but one: the value is no secret, or the key goes to the service it belongs to, or it stays
+on the machine, or nothing is sent at all. Hosts are reserved names and addresses.
 
     PYTHONPATH=tests python -m guard.composed > tests/guard/composed_open.txt     # what does not come out as it should
 """
@@ -16,6 +16,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from guard.composed_windows import Cmd, PowerShell
 from guard.packages import fenced, package, script
 from whet.guard.scan import scan
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from whet.skill.tree import Tree
 
-Language = Literal["shell", "python", "javascript"]
+Language = Literal["shell", "python", "javascript", "powershell", "cmd"]
 
 
 class Source(NamedTuple):
@@ -523,9 +524,11 @@ class JavaScript:
 
 if TYPE_CHECKING:
     Sink = Callable[[str], Parts]
-    Front = type[Shell | Python | JavaScript]
+    Front = type[Shell | Python | JavaScript | PowerShell | Cmd]
 
-FRONTS: Final[dict[Language, Front]] = {"shell": Shell, "python": Python, "javascript": JavaScript}
+FRONTS: Final[dict[Language, Front]] = {
+    "shell": Shell, "python": Python, "javascript": JavaScript, "powershell": PowerShell, "cmd": Cmd,
+}  # fmt: skip
 
 WRONG: Final = ("python", "yaml", "js", "dockerfile", "powershell", "text", "")
 """Labels of code blocks that shell may stand under."""
@@ -582,6 +585,20 @@ PLACEMENTS: Final[dict[Language, dict[str, Callable[[str], Tree]]]] = {
         "list": lambda code: _in_list("ts", code),
         "fence-python": lambda code: fenced("python", code),
     },
+    "powershell": {
+        "script": lambda code: script("scripts/sync.ps1", f"{code}\n"),
+        "fence-powershell": lambda code: fenced("powershell", code),
+        "module": lambda code: script("scripts/sync.psm1", f"{code}\n"),
+        "fence-ps1": lambda code: fenced("ps1", code),
+        "page": lambda code: _in_page("pwsh", code),
+        "list": lambda code: _in_list("powershell", code),
+    },
+    "cmd": {
+        "script": lambda code: script("scripts/sync.bat", f"{code}\n"),
+        "named": lambda code: script("scripts/sync.cmd", f"{code}\n"),
+        "fence-batch": lambda code: fenced("batch", code),
+        "fence-cmd": lambda code: fenced("cmd", code),
+    },
 }
 
 
@@ -601,14 +618,14 @@ STYLES: Final[dict[str, Callable[[Front, Parts], str]]] = {
 }
 
 HTTP: Final = re.compile(
-    r"^(curl-(d|header|user|json|binary)|requests-(header|post|json)|httpx|fetch-(header|body|json)|axios)"
+    r"^(curl-(d|header|user|json|binary)|requests-(header|post|json)|httpx|fetch-(header|body|json)|axios|irm-(body|header))"
 )
 """Ways out that a client of a service takes to use its own key."""
 
-LOOKUPS: Final = frozenset({"dig", "nslookup", "dns"})
+LOOKUPS: Final = frozenset({"dig", "nslookup", "dns", "lookup"})
 """Ways out that leave the machine whatever the name ends with; an honest program has no use for them."""
 
-ROUNDS: Final[dict[Language, int]] = {"shell": 2, "python": 2, "javascript": 2}
+ROUNDS: Final[dict[Language, int]] = {"shell": 2, "python": 2, "javascript": 2, "powershell": 1, "cmd": 1}
 
 
 def combinations() -> Iterator[Combination]:

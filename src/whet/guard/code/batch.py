@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.tables import load_toml, words
-from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +18,7 @@ _LABEL = expression(r"[ \t]{0,40}:(?!:)[ \t]{0,9}([\w.-]{1,80})")
 _CALLED = expression(r"\bcall[ \t]{1,9}:([\w.-]{1,80})", re.IGNORECASE)
 _COMMENT = expression(r"[ \t]{0,40}@?[ \t]{0,9}(?:rem\b|::)", re.IGNORECASE)
 _VALUES = expression(
-    r"%%~?(?:[a-z]{0,9}(?=[a-z]))?(?P<item>[a-z])(?![\w%])|(?P<folder>%~[a-z]{0,4}[dp]{1,2}0)|%~?(?:[a-z]{0,9}(?=\d))?(?P<given>\d)|%(?P<all>\*)"
+    r"%%(?:~[a-z]{0,9}(?=[a-z]))?(?P<item>[a-z])(?![a-z])|(?P<folder>%~[a-z]{0,4}[dp]{1,2}0)|%~?(?:[a-z]{0,9}(?=\d))?(?P<given>\d)|%(?P<all>\*)"
     r"|!(?:%%~?(?P<named>[a-z])|(?P<late>[a-z_]\w{0,60})(?::[^!\n]{0,100})?)!|%(?P<name>\w{1,60})(?::[^%\n]{0,100})?%",
     re.IGNORECASE,
 )
@@ -43,7 +42,64 @@ _STARTED = expression(
 _PIECE = expression(r"\"[^\"\n]{0,4000}\"?|&&|\|\||[&|()]|(?:\^.|[^\"&|()\n^])+|\^")
 _WORD = expression(r"(?:\"[^\"\n]{0,2000}\"?|[^\s\"]){1,200}")
 _MERGED = expression(r"[12]?>&[12]")
-_REDIRECT = expression(r"(?<![\w$}])([12]?)(>>?)[ \t]{0,4}(&[12]|(?:\"[^\"\n]{0,300}\"|[^\s\"]){1,300})")
+_REDIRECT = expression(
+    r"(?P<quoted>\"[^\"\n]{0,4000}\")|(?:(?<![\w$}])(?P<number>[12]))?(?P<sign>>>?)[ \t]{0,4}(?P<place>&[12]|(?:\"[^\"\n]{0,300}\"|[^\s\"]){1,300})"
+)
+_GREATER = "\ue000"
+"""Stands for `>` after a caret, which is none of a redirection."""
+
+
+_SETS = expression(
+    r"(?<![\w%./\\-])set[ \t]{1,9}(?:\"(\w{1,60})=([^\"\n]{0,1000})\"|(?:/[pa][ \t]{1,9}\"?)?(\w{1,60})=([^&|\n)]{0,1000}))",
+    re.IGNORECASE,
+)
+_USES = expression(r"([%!])(\w{1,60})(?::(?:~(-?\d{1,4})(?:,(-?\d{1,4}))?|([^=%!\n]{1,60})=([^%!\n]{0,60})))?\1")
+_LISTED = expression(
+    r"for[ \t]{1,9}%%(?P<name>[a-z])[ \t]{1,9}in[ \t]{0,9}\((?P<what>[^()%!*?\"'/\n]{1,200})\)[ \t]{0,9}do[ \t]{1,9}(?!\()(?P<body>[^\n]{1,1000})$",
+    re.IGNORECASE,
+)
+_UNKNOWN = expression(r"%%|!|%\d|%\*")
+"""What is only known when a script runs."""
+_GROWTH = 4
+"""How many times longer a script may become by the values that are written into it."""
+
+
+def expanded(text: str) -> str:
+    """Return a script of cmd with the known values of its variables, and with loops over fixed words written out."""
+    values: dict[str, str] = {}
+    room = _GROWTH * len(text) + 10_000
+
+    def value(found: re.Match[str]) -> str:
+        known = values.get(found[2].lower())
+        if known is None:
+            return found[0]
+        if found[3]:
+            start, length = int(found[3]), int(found[4]) if found[4] else None
+            known = known[start:]
+            return known if length is None else known[:length]
+        if found[5]:
+            return re.sub(re.escape(found[5]), lambda _: found[6], known, flags=re.IGNORECASE)
+        return known
+
+    rows: list[str] = []
+    for row in text.split("\n"):
+        new = _USES.sub(value, row) if room > 0 and values and ("%" in row or "!" in row) else row
+        if (loop := _LISTED.search(new)) is not None and room > 0:
+            named = re.compile(rf"%%~?{loop['name']}", re.IGNORECASE)
+            bodies = [named.sub(lambda _, word=word: word, loop["body"]) for word in loop["what"].split()[:_MOST_WORDS]]
+            new = new[: loop.start()] + " & ".join(bodies)
+        room -= len(new) - len(row)
+        for found in _SETS.finditer(new) if not _COMMENT.match(new) else ():
+            name, said = (found[1] or found[3]).lower(), (found[2] if found[1] else found[4]).strip()
+            if _UNKNOWN.search(said) or "/" in found[0].partition("=")[0]:
+                values.pop(name, None)
+            else:
+                values[name] = said[:1000]
+        rows.append(new)
+    return "\n".join(rows)
+
+
+_MOST_WORDS = 12
 
 
 def as_shell(text: str) -> str:
@@ -97,7 +153,7 @@ class _Script:
                     self.open.append("")
                     left = left[1:]
             elif (found := _FOR.match(left)) is not None:
-                done.append(_loop(found))
+                done.append(self.loop(found))
                 left = left[found.end() :]
                 if left.startswith("("):
                     self.open.append("done")
@@ -133,7 +189,8 @@ class _Script:
                 sign = found[0]
                 at -= sign == ")"
                 break
-            said += re.sub(r"\^(.)", r"\1", found[0]) if found[0][0] != '"' else found[0]
+            plain = found[0].replace("^>", _GREATER)
+            said += re.sub(r"\^(.)", r"\1", plain) if found[0][0] != '"' else found[0]
         else:
             at = max(at, 1)
         return self.simple(said.strip()), "" if sign == ")" else sign, text[at:]
@@ -141,17 +198,18 @@ class _Script:
     def simple(self, text: str) -> str:
         """Return one command as a command of a shell."""
         redirects = [
-            (found[1], found[2], "/dev/null" if found[3].lower() == "nul" else found[3])
+            (found["number"] or "", found["sign"], "/dev/null" if found["place"].lower() == "nul" else found["place"])
             for found in _REDIRECT.finditer(text)
+            if not found["quoted"]
         ]
-        bare = _REDIRECT.sub("", text).strip()
+        bare = _REDIRECT.sub(lambda found: found["quoted"] or "", text).strip().replace(_GREATER, ">")
         ends = "".join(f" {number}{sign} {place}" for number, sign, place in redirects)
         name, _, rest = bare.partition(" ")
         name, rest = name.strip('"').lower().removesuffix(".exe"), rest.strip()
         if not name or name in words("powershell", "silent"):
             return ":" if not ends else f":{ends}"
         if name == "set":
-            return self.assignment(rest)
+            return self.assignment(rest) + (ends if "=" not in rest else "")
         if name == "call":
             return self.simple(rest.lstrip(":") + ends)
         if name == "start":
@@ -173,8 +231,24 @@ class _Script:
         ]
         return " ; ".join(commands or [" ".join(given)]) + ends
 
+    def loop(self, found: re.Match[str]) -> str:
+        """Return the head of a loop, whose items may be several parts of a line."""
+        what, name, how = found["what"].strip(), found["name"], (found["how"] or "").lower()
+        if (found["way"] or "").lower() == "/f":
+            command = what[:1] == "'" if "usebackq" not in how else what[:1] == "`"
+            text = what[:1] == '"' if "usebackq" not in how else what[:1] == "'"
+            if command:
+                inner = " | ".join(self.simple(one.strip()) for one in what[1:-1].replace("^", "").split("|"))
+                what = f"$({inner})"
+            else:
+                what = what if text else f"$(cat {what})"
+        more = " ; ".join(f'{chr(ord(name) + step)}="${{{name}}}"' for step in (1, 2) if _SEVERAL.search(how))
+        return f"for {name} in {what}; do {more}".rstrip()
+
     def assignment(self, text: str) -> str:
-        """Return an assignment."""
+        """Return an assignment, or the command that shows variables."""
+        if "=" not in text:
+            return f"env | grep {text}" if text else "env"
         if (read := _READ.match(text)) is not None:
             return f"read {read[1]} {read[2] or ''}"
         found = _SET.match(text)
@@ -202,23 +276,18 @@ def _value(found: re.Match[str]) -> str:
     return f"${{{name}}}" if name else "$@"
 
 
-def _loop(found: re.Match[str]) -> str:
-    """Return the head of a loop, whose items may be several parts of a line."""
-    what, name, how = found["what"].strip(), found["name"], (found["how"] or "").lower()
-    if (found["way"] or "").lower() == "/f":
-        command = what[:1] == "'" if "usebackq" not in how else what[:1] == "`"
-        text = what[:1] == '"' if "usebackq" not in how else what[:1] == "'"
-        what = f"$({what[1:-1].replace('^', '')})" if command else what if text else f"$(cat {what})"
-    more = " ; ".join(f'{chr(ord(name) + step)}="${{{name}}}"' for step in (1, 2) if _SEVERAL.search(how))
-    return f"for {name} in {what}; do {more}".rstrip()
-
-
 def _spelled(part: Part, given: Sequence[str]) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, int):
         return given[part]
     return '"{}/{}"'.format(*(given[one].strip('"') for one in part))
+
+
+_SAME: dict[str, list[Part]] = {
+    "type": ["cat"], "cd": ["cd"], "chdir": ["cd"], "pushd": ["cd"], "md": ["mkdir", "-p"], "mkdir": ["mkdir", "-p"],
+}  # fmt: skip
+"""Programs that differ from those of a shell by their names only."""
 
 
 def rearranged(given: Sequence[str]) -> list[list[Part]]:
@@ -243,16 +312,18 @@ def rearranged(given: Sequence[str]) -> list[list[Part]]:
             return _copied(name, given, flags, at)
         case "del" | "erase" | "rd" | "rmdir" if at:
             return [["rm", "-rf" if "s" in flags else "-f", *at]]
-        case "type" if at:
-            return [["cat", *at]]
+        case _ if name in _SAME and at:
+            return [[*_SAME[name], *at]]
+        case "dir" if at and "s" in flags:
+            places = [(folder or ".", name or "*") for folder, _, name in (given[one].rpartition("/") for one in at)]
+            return [["find", f'"{folder}"', "-name", f'"{name}"'] for folder, name in places]
+        case "ftp" if "s" in flags:
+            scripts = [one[3:].strip('"') for one in given[1:] if one[1:3].lower() == "s:"]
+            return [["ftp", "-n", *at, "<", f'"{one}"'] for one in scripts]
         case "msiexec" | "regsvr32" | "wscript" | "cscript" | "mshta" | "installutil" | "rundll32" if (
             at and "://" not in given[at[0]]
         ):
             return [["sh", at[0]]]
-        case "cd" | "chdir" | "pushd" if at:
-            return [["cd", at[0]]]
-        case "md" | "mkdir" if at:
-            return [["mkdir", "-p", *at]]
         case _:
             return []
 
@@ -263,9 +334,6 @@ def _copied(name: str, given: Sequence[str], flags: set[str], at: list[int]) -> 
     if "+" in given[source] and name == "copy":
         return [["cat", *given[source].split("+"), ">", target]]
     several: list[Part] = [(source, one) for one in files] if name == "robocopy" and files else [source]
-    share = re.match(r"//([\w.$-]{2,200})(?:@\w{1,9})?/(.{0,300})", given[target])
-    if share is not None:
-        return [["scp", "-r", *several, f"{share[1]}:{share[2] or HOLE}"]]
     found: list[list[Part]] = [
         ["mv" if name == "move" else "cp", *([] if name in ("copy", "move") else ["-r"]), *several, target]
     ]

@@ -63,6 +63,8 @@ def _open(reader: Reader, call: Call) -> Value:
     if call.owner.text is not None or call.owner.items is not None:  # a method of a path
         call.args, call.row = [call.owner, *call.args], call.row._replace(given=(1,), gives="")
     place, mode = call.part(call.row.at), call.part(call.row.given).said
+    if place.name.startswith(("(socket)", "(connection)")):
+        return place
     if URL.match(place.said):
         return _read(reader, call)
     if "|" in mode:

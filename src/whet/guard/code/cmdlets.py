@@ -20,7 +20,10 @@ from whet.guard.code.conditions import (
     matched,
     texts_in,
 )
+from whet.guard.code.powershell import class_name, parse, spelled
 from whet.guard.code.reader import Reader
+from whet.guard.code.shaping import SHAPING
+from whet.guard.code.syntax import Node
 from whet.guard.expression import expression
 from whet.guard.finding import Seen
 from whet.guard.hosts import URL
@@ -28,19 +31,19 @@ from whet.guard.rules import severity_of
 from whet.guard.tables import load_toml
 from whet.guard.taint import execute, files, network
 from whet.guard.taint.call import find_row
-from whet.guard.taint.containers import concatenated, gathered, one_of
+from whet.guard.taint.containers import concatenated, gathered, one_of, taken
 from whet.guard.taint.findings import DEEPEST
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.names import named, variable
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from whet.guard.code.syntax import Node
     from whet.guard.taint.call import Call
 
 _VARIABLES = expression(r"env:[\\/*]{0,2}(\w{0,60})", re.IGNORECASE)
+_NAME = expression(r"variable:[\\/]{0,2}(\w{1,60})$", re.IGNORECASE)
 _SHARE = expression(r"//[\w.-]{2,200}(?:@\w{1,9})?[/\\]")
 _SCRIPT = expression(r"\.(?:ps1|psm1|cmd|bat)$", re.IGNORECASE)
 _SPOKEN = frozenset(
@@ -68,6 +71,8 @@ class PowerShell(Reader):
         super().__init__(text, program, read_inner, level)
         self.shares: dict[str, str] = {}
         """The shares of other machines, by their drives."""
+        self.bound: dict[str, Value] = {}
+        """The arguments by name of the function that is called."""
 
     def judge_text(self, command: str) -> None:
         """Report what is never honest in a command."""
@@ -94,25 +99,93 @@ class PowerShell(Reader):
         super().bind(node, args, inner, owner)
         inner.names.setdefault("args", gathered(list(args)))
         inner.names.setdefault("input", owner)
+        if node.kind == "function":
+            inner.names["psboundparameters"] = Value(props=self.bound, marks=union(self.bound.values()))
+        if node.kind == "function" and owner is not NOTHING:
+            inner.names["_"] = owner
+            free = next((name for name in node.params if name not in inner.names or inner.names[name] is NOTHING), None)
+            if free is not None:  # what the input is bound to
+                inner.names[free] = one_of(owner.items).marked(*owner.marks) if owner.items else owner
+
+    def call_own(
+        self, node: Node, name: str, args: Sequence[Value], words: dict[str, Value], scope: Scope, owner: Value
+    ) -> Value:
+        """Return the result of a function of the program."""
+        self.bound = {**dict(zip(self.functions[name][0].params, args, strict=False)), **words}
+        return super().call_own(node, name, args, words, scope, owner)
+
+    def words(self, node: Node, scope: Scope) -> dict[str, Value]:
+        """Return the arguments of a call by name, with those that the program sets for all calls of a command."""
+        found = super().words(node, scope)
+        defaults = scope.find("psdefaultparametervalues")
+        for key, value in (defaults.props or {}).items() if defaults is not None else ():
+            command, _, word = key.lower().partition(":")
+            if fnmatch.fnmatch(node.parts[0].text, _full(command)):
+                found.setdefault(word, value)
+        return found
 
     def item(self, owner: Value, key: Value) -> Value:
         """Return an item; of the environment any variable, if its name comes from a list of all names."""
         if key.name == _NAMES and not key.texts and ENVIRONMENT in owner.marks:
             return Value(marks=owner.marks)
+        if key.items is not None and owner.exact:
+            return gathered([self.item(owner, one) for one in key.items])
+        if (
+            isinstance(key.const, int)
+            and isinstance(owner.const, str)
+            and -len(owner.const) <= key.const < len(owner.const)
+        ):
+            return owner.but(const=owner.const[key.const])
+        if key.text is None and owner.props and (blocks := [one for one in owner.props.values() if one.fn is not None]):
+            return gathered(blocks)  # any of them
+        if owner.props and key.exact and (one := _entry(owner, key.exact)) is not None:
+            return taken(owner, one)
         return super().item(owner, key)
+
+    def composed(self, node: Node, values: list[Value], scope: Scope) -> Value:
+        """Return a list, a map or a text of several values; the parts of a map are its computed keys, each before its value."""
+        found = super().composed(node, values, scope)
+        if node.kind == "map" and values:
+            computed = {key.said or HOLE: one for key, one in zip(values[::2], values[1::2], strict=True)}
+            found = found.but(props={**(found.props or {}), **computed})
+        return found
+
+    def resolved(self, node: Node, scope: Scope) -> Node:
+        """Return a class or member whose name is computed, by its name."""
+        *owner, key = node.parts
+        named_by = self.value(key, scope)
+        if not owner:
+            return Node("name", node.line, class_name(named_by.said, node.text) or named_by.name)
+        return Node("member", node.line, spelled(named_by.said.replace(HOLE, "")), tuple(owner), params=node.params)
 
     def member(self, node: Node, owner: Value) -> Value | None:
         """Return the value of a member that is known not to be a call; None for any other."""
         if ENVIRONMENT in owner.marks and node.text in ("Keys", "Name", "Key"):
             return Value(name=_NAMES)
+        if owner.props is not None and node.text == "Values" and "Values" not in owner.props:
+            return gathered(list(owner.props.values()))
+        if node.params == ("::",) and (held := self.scope.find(_static(node))) is not None:
+            return held
+        if owner.props is not None and (one := _entry(owner, node.text)) is not None:
+            return taken(owner, one)
         return super().member(node, owner) if find_row("code", f"{owner.name}.{node.text}") is None else None
 
     def read_node(self, node: Node, scope: Scope) -> Value:
         """Return the value of an expression; a variable is never a function."""
         if node.kind == "name" and node.params:
-            held = scope.find(node.text)
-            return held if held is not None else self.elsewhere.get(node.text, NOTHING)
+            held = scope.find(node.text) or self.elsewhere.get(node.text)
+            text = load_toml("powershell")["texts"].get(node.text) if held is None else None
+            return held or (Value(text) if text is not None else NOTHING)
+        if node.kind == "computed":
+            return self.read_node(self.resolved(node, scope), scope)
         return super().read_node(node, scope)
+
+    def assign(self, target: Node, value: Value, scope: Scope, *, grows: bool = False) -> None:
+        """Store a value under a name, or in a member or an item."""
+        target = self.resolved(target, scope) if target.kind == "computed" else target
+        super().assign(target, value, scope, grows=grows)
+        if target.kind == "member" and target.params == ("::",):
+            self.scope.names[_static(target)] = value
 
     def assignment(self, node: Node, scope: Scope) -> Value:
         """Store a value; a match, which is kept, restricts what the name of a variable may be."""
@@ -123,7 +196,13 @@ class PowerShell(Reader):
 
     def call(self, node: Node, scope: Scope) -> Value:
         """Return the result of a call; a comparison restricts what the name of a variable may be."""
+        if node.parts[0].kind == "computed" and node.kind == "call":
+            node = node._replace(parts=(self.resolved(node.parts[0], scope), *node.parts[1:]))
         found = super().call(node, scope)
+        for word, one in node.words:
+            keeps = word in _KEEPERS or (word == "variable" and node.parts[0].text == "tee-object")
+            if keeps and (name := self.value(one, scope).said.lstrip("+").lower()):
+                scope.names[name] = self.elsewhere[name] = found
         if (condition := compared(node)) is not None:
             self.narrow(*condition, scope)
         return found
@@ -161,6 +240,25 @@ class PowerShell(Reader):
         return any(severity_of(hit) != "info" or hit.rule == "pipe-known" for hit in seen.hits)
 
 
+def _entry(owner: Value, name: str) -> Value | None:
+    """Return an entry of a map, whose names have no case."""
+    props = owner.props or {}
+    low = name.lower()
+    return props[name] if name in props else next((one for key, one in props.items() if key.lower() == low), None)
+
+
+def _static(node: Node) -> str:
+    """Return the name of a static member."""
+    return f"{node.parts[0].text}::{node.text}".lower()
+
+
+def _full(command: str) -> str:
+    """Return the full name of a command."""
+    return str(load_toml("powershell")["aliases"].get(command, command))
+
+
+_KEEPERS = frozenset(("outvariable", "pipelinevariable"))
+"""Parameters that name a variable for the result of a command."""
 _DELETES = frozenset(("delete", "delete_", "remove-ciminstance", "remove-wmiobject"))
 
 
@@ -230,7 +328,7 @@ def _read_items(reader: PowerShell, call: Call) -> Value:
     """Return the content of a file, or of an environment variable."""
     place = call.part(call.row.at)
     if (found := _VARIABLES.match(place.said)) is not None:
-        return _environment(found[1])
+        return _environment(reader, found[1])
     if call.place(call.row.at) == "owner" and place.text is None:
         return place
     marks = NO_MARKS.union(*(reader.read(one, one.path or one.said or call.key(call.row.at)) for one in _each(place)))
@@ -241,15 +339,20 @@ def _each(value: Value) -> Sequence[Value]:
     return value.items or [value]
 
 
-def _environment(name: str) -> Value:
-    return variable(Value(name.upper())) if name else named("code", "process.env")
+def _environment(reader: PowerShell, name: str) -> Value:
+    """Return a variable of the environment, or all of them."""
+    return (
+        (reader.exported.get(name.upper()) or variable(Value(name.upper()))) if name else named("code", "process.env")
+    )
 
 
 def _list_items(reader: PowerShell, call: Call) -> Value:
     """Return the files in a directory, the variables of the environment, or one of them."""
     place = call.part(call.row.at)
     if (found := _VARIABLES.match(place.said)) is not None:
-        return _environment(found[1])
+        return _environment(reader, found[1])
+    if (held := _NAME.match(place.said)) is not None:
+        return call.scope.find(held[1].lower()) or NOTHING
     if call.verb != "get-childitem":
         return place
     if place is NOTHING:
@@ -278,6 +381,10 @@ def _write_items(reader: PowerShell, call: Call) -> Value:
         return place
     appends = call.verb == "add-content" or "append" in call.words
     for one in _each(place):
+        if (found := _VARIABLES.match(one.said)) is not None:
+            reader.exported[found[1].upper()] = content
+        elif (held := _NAME.match(one.said)) is not None:
+            call.scope.names[held[1].lower()] = content
         made = reader.made(call.node, [one, content], call.scope, "append" if appends else "write")
         made.row = call.row._replace(at=(0,), given=(1,))
         reader.share(one, content)
@@ -299,7 +406,7 @@ def _for_each(reader: PowerShell, call: Call) -> Value:
 def _filter(reader: PowerShell, call: Call) -> Value:
     """Return the items of the input that a condition holds for; of the environment, the variables that may match it."""
     paths = [one for one in _each(call.owner) if one.said.endswith("*")]
-    if ENVIRONMENT not in call.owner.marks and not paths:
+    if ENVIRONMENT not in call.owner.marks and not paths and call.owner.name != _ALL_COMMANDS:
         return call.owner
     block = next((one for one in call.every() if one.fn is not None), None)
     if block is None:
@@ -307,6 +414,8 @@ def _filter(reader: PowerShell, call: Call) -> Value:
         wanted = [(way, text) for text in texts_in(call.words.get(way, NOTHING))]
     else:
         wanted = list(conditions(reader, block.fn[0].parts, Scope(block.fn[1])))
+    if call.owner.name == _ALL_COMMANDS:
+        return next((Value(text.strip("^$") + "*" * (way == "match")) for way, text in wanted), call.owner)
     if paths:
         names = [name for way, text in wanted for name in matched(way, text, SECRET_FILES, ORDINARY_FILES) or ()]
         found = [one.but(const=one.said.removesuffix("*") + name) for one in paths for name in (*names, HOLE)]
@@ -317,6 +426,8 @@ def _filter(reader: PowerShell, call: Call) -> Value:
     return gathered([variable(Value(name)) for listed in chosen for name in listed or ()])
 
 
+_ALL_COMMANDS = "(commands)"
+"""The name of a value that is any command."""
 _NAMES = "(names)"
 """The name of a value that is the name of any variable of the environment."""
 
@@ -335,11 +446,16 @@ def _run_block(reader: PowerShell, call: Call) -> Value:
     """Run a block, or a command or program that a value names."""
     target = call.part(call.row.at)
     given = [one for one in call.args if one is not target]
-    if target.fn is not None:
+    blocks = [one.fn for one in _each(target) if one.fn is not None]
+    if blocks:
         given += [part for name in ("argumentlist", "input") if name in call.words for part in _each(call.words[name])]
         call.args, call.words = [], {}
-        return reader.invoke(target.fn[0], given, target.fn[1])
-    low = load_toml("powershell")["aliases"].get(target.said.lower(), target.said.lower())
+        results = [reader.invoke(node, given, scope) for node, scope in blocks]
+        return results[0].marked(*NO_MARKS.union(*map(everything, results)))
+    if _SCRIPT.search(target.said) and (text := reader.texts.get(target.said)):
+        reader.body(parse(text), call.scope)
+        return NOTHING
+    low = _full(target.said.lower())
     if "*" in low:
         low = next((name for name in _COMMANDS if fnmatch.fnmatch(name, low)), low)
     if low in reader.functions:
@@ -358,6 +474,56 @@ _COMMANDS = (
     "set-executionpolicy", "set-netfirewallprofile", "add-localgroupmember", "register-scheduledtask",
 )  # fmt: skip
 """Commands that a pattern for names may stand for."""
+
+
+def _find_command(_reader: PowerShell, call: Call) -> Value:
+    """Return a command by its name, or any command."""
+    found = call.part(call.row.at)
+    return found if found.text else Value(name=_ALL_COMMANDS)
+
+
+def _set_name(reader: PowerShell, call: Call) -> Value:
+    """Store a value under a name that may be computed."""
+    name = call.part(call.row.at).said.lower()
+    if name:
+        value = call.part(call.row.given)
+        call.scope.names[name] = reader.elsewhere[name] = value
+    return NOTHING
+
+
+def _get_name(_reader: PowerShell, call: Call) -> Value:
+    """Return the value under a name that may be computed."""
+    found = call.scope.find(call.part(call.row.at).said.lower()) or NOTHING
+    return found if "valueonly" in call.words else Value(props={"Value": found}, marks=everything(found))
+
+
+def _event(reader: PowerShell, call: Call) -> Value:
+    """Keep the data of an event for the blocks that handle it."""
+    if (given := call.words.get("messagedata")) is not None:
+        reader.elsewhere["event"] = Value(props={"MessageData": given}, marks=everything(given))
+    call.words.pop("messagedata", None)
+    return NOTHING
+
+
+def _script(reader: PowerShell, call: Call) -> Value:
+    """Return a runspace with a block and the arguments that are added to it, and with its results."""
+    held = [one for one in call.owner.items or () if one.fn is not None]
+    given = [one for one in call.owner.items or () if one.fn is None]
+    if call.verb == "AddScript" and call.arg(0).fn is None:
+        return SHARED_CODE(reader, call) or NOTHING
+    new = call.arg(0 if call.verb != "AddParameter" else 1)
+    given, held = ([*given, new], held) if new.fn is None else (given, [new])
+    results = [reader.invoke(one.fn[0], given, one.fn[1]) for one in held if one.fn is not None]
+    marks = NO_MARKS.union(*map(everything, results))
+    runspace = Value(name=call.owner.name, items=[*held, *given], marks=marks)
+    callee = call.node.parts[0]
+    if callee.kind == "member" and callee.parts[0].kind == "name":
+        reader.assign(callee.parts[0], runspace, call.scope, grows=True)
+    call.args = []
+    return runspace
+
+
+SHARED_CODE = Reader.specials["run code"]
 
 
 def _start_process(reader: PowerShell, call: Call) -> Value:
@@ -380,25 +546,6 @@ def _mail(reader: PowerShell, call: Call) -> Value:
     to = re.search(r"@([\w.-]{3,200})", call.words.get("to", call.arg(0)).said)
     body = [one for name, one in call.words.items() if name in ("body", "subject")]
     return network.deliver(reader, Value(f"smtp://{to[1]}") if to else NOTHING, [*body, *attached, call.owner])
-
-
-def _add_member(reader: PowerShell, call: Call) -> Value:
-    """Return an object with one more member."""
-    at = len(call.args) > 2
-    name = call.part(("notepropertyname", "name", int(at))).said
-    value = call.part(("notepropertyvalue", "value", 1 + at))
-    found = call.part(("inputobject", "owner"))
-    found = found.but(props={**(found.props or {}), name or "?": value})
-    callee = call.node.parts[0]
-    if callee.kind == "member" and callee.parts[0].kind in ("name", "member"):
-        reader.assign(callee.parts[0], found, call.scope, grows=True)
-    return found
-
-
-def _join(_reader: PowerShell, call: Call) -> Value:
-    """Return the items of a list as one text."""
-    items = call.owner.items
-    return concatenated(items, call.arg(0).said, pieced=False) if items is not None else call.owner
 
 
 def _program(reader: PowerShell, call: Call) -> Value:
@@ -441,9 +588,19 @@ def _new_drive(reader: PowerShell, call: Call) -> Value:
 
 def _copy_item(reader: PowerShell, call: Call) -> Value:
     """Judge a copy of files, perhaps to another machine."""
-    target = call.part(call.row.given)
-    reader.share(target, Value(marks=reader.read(call.part(call.row.at), call.key(call.row.at))))
-    return SHARED["copy any"](reader, call) or NOTHING
+    target, sources = call.part(call.row.given), _each(call.part(call.row.at))
+    for source in sources:
+        key = call.key(call.row.at) if len(sources) < 2 else source.path or source.said
+        content = Value(marks=reader.read(source, key))
+        reader.share(target, content)
+        if source.text is None:
+            reader.write(target, call.key(call.row.given), content)
+            continue
+        made = reader.made(call.node, [source, target], call.scope, call.verb)
+        made.row = call.row._replace(at=(0,), given=(1,))
+        made.names = {number: name for number, name in ((0, key), (1, call.key(call.row.given))) if name}
+        SHARED["copy any"](reader, made)
+    return target
 
 
 def _ask(_reader: PowerShell, call: Call) -> Value:
@@ -453,39 +610,11 @@ def _ask(_reader: PowerShell, call: Call) -> Value:
     return Value(marks=frozenset((mark,))) if hidden else NOTHING
 
 
-def _keep_input(_reader: PowerShell, call: Call) -> Value:
-    """Return the argument or the input unchanged."""
-    return call.part((*call.row.at, "owner"))
-
-
-def _compare(_reader: PowerShell, call: Call) -> Value:
-    """Return the items of a list that a condition may hold for; of anything else, nothing is known."""
-    return call.owner if call.owner.items is not None else NOTHING
-
-
-def _replace(_reader: PowerShell, call: Call) -> Value:
-    """Return a text with other text in some places."""
-    text, old, new = call.arg(0), call.arg(1).exact, call.arg(2).said
-    if text.text is None or old is None:
-        return Value(marks=text.marks | call.arg(2).marks)
-    plain = re.sub(r"\\(.)", r"\1", old)
-    return text.but(const=text.said.replace(plain, new), marks=text.marks | call.arg(2).marks)
-
-
-def _characters(_reader: PowerShell, call: Call) -> Value:
-    """Return the characters of numbers."""
-    codes = [one.const for one in _each(call.arg(0))]
-    if not all(isinstance(one, int) and 0 < one < 0x110000 for one in codes):
-        return call.arg(0)
-    texts = [Value(chr(one)) for one in codes]
-    return texts[0] if len(texts) == 1 else gathered(texts)
-
-
 SPECIAL: dict[str, Callable[[PowerShell, Call], Value | None]] = {
     "web request": _web_request, "transfer": _transfer, "read items": _read_items, "list items": _list_items,
     "write items": _write_items, "filter": _filter, "mail": _mail, "for each": _for_each, "run block": _run_block,
-    "start process": _start_process, "add member": _add_member, "join": _join,
-    "compile": _compile, "new drive": _new_drive, "copy item": _copy_item, "native": _program, "compare": _compare,  "keep input": _keep_input, "ask": _ask, "replace": _replace,
-    "characters": _characters,
+    "start process": _start_process, "compile": _compile, "new drive": _new_drive, "copy item": _copy_item, "native": _program,
+    "ask": _ask, "find command": _find_command, "set name": _set_name, "get name": _get_name,
+    "event": _event, "script": _script,
 }  # fmt: skip
-PowerShell.specials = {**Reader.specials, **COM, **SPECIAL}
+PowerShell.specials = {**Reader.specials, **COM, **SHAPING, **SPECIAL}

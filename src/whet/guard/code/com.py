@@ -27,7 +27,7 @@ def _answer(reader: PowerShell, call: Call) -> Value:
 def _attach(reader: PowerShell, call: Call) -> Value:
     """Put a file into a mail."""
     holder = call.node.parts[0].parts[0].parts[0]
-    content = Value(marks=reader.read(call.arg(0), call.key((0,))))
+    content = Value(marks=reader.read(call.arg(0), call.key((0,))) | call.arg(0).marks)
     reader.fill(holder, reader.value(holder, call.scope), call.scope, content, "Attachment")
     return NOTHING
 

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from whet.guard.code.syntax import Node
     from whet.guard.taint.value import Scope, Value
 
-_SIMPLE = expression(r"[\w*?.^$|()\[\]\\+:=! -]{1,300}")
+_SIMPLE = expression(r"[\w*?.^$|()\[\]\\+:=!/,;@#%&~<>\"' -]{1,300}")
 _NESTED = expression(r"\)[*+{]")
+_REPEATS = expression(r"[*+]")
 ORDINARY = ("PATH", "COMPUTERNAME", "BUILD_NUMBER", "LANG", "PROCESSOR_LEVEL")
 SECRETS = (
     "OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DATABASE_PASSWORD", "CLIENT_SECRET", "NPM_TOKEN", "AZURE_CLIENT_SECRET",
@@ -62,11 +63,18 @@ def matched(way: str, text: str, telling: Sequence[str], ordinary: Sequence[str]
     """Return the telling names that a condition may hold for; None if that is unknown, or if it holds for all names."""
     if way in ("eq", "in"):
         return [text]
-    if not _SIMPLE.fullmatch(text) or _NESTED.search(text):
-        return None
-    try:
-        pattern = re.compile(fnmatch.translate(text) if way == "like" else text, re.IGNORECASE)
-    except re.error:
+    pattern = search_pattern(fnmatch.translate(text) if way == "like" and _SIMPLE.fullmatch(text) else text)
+    if pattern is None:
         return None
     search = pattern.match if way == "like" else pattern.search
     return None if all(map(search, ordinary)) else [name for name in telling if search(name)]
+
+
+def search_pattern(text: str, repeats: int = 5) -> re.Pattern[str] | None:
+    """Return a pattern of a program as one that is safe to try; None for any other, such as one with more `repeats`."""
+    if not _SIMPLE.fullmatch(text) or _NESTED.search(text) or len(_REPEATS.findall(text)) > repeats:
+        return None
+    try:
+        return re.compile(text, re.IGNORECASE)
+    except re.error:
+        return None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from whet.guard.hosts import URL
 from whet.guard.tables import shape
 from whet.guard.taint import execute
-from whet.guard.taint.mark import HOLE
+from whet.guard.taint.containers import gathered
+from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def _store(reader: Reader, call: Call) -> Value:
     return NOTHING
 
 
+_MOST = 200
+"""Maximum number of letters of a text that are read one by one."""
 _BARE = shape("shell_signs", "bare", re.IGNORECASE)
 """An address without a scheme."""
 
@@ -99,7 +102,40 @@ def _run_code(reader: Reader, call: Call) -> Value:
     return code
 
 
+def _capture_screen(reader: Reader, call: Call) -> Value:
+    """Put a picture of the screen into an image."""
+    mark = Mark("captured", "a screenshot", call.name, whole=True)
+    target = call.node.parts[0].parts[0]
+    reader.fill(target, call.owner, call.scope, Value(marks=frozenset((mark,))))
+    return NOTHING
+
+
+def _reverse(reader: Reader, call: Call) -> Value:
+    """Turn a list around, in the variable that holds it."""
+    items = call.arg(0).items
+    if items is not None and len(call.node.parts) > 1 and call.node.parts[1].kind == "name":
+        name = call.node.parts[1].text
+        call.scope.home(name).names[name] = reader.elsewhere[name] = gathered(items[::-1])
+    return NOTHING
+
+
+def _letters(_reader: Reader, call: Call) -> Value:
+    """Return the letters of a text."""
+    text = call.owner.exact
+    return call.owner if text is None else gathered([Value(one, marks=call.owner.marks) for one in text[:_MOST]])
+
+
+def _entries(_reader: Reader, call: Call) -> Value:
+    """Return the entries of a map, each with its key and value."""
+    props = call.owner.props
+    if props is None:
+        return call.owner
+    pairs = ((Value(name, marks=one.marks), one) for name, one in props.items())
+    return gathered([Value(props={"Key": key, "Name": key, "Value": one}, marks=one.marks) for key, one in pairs])
+
+
 DOTNET: dict[str, Callable[[Reader, Call], Value | None]] = {
     "folder": _folder, "encode": _encode, "set variable": _set_variable, "trust": _trust, "store": _store, "run code": _run_code,
+    "capture screen": _capture_screen, "reverse": _reverse, "letters": _letters, "entries": _entries,
 }  # fmt: skip
 """These functions by their names in the table."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _DEPTH = 50
 """Maximum depth of brackets that are read."""
+_MOST_NUMBERS = 200
+"""Maximum number of numbers in a range."""
 _TYPE_NAME = r"[A-Za-z_][\w.+]{0,120}(?:`\d)?(?:\[[\w.,\[\] ]{0,120}\])?"
 _GAP = expression(r"(?:[\s;,]|`\n|#[^\n]{0,20000})+")
 _SPACE = expression(r"(?:[ \t\r\f\v\xa0]|`\n)+")
@@ -46,7 +48,7 @@ _BINARY = expression(
 _UNARY = expression(r"!|-(?:not|bnot)(?![\w-])|\+\+|--|\+(?=[\w$('\"])|-(?=[$(\d])|,", re.IGNORECASE)
 _GATHERS = expression(r"-(join|split)(?![\w-])", re.IGNORECASE)
 _VARIABLE = expression(
-    r"\$(?:\{([^}\n]{1,200})\}|((?:(?:script|global|local|private|using|env|variable|function):)?(?:[A-Za-z_]\w{0,80}|[$?^])|\d{1,2}))",
+    r"\$(?:\{([^}\n]{1,200})\}|((?:(?:script|global|local|private|using|env|variable|function):)?(?:[^\W\d]\w{0,80}|[$?^])|\d{1,2}))",
     re.IGNORECASE,
 )
 _TYPE = expression(rf"\[\s{{0,9}}({_TYPE_NAME})\s{{0,9}}\]")
@@ -54,11 +56,11 @@ _NUMBER = expression(r"(0x[0-9a-f]{1,16}|\d{1,20}(?:\.\d{1,20})?)(?:[lun]|[kmgt]
 _STRING = expression(r"\"((?:[^\"`]|`[\s\S]|\"\"){0,40000})\"|'((?:[^']|''){0,40000})'")
 _DOCUMENT = expression(r"@(\"|')[ \t]{0,40}(?=\n)")
 _NAME = expression(r"(?:`.|[^\s|;&<>(){}\"'`$,@#])(?:`.|[^\s|;&<>(){}\"'`$,])*")
-_FLAG = expression(r"-([A-Za-z_]\w{0,60}(?:-\w{1,60})*)(:?)(?=[\s:|;&)},\"'$(@]|\Z)")
-_SPLAT = expression(r"@(?:\w{1,10}:)?([A-Za-z_]\w{0,80})")
+_FLAG = expression(r"-([^\W\d]\w{0,60}(?:-\w{1,60})*)(:?)(?=[\s:|;&)},\"'$(@]|\Z)")
+_SPLAT = expression(r"@(?:\w{1,10}:)?([^\W\d]\w{0,80})")
 _REDIRECT = expression(r"([*\d]?)>(>?)(&\d)?")
 _WORD = expression(r"(?:`.|[^\s|;&<>(){}\"'`$,])+")
-_MEMBER = expression(r"\??(\.|::)(?:([A-Za-z_]\w{0,100})|(?=[\"'$(]))")
+_MEMBER = expression(r"\??(\.|::)(?:([^\W\d]\w{0,100})|(?=[\"'$(]))")
 _KEY = expression(r"[\w-]{1,120}(?=\s{0,40}=)")
 _PLACE = expression(r"\{(\d{1,2})[^{}]{0,40}\}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "`": "`"}
@@ -66,6 +68,8 @@ _REGISTRY = expression(r"(?:registry::)?hk(?:cu|lm|ey|u|cr)", re.IGNORECASE)
 _VERB = expression(r"[a-z]{2,12}-[a-z]\w{0,60}$")
 _WEB = frozenset(("uri", "body", "headers", "method", "outfile", "infile", "form", "usebasicparsing", "contenttype"))
 """Parameters of the commands for which PowerShell takes the names of curl and wget."""
+_THROWN = "(thrown)"
+"""The name of what is thrown and caught."""
 _HEADS = frozenset(("if", "elseif", "while", "until", "switch", "catch", "trap", "for"))
 
 
@@ -84,7 +88,8 @@ def _spellings() -> dict[str, str]:
     return {name.lower(): name for name in names if name[:1].isupper() and not name.isupper()}
 
 
-def _spelled(name: str) -> str:
+def spelled(name: str) -> str:
+    """Return a member or class as the table of calls spells it."""
     return _spellings().get(name.lower(), name)
 
 
@@ -165,7 +170,7 @@ class _Parser:
             if self.depth > _DEPTH:
                 found.append(self.node("cut"))
                 self.at = len(self.text)
-            for node in self.statement():
+            for node in [self.pipeline()] if end == ")" and self.sign == "{" else self.statement():
                 prints = end != ")" and node.kind not in ("set", "loop", "return", "function", "cut")
                 found.append(Node("return", node.line, "", (node,)) if prints else node)
             self.at += self.at == before
@@ -192,6 +197,8 @@ class _Parser:
         if word in ("return", "throw", "exit", "break", "continue"):
             self.space()
             value = () if self.sign in ("", "\n", ";", "}", "#") else (self.value(),)
+            if word == "throw" and value:
+                return [Node("set", value[0].line, "=", (*value, Node("name", value[0].line, _THROWN)))]
             return [self.node("return", "", *value)] if word == "return" else list(value)
         return self.branch(word)
 
@@ -212,6 +219,9 @@ class _Parser:
             found += head
             if word == "switch" and head:
                 found.append(Node("loop", head[-1].line, parts=head[-1:], params=("_", "matches")))
+        if word in ("catch", "trap"):
+            thrown = Node("name", self.line, _THROWN, params=("$",))
+            found.append(Node("set", self.line, "=", (thrown, self.node("name", "_"))))
         self.gap()
         return [*found, *(self.statements("}") if self.step("{") else ())]
 
@@ -239,7 +249,7 @@ class _Parser:
                 names, defaults = self.parameters()
                 self.gap()
                 body = self.block() if self.step("{") else self.node("block")
-                found.append(Node("function", line, _spelled(method[1]), body.parts, defaults, names))
+                found.append(Node("function", line, spelled(method[1]), body.parts, defaults, names))
             else:
                 found += self.statement()
             self.at += self.at == before
@@ -328,8 +338,12 @@ class _Parser:
                 self.gap()
                 node = self.command(node)
             else:
-                self.step("&")
-                return node
+                arrow = self.take(_REDIRECT) if self.sign == ">" else None
+                if arrow is None:
+                    self.step("&")
+                    return node
+                self.space()
+                node = _written(node, self.argument(), append=bool(arrow[2]))
 
     def element(self) -> Node:
         """Return an expression, an assignment or a command."""
@@ -368,9 +382,7 @@ class _Parser:
             node = self.named(name or "", items, given, line)
         if document is None:
             return node
-        place, append = document
-        more = (("append", Node("name", line, "true")),) if append else ()
-        return Node("call", line, "", (Node("member", line, "out-file", (node,)), place), more)
+        return _written(node, document[0], append=document[1])
 
     def named(self, name: str, items: list[tuple[str, Node]], given: Node | None, line: int) -> Node:
         """Return a call of a command by its name: a function of the program, a command of PowerShell, or a program."""
@@ -386,7 +398,7 @@ class _Parser:
                 (node for flag, node in items if flag.lower() in ("", "-expandproperty", "-membername")), None
             )
             if member is not None and member.kind == "text" and member.text.isidentifier():
-                return Node("member", line, _spelled(member.text), (given,))
+                return Node("member", line, spelled(member.text), (given,))
         parts, named = _split(items, own=verb in self.own or verb == "where-object")
         if verb == "new-object":
             return _made(line, parts, dict(named))
@@ -401,6 +413,9 @@ class _Parser:
         bare = bare if "/" in bare else re.sub(r"\.exe$", "", bare, flags=re.IGNORECASE)
         parts = [Node("text", line, bare)]
         for _, node in items:
+            if parts[-1].kind == "text" and parts[-1].text[:1] == "-" and parts[-1].text[-1:] == ":":  # `-s:file`
+                parts[-1] = _joined(line, (parts[-1], node))
+                continue
             between = Node("text", line, ",")
             listed = [one for part in node.parts for one in (between, part)][1:]
             parts.append(Node("joined", line, "", tuple(listed)) if node.kind == "list" else node)
@@ -455,6 +470,8 @@ class _Parser:
         parts: list[Node] = []
         while self.sign and not self.sign.isspace() and self.sign not in "|;&<>),}" and len(parts) < 100:
             before = self.at
+            if parts and parts[-1].kind == "text" and self.sign == "(":  # another argument, as in `New-Object Name(1)`
+                break
             if self.sign in "$\"'({" or self.text.startswith(("@(", "@{", '@"', "@'"), self.at):
                 parts.append(self.operand(bare=True))
             elif (found := self.take(_WORD)) is not None:
@@ -566,13 +583,8 @@ class _Parser:
         scope, _, name = (found[1] or found[2]).lower().rpartition(":")
         if scope == "env":
             return self.node("index", "", self.node("name", "process.env"), self.node("text", name.upper()))
-        text = load_toml("powershell")["texts"].get(name)
-        if text is not None or name in ("null", "true", "false"):
-            return (
-                self.node("text", text)
-                if text is not None
-                else self.node("nothing" if name == "null" else "name", name)
-            )
+        if name in ("null", "true", "false"):
+            return self.node("nothing" if name == "null" else "name", name)
         return Node("name", self.line, name, params=("$",))
 
     def type_or_cast(self) -> Node:
@@ -581,7 +593,7 @@ class _Parser:
         if found is None:
             self.skip_brackets()
             return self.operand()
-        name = _class(found[1])
+        name = class_name(found[1])
         if self.text.startswith("::", self.at):
             return self.node("name", name)
         before = self.at
@@ -596,22 +608,27 @@ class _Parser:
         return self.node("name", name)
 
     def map(self) -> Node:
-        """Return a map after its opening brace."""
+        """Return a map after its opening brace; keys that are computed are among its parts, each before its value."""
         line = self.line
         entries: list[tuple[str, Node]] = []
+        computed: list[Node] = []
         while self.at < len(self.text):
             self.gap()
             if self.step("}"):
                 break
             before = self.at
-            key = self.take(_KEY)
-            name = key[0] if key is not None else _constant(self.operand()) or "?"
+            found = self.take(_KEY)
+            key = self.node("text", found[0]) if found is not None else self.operand()
+            name = _constant(key)
             self.gap()
             if self.step("="):
                 self.gap()
-                entries.append((name, self.value()))
+                if name is not None:
+                    entries.append((name, self.value()))
+                else:
+                    computed += (key, self.value())
             self.at += self.at == before
-        return Node("map", line, words=tuple(entries))
+        return Node("map", line, "", tuple(computed), tuple(entries))
 
     def filled(self, text: str) -> Node:
         """Return a text with values in its places."""
@@ -645,11 +662,17 @@ class _Parser:
             found = self.see(_MEMBER) if node.kind != "number" else None
             if found is not None and not (bare and self.is_file_name(found)):
                 self.at = found.end()
-                name = found[2] or _constant(self.atom(bare=True)) or ""
-                name = _LISTERS.get(name.lower()) or _spelled(name)
+                key = self.node("text", found[2]) if found[2] else self.atom(bare=True)
+                name = _constant(key) or ""
+                name = _LISTERS.get(name.lower()) or spelled(name)
                 made = found[1] == "::" and name.lower() == "new"
                 kind = ("::",) if found[1] == "::" else ()
-                member = node if made else Node("member", self.line, name, (node,), params=kind)
+                if made:
+                    member = Node("computed", self.line, "", (node,)) if node.params else node
+                elif name:
+                    member = Node("member", self.line, name, (node,), params=kind)
+                else:
+                    member = Node("computed", self.line, "", (node, key), params=kind)
                 if self.step("("):
                     called = node if name.lower() == "invoke" and node.kind == "member" else member
                     node = Node("call", self.line, "", (called, *self.passed()))
@@ -717,19 +740,22 @@ def _constant(node: Node) -> str | None:
     return None if None in texts else "".join(text or "" for text in texts)
 
 
-def _class(name: str) -> str:
+def class_name(name: str, kind: str = "") -> str:
     """Return the name of a class as the table of calls spells it, without its namespace and what it holds."""
-    return _spelled(re.split(r"[\[`]", name)[0].rpartition(".")[2])
+    if kind:
+        return f"COM.{re.sub(r'[.][0-9.]+$', '', name).lower()}"
+    return spelled(re.split(r"[\[`]", name)[0].rpartition(".")[2])
 
 
 def _made(line: int, parts: Sequence[Node], named: dict[str, Node]) -> Node:
     """Return an object that a command makes by the name of its class."""
     of = named.get("comobject") or named.get("typename") or (parts[0] if parts else Node("nothing", line))
     given = named.get("argumentlist") or (parts[1] if len(parts) > 1 and not named else None)
-    name = _constant(of) or ""
-    name = f"COM.{re.sub(r'[.][0-9.]+$', '', name).lower()}" if "comobject" in named else _class(name)
+    name = _constant(of)
+    kind = "com" if "comobject" in named else ""
+    made = Node("computed", line, kind, (of,)) if name is None else Node("name", line, class_name(name, kind))
     args = given.parts if given is not None and given.kind == "list" else (given,) if given is not None else ()
-    return Node("call", line, "", (Node("name", line, name), *args))
+    return Node("call", line, "", (made, *args))
 
 
 def _is_cmdlet(name: str) -> bool:
@@ -767,10 +793,16 @@ def _parameter(name: str) -> str:
 
 
 _LISTERS = {"foreach": "foreach-object", "where": "where-object"}
-_JOINS = {"join": "-join", "split": "split"}
+_JOINS = {"join": "-join", "split": "-split"}
 _LOOSE = frozenset(
     ("and", "or", "xor", "band", "bor", "bxor", "shl", "shr", "as", "is", "isnot", "..", "??", "*", "/", "%", "-")
 )
+
+
+def _written(node: Node, place: Node, *, append: bool) -> Node:
+    """Return the writing of what a command or expression prints to a file."""
+    more = (("append", Node("name", node.line, "true")),) if append else ()
+    return Node("call", node.line, "", (Node("member", node.line, "out-file", (node,)), place), more)
 
 
 def _folded(found: list[Node], signs: list[str]) -> Node:
@@ -790,10 +822,17 @@ def _operation(sign: str, left: Node, right: Node) -> Node:
     """Return the result of an operator."""
     line = left.line
     match sign:
-        case "+" if left.kind == right.kind == "number" and (left.text + right.text).isdecimal():
-            return Node("number", line, str(int(left.text) + int(right.text)))
+        case "+" | "-" | "*" if left.kind == right.kind == "number" and (left.text + right.text).isdecimal():
+            one, other = int(left.text), int(right.text)
+            return Node(
+                "number", line, str(one + other if sign == "+" else one - other if sign == "-" else one * other)
+            )
         case "+":
             return Node("joined", line, "+", (left, right))
+        case ".." if left.kind == right.kind == "number" and (left.text + right.text).replace("-", "").isdecimal():
+            first, last = int(left.text), int(right.text)
+            numbers = range(first, last + 1) if first <= last else range(first, last - 1, -1)
+            return Node("list", line, "", tuple(Node("number", line, str(one)) for one in numbers[:_MOST_NUMBERS]))
         case "f":
             return _formatted(left, right.parts if right.kind == "list" else (right,))
         case "join" | "split":

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.code.calls import SPECIAL
 from whet.guard.code.dotnet import DOTNET
+from whet.guard.code.reflection import REFLECTION
 from whet.guard.code.syntax import Node
 from whet.guard.expression import expression
 from whet.guard.tables import api
@@ -51,7 +52,7 @@ class Reader(Judges):
     """The state of reading one program."""
 
     language = "code"
-    specials: Mapping[str, Callable[[Any, Call], Value | None]] = {**SPECIAL, **DOTNET}
+    specials: Mapping[str, Callable[[Any, Call], Value | None]] = {**SPECIAL, **DOTNET, **REFLECTION}
 
     def __init__(
         self, text: str, program: Sequence[Node], read_inner: Callable[[str, int], Seen], level: int = 0
@@ -68,6 +69,8 @@ class Reader(Judges):
         """The names outside all functions, and those of objects."""
         self.elsewhere: dict[str, Value] = {}
         """The names of all functions, for those that another one uses without declaring them."""
+        self.around: dict[str, list[str]] = {}
+        """The names of the streams and images that another one writes to, by its name."""
         self.called: set[int] = set()
         self.after: list[Value] = []
         """The parameters of the function that was read last, after it."""
@@ -94,9 +97,9 @@ class Reader(Judges):
 
     def name_arguments(self, call: Call) -> None:
         """Set `call.names` to the names that the program uses for the arguments."""
-        for number, node in enumerate(call.node.parts[1:]):
+        for place, node in (*enumerate(call.node.parts[1:]), *call.node.words):
             if node.kind == "name":
-                call.names[number] = f"${node.text}"
+                call.names[place] = f"${node.text}"
 
     def name_words(self, call: Call) -> list[str]:
         """Return the names that the program uses for the words of a command."""
@@ -140,6 +143,8 @@ class Reader(Judges):
     def assignment(self, node: Node, scope: Scope) -> Value:
         source, *targets = node.parts
         value = self.value(source, scope)
+        if source.kind == "call" and targets[0].kind == "name" and _WRAPS.search(source.parts[0].text):
+            self.around[targets[0].text] = [one.text for one in source.parts[1:] if one.kind == "name"]
         if source.kind == "block" and not source.params:
             value = value.marked(*everything(self.invoke(source, [], scope)))
         if node.text in ("+=", ".="):
@@ -164,6 +169,8 @@ class Reader(Judges):
             home.names[target.text] = self.elsewhere[target.text] = (
                 value if old is None or grows else joined(old, value)
             )
+            if grows:
+                self.spill(target, scope, value.marks)
         elif target.kind in ("member", "index"):
             owner = self.value(target.parts[0], scope)
             name = target.text
@@ -197,9 +204,20 @@ class Reader(Judges):
         self.depth += 1
         if target.kind == "name":
             scope.home(target.text).names[target.text] = new
-        elif target.kind in ("member", "index") and (value.marks or name):
+            self.spill(target, scope, value.marks)
+        elif target.kind in ("member", "index") and (value.marks or name or owner.items is not None):
             self.assign(target, new, scope, grows=True)
+        elif target.kind == "call" and value.marks and target.parts[0].kind == "member":  # what it returns is its owner
+            inner = target.parts[0].parts[0]
+            if _FLUENT.match(target.parts[0].text):
+                self.fill(inner, self.value(inner, scope), scope, Value(marks=value.marks))
         self.depth -= 1
+
+    def spill(self, target: Node, scope: Scope, marks: frozenset[Mark]) -> None:
+        """Mark the streams and images that an object writes to, when something is put into it."""
+        for inner in self.around.get(target.text, ()) if marks else ():
+            if (held := scope.find(inner)) is not None and not marks <= held.marks:
+                self.fill(target._replace(text=inner), held, scope, Value(marks=marks))
 
     # -- expressions -------------------------------------------------------------------------------------------------
 
@@ -542,6 +560,10 @@ class Reader(Judges):
 
 _KEPT = frozenset(("(names)", "(client)", "(connection)", "(socket)", "(made)", "(curl)", "open", "open.append"))
 """Names of objects that are used later."""
+_WRAPS = expression(r"Stream$|Writer$|^FromImage$|Archive$", re.IGNORECASE)
+"""The name of a constructor whose object writes to what it is given."""
+_FLUENT = expression(r"append|insert|with|set|add", re.IGNORECASE)
+"""The beginning of the name of a method that returns its owner."""
 _HEADER = expression(r"-|^(?:authorization|cookie)$", re.IGNORECASE)
 """A name of a header of a request."""
 
@@ -552,7 +574,10 @@ def _number(text: str) -> Value:
 
 
 def _added(values: Sequence[Value]) -> Value:
-    """Return texts as one text, or lists and items as one list."""
+    """Return texts as one text, lists and items as one list, or maps as one map."""
+    if values and all(one.props is not None for one in values):
+        props = {name: part for one in values for name, part in (one.props or {}).items()}
+        return Value(props=props, marks=union(values))
     if not any(one.items is not None for one in values):
         return concatenated(values, pieced=False)
     return gathered([part for one in values for part in (one.items if one.items is not None else [one])])

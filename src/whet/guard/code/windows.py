@@ -10,12 +10,13 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from whet.guard.code.batch import as_shell
+from whet.guard.code.batch import as_shell, expanded
 from whet.guard.expression import expression
-from whet.guard.finding import Hit, Seen
+from whet.guard.finding import SEVERITIES, Hit, Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.literals import vocabulary
 from whet.guard.patterns import load_patterns, search, shorten
+from whet.guard.rules import severity_of
 from whet.guard.shell.checker import check as check_shell
 from whet.guard.tables import load_toml, shape
 from whet.guard.taint.findings import DEEPEST
@@ -55,12 +56,34 @@ def check(text: str, level: int = 0) -> Seen:
             reader.run()
             found.append(Seen(tuple(reader.hits.values()), tuple(reader.facts.values())))
         if _BATCH.search(begin):
-            found.append(check_shell(as_shell(begin)))
+            known = expanded(begin)
+            found.append(check_shell(as_shell(known)))
+            found += _commands(known, level)
     if len(text) > LARGEST:
         found.append(Seen((Hit("code-partly-analysed", 1, f"{len(text)} characters"),)))
-    unique = {(hit.rule, hit.line): hit for seen in reversed(found) for hit in reversed(seen.hits)}
+    hits = [hit for seen in reversed(found) for hit in reversed(seen.hits)]
+    hits.sort(key=lambda hit: SEVERITIES.index(severity_of(hit)))
+    unique = {(hit.rule, hit.line): hit for hit in hits}  # the gravest of a line, and the first of these
     facts = dict.fromkeys(fact for seen in found for fact in seen.facts)
     return Seen(tuple(sorted(unique.values(), key=lambda hit: hit.line)), tuple(facts))
+
+
+def _commands(text: str, level: int) -> Iterator[Seen]:
+    """Yield what the commands do that a script of cmd gives to PowerShell, with its variables as those of the environment."""
+    for found in list(_COMMAND.finditer(text))[:20] if level < DEEPEST else ():
+        said = _SINGLE.sub(lambda one: f'"{one[1]}"', found[1] or found[2])
+        seen = check(re.sub(r"[%!](\w{1,60})[%!]", r"${env:\1}", said), level + 1)
+        at = 1 + text.count("\n", 0, found.start())
+        yield Seen(tuple(hit._replace(line=at) for hit in seen.hits), seen.facts)
+
+
+_COMMAND = expression(
+    r"\b(?:powershell|pwsh)(?:\.exe)?\b[^\n\"]{0,200}?\s-c(?:ommand)?\s{1,4}(?:\"([^\"\n]{1,4000})\"?|([^\"\n&|]{1,4000}))",
+    re.IGNORECASE,
+)
+"""A command that is given to PowerShell."""
+_SINGLE = expression(r"'([^'\n]{0,400}[%!]\w{1,60}[%!][^'\n]{0,400})'")
+"""A text in which cmd puts values before PowerShell reads it."""
 
 
 def judge_text(text: str, level: int = 0) -> Iterator[Hit]:
@@ -95,8 +118,6 @@ _BAKED = expression(
     r"(?<![\w-])-(?:e|ec|enc\w{0,4}|encodedcommand)\s{1,4}[\"']?([A-Za-z0-9+/=]{16,20000})", re.IGNORECASE
 )
 _CONSTANT = expression(r"\$(\w{1,40})\s{0,3}=\s{0,3}(?:'([^'\n]{1,400})'|\"([^\"\n$]{1,400})\")")
-_VALUE = expression(r"\bset[ \t]{1,4}\"?(\w{1,40})=([^\"&|%\n]{1,300})", re.IGNORECASE)
-_NAMED = expression(r"%(\w{1,40})%")
 _HIDDEN = shape("shell_signs", "hidden")
 
 
@@ -118,8 +139,7 @@ def plain(text: str) -> str:
             lambda found: constants.get(found[1].lower(), found[0]),
             clean,
         )
-    values = {found[1].lower(): found[2] for found in list(_VALUE.finditer(clean))[:60]} if "%" in clean else {}
-    return _NAMED.sub(lambda found: values.get(found[1].lower(), found[0]), clean) if values else clean
+    return expanded(clean) if "%" in clean or "!" in clean else clean
 
 
 def _spread(text: str) -> str:

@@ -43,6 +43,8 @@ _OPTION = expression(
     re.MULTILINE,
 )
 _FILE_MARK = expression(r"^[^@\s]{0,60}@")
+_SHARE = expression(r"^//([\w.-]{2,200})(?:@\w{1,9})?/")
+"""A share of another machine."""
 _DEVICE = expression(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
 _DIGEST = expression(r"dgst|sha\d|md5|mac\b|rand\b|passwd")
 _DECLARATIONS = frozenset(("export", "declare", "local", "readonly", "typeset"))
@@ -167,7 +169,9 @@ class Step(Call):
         """Set the host that the step writes to; `opened` are the hosts of descriptors that earlier steps opened."""
         for one in self.command.redirections:
             found = _DEVICE.match(one.target.text)
-            self.device = self.device or (found[1] if found else opened.get(one.target.text, ""))
+            share = _SHARE.match(one.target.text) if ">" in one.operator else None
+            place = found[1] if found else share[1] if share else opened.get(one.target.text, "")
+            self.device = self.device or place
             if found and (self.name == "exec" or not self.argv):
                 opened[one.descriptor] = found[1]
 
@@ -420,7 +424,7 @@ class Scene(Judges):
         marks.update(
             Mark("secret", place.what, "", place.grave, True) for place in _secrets(_joined(step.folder, path))
         )
-        marks.update(map(_opened, self.in_word(step, word, at)))
+        marks.update(map(opened_place, self.in_word(step, word, at)))
         text = kept.text or read_file(path, self.script.known.files)
         return Value(text or UNKNOWN, marks=frozenset(marks)) if marks or text else NOTHING
 
@@ -637,7 +641,7 @@ class Scene(Judges):
             if "known_hosts" in text and name in programs("readers"):
                 step.own.add(Mark("listing", "the machines that this one knows", text))
         if self._is_given(step):
-            step.own.update(map(_opened, _searched(texts_of(step.command.argv))))
+            step.own.update(map(opened_place, _searched(texts_of(step.command.argv))))
         if (dumped := _dump(step)) is not None:
             step.own.add(dumped)
         step.fed.update(step.own)
@@ -653,7 +657,7 @@ class Scene(Judges):
         marks = [mark for word in step.named if word not in skipped for mark in self.in_word(step, word)]
         if listed:
             marks += step.input.marks
-        yield from (_opened(mark) for mark in marks if mark.kind == "place")
+        yield from (opened_place(mark) for mark in marks if mark.kind == "place")
 
 
 _LISTS = ("-T", "--files-from", "-@")
@@ -732,7 +736,7 @@ def _inherited(name: str) -> Value:
     return Value(marks=frozenset((key,))) if key is not None else NOTHING
 
 
-def _opened(mark: Mark) -> Mark:
+def opened_place(mark: Mark) -> Mark:
     """Turn a mark for the name of a secret file into a mark for its content."""
     return Mark("secret", mark.what, "", mark.grave, whole=True) if mark.kind == "place" else mark
 

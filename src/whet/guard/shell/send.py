@@ -9,11 +9,11 @@ from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of, is_placeholder
 from whet.guard.rules import severity_of
 from whet.guard.shell.clients import fetches, host_in, programs, sends, sent_file
-from whet.guard.shell.flow import CONTENT
+from whet.guard.shell.flow import CONTENT, named_places, opened_place
 from whet.guard.shell.wrappers import FINDERS, name_of
 from whet.guard.tables import shape, words
 from whet.guard.taint.files import judge_kept
-from whet.guard.taint.mark import HOLE, comes_from
+from whet.guard.taint.mark import HOLE, Mark, comes_from
 from whet.guard.taint.network import MESSENGERS, host_at, judge_typed
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.options import Argument
     from whet.guard.shell.flow import Scene, Step
-    from whet.guard.taint.mark import Mark
 
 _LABEL = expression(
     r"(?:auth\w{0,12}|tokens?|[\w-]{0,20}keys?|secrets?|pass(?:word|wd|phrase)?|pwd|credentials?|pat|jwt|session\w{0,10}|cookies?|bearer)"
@@ -31,7 +30,9 @@ _LABEL = expression(
 )
 """The text before a key in a place made for keys: `Authorization: Bearer `, `?api_key=`."""
 _EXPANSION = expression(r"\$\{[^}]{0,80}\}|\$\([^)]{0,200}\)|\$\w{1,80}|`[^`]{0,200}`|<[^>]{0,80}>|\{\w{0,40}\}")
-_REMOTE = expression(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
+_REMOTE = expression(
+    r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://|^//[\w.-]{2,200}(?:@\w{1,9})?/"
+)
 _QUIET = words("shell_signs", "quiet")
 
 
@@ -240,14 +241,16 @@ def _copies(scene: Scene, step: Step) -> None:
     plain = step.operands
     if any(mark.kind == "listing" for word in step.spelled for mark in scene.in_word(step, word)):
         scene.hit("spreads-by-ssh")
-    asked = step.name in ("sftp", "ftp", "lftp") and step.command.heredoc is not None
+    said, put = _dialog(scene, step) if step.name in ("sftp", "ftp", "lftp") else ("", frozenset[Mark]())
     plainly = step.name in ("ftp", "lftp")
     shell = step.name == "ssh" and plain
-    if not plain or not (shell or asked or _REMOTE.match(plain[-1])):
+    opened = _OPEN.search(said)
+    if not (shell or (plain and (said or _REMOTE.match(plain[-1]))) or opened):
         return
-    place = plain[0] if shell or asked else plain[-1]
-    host = host_of(place)
-    marks = step.input.marks if shell else step.fed
+    place = opened[1] if opened is not None else plain[0] if shell or said else plain[-1]
+    share = place.startswith("//")
+    host = host_of(re.split(r"[/@]", place.lstrip("/"))[0] if share else place)
+    marks = step.input.marks if shell else step.fed | put
     contents = [
         mark
         for mark in sorted(marks)
@@ -258,10 +261,26 @@ def _copies(scene: Scene, step: Step) -> None:
         scene.fact("sink", step.name, place[:80])
     if (not contents and not named) or host.kind == "loopback":
         return
-    direct = not named and not shell and not plainly and all(mark in step.own for mark in contents)
+    direct = not named and not shell and not plainly and not share and all(mark in step.own for mark in contents)
     grave = not direct or host.kind in ("address", "tunnel", "drop")
     message = f"the data copied to another machine contains {named or contents[0].what}"
     scene.hit("secret-sent", "critical" if grave else "warn", place[:80], message)
+
+
+def _dialog(scene: Scene, step: Step) -> tuple[str, frozenset[Mark]]:
+    """Return the commands that a client of FTP reads from its input, and what the files contain that they send."""
+    kept = [scene.file(one.target.text) for one in step.command.redirections if one.operator == "<"]
+    said = "\n".join(filter(None, [step.command.heredoc, *(text for one in kept for text in reversed(one.texts))]))[
+        :20_000
+    ]
+    files = [found[1].replace('"', "") for found in _PUT.finditer(said)]
+    named = (mark for text in files for mark in named_places(text))
+    written = (mark for text in files for word in text.split()[:1] for mark in scene.file(word).marks)
+    return said, frozenset(map(opened_place, (*named, *written, *(mark for one in kept for mark in one.marks))))
+
+
+_OPEN = expression(r"(?:^|\n)\s{0,9}open\s{1,9}(\S{1,200})", re.IGNORECASE)
+_PUT = expression(r"(?:^|\n)\s{0,9}(?:m?put|send|append)\s{1,9}([^\n]{1,400})", re.IGNORECASE)
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {

@@ -205,11 +205,14 @@ def _judge_captured(mark: Mark, host: Host, message: str, *, bad: bool) -> Itera
 
 
 def _judge_head(marks: frozenset[Mark], host: Host) -> Iterator[Judgement]:
-    """Judge the headers of a request: keys belong there, other secrets do not."""
+    """Judge the headers of a request: keys and passwords that are asked for belong there, other secrets do not."""
+    near = host.name and host.near
     for mark in sorted(marks):
         message = f"The code sends {mark.what} to {_told(host)}"
-        private = mark.kind == "secret" and host.name and not host.near and host.kind != "known"
-        if (mark.kind == "env" and mark.whole) or (private and (mark.whole or (mark.grave and host.shady))):
+        private = mark.kind == "secret" and host.name and not near and host.kind != "known" and mark.what != _ASKED[0]
+        if (mark.kind == "env" and mark.whole and not near) or (
+            private and (mark.whole or (mark.grave and host.shady))
+        ):
             yield Judgement("secret-sent", None, host.name, message)
 
 
@@ -315,7 +318,7 @@ def send(reader: Judges, call: Call) -> Value:
     if call.row.given:
         path, key = call.part(call.row.given), call.key(call.row.given)
         kept = reader.read(path, key) if path.said or key else NO_MARKS
-        body.append(Value(marks=frozenset(mark for mark in kept if mark.kind == "secret")))
+        body.append(Value(marks=frozenset(mark for mark in kept if mark.kind in ("secret", "key", "env"))))
     reader.fact("sink", call.row.what, url.said, host_at(url.said).shady)
     answer = deliver(reader, url, body)
     return call.owner if call.row.gives == "owner" else answer
