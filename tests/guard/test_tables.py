@@ -33,7 +33,9 @@ from whet.guard.taint.judges import JUDGES
 
 SOURCES = "".join(path.read_text("utf-8") for path in Path(guard.__path__[0]).rglob("*.py"))
 READERS_OF: dict[str, Any] = {"python": Reader, "javascript": JavaScriptReader, "code": CodeReader}
-_COMMAND = re.compile(r"^\*\.(?:-|[a-z]+-)[a-z]+$|^\((?:http|invoke|mail|program|replace|runspace|scripting|shortcut)\)|^chr$")
+_COMMAND = re.compile(
+    r"^\*\.(?:-|[a-z]+-)[a-z]+$|^\((?:http|invoke|mail|program|replace|runspace|scripting|shortcut)\)|^chr$"
+)
 """A name that only PowerShell has."""
 FIELDS = {"id", "severity", "category", "title", "why", "remedy", "references"}
 PACKS = {"reading", "prose", "shell", "windows", "python", "javascript", "manifests", "secrets", "flow"}

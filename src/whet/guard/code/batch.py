@@ -60,8 +60,8 @@ _LISTED = expression(
 )
 _UNKNOWN = expression(r"%%|!|%\d|%\*")
 """What is only known when a script runs."""
-_GROWTH = 4
-"""How many times longer a script may become by the values that are written into it."""
+_GROWTH = 1
+"""How much longer a script may become by the values that are written into it: so many times its length, and a little more."""
 
 
 def expanded(text: str) -> str:
@@ -123,7 +123,7 @@ class _Script:
     def translate(self, text: str) -> str:
         """Return the script as a shell script."""
         rows: list[str] = []
-        for row in re.sub(r"\^\n", f" {_CUT}", text).split("\n"):
+        for row in re.sub(r"\^\n", f" {_CUT}", text.replace(_CUT, " ")).split("\n"):
             rows += (self.row(row.replace(_CUT, "")), *[""] * row.count(_CUT))
         return "\n".join(rows) + " ; }" * self.inside
 

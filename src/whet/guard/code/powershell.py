@@ -680,7 +680,7 @@ class _Parser:
                     node = Node("call", self.line, "", (member, self.operand(bare=True)))
                 else:
                     node = member
-            elif self.sign == "[" and node.kind not in ("text", "number"):
+            elif self.sign == "[" and node.kind != "number" and (node.kind != "text" or not bare):
                 self.at += 1
                 key = self.expression()
                 self.gap()

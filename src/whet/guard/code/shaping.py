@@ -62,11 +62,10 @@ def _select(_reader: PowerShell, call: Call) -> Value:
     items = call.owner.items
     if items is None:
         return call.owner
-    first, last, skip, index = (call.words.get(word, NOTHING).const for word in ("first", "last", "skip", "index"))
-    items = items[skip:] if isinstance(skip, int) else items
-    items = items[:first] if isinstance(first, int) else items
-    items = items[-last:] if isinstance(last, int) and last else items
-    items = items[index : index + 1] if isinstance(index, int) and index >= 0 else items
+    given = {word: int(one.said) for word, one in call.words.items() if one.said.isascii() and one.said.isdecimal()}
+    items = items[given.get("skip", 0) :][: given.get("first")]
+    items = items[-given["last"] :] if given.get("last") else items
+    items = items[given["index"] :][:1] if "index" in given else items
     return items[0] if len(items) == 1 else gathered(items).but(marks=call.owner.marks)
 
 

@@ -47,7 +47,7 @@ def check(text: str, level: int = 0) -> Seen:
     from whet.guard.code.cmdlets import PowerShell
     from whet.guard.code.powershell import parse
 
-    text = text.replace("\r\n", "\n")
+    text = text.replace("\r\n", "\n").replace(_JOINED, " ")
     found = [Seen(tuple(judge_text(text, level)))]
     begin = text[:LARGEST]
     if (names := vocabulary(text) | vocabulary(plain(text))) & _acts() or "&" in text:

@@ -27,6 +27,7 @@ from whet.guard.taint.call import Call, find_rows
 from whet.guard.taint.commands import Given
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
+from whet.guard.taint.persist import fetches_on_windows
 from whet.guard.taint.secret import secret_key
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, one_of, union
 
@@ -322,7 +323,9 @@ class Scene(Judges):
 
     def is_bad(self, script: str) -> bool:
         """Return whether a rule says that `script` must not run repeatedly and unseen."""
-        return bool(script) and any(hit.rule in _BAD for hit in self.read_inner(script, 1).hits)
+        if not script:
+            return False
+        return fetches_on_windows(script) or any(hit.rule in _BAD for hit in self.read_inner(script, 1).hits)
 
     def look(self, _text: str, _python: bool) -> bool:
         """Return `False`: a script that is written is read together with the step that writes it."""

@@ -63,7 +63,12 @@ def conceals(text: str) -> bool:
 
 def fetches(text: str) -> bool:
     """Return whether a text fetches or decodes a program, or opens a shell to another machine."""
-    return shape("harm", "fetches").search(text) is not None
+    return shape("harm", "fetches").search(text) is not None or fetches_on_windows(text)
+
+
+def fetches_on_windows(text: str) -> bool:
+    """Return whether a script names an object of Windows that fetches."""
+    return shape("harm", "fetchers").search(text) is not None
 
 
 def hides(text: str) -> bool:
