@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.code.cmdlets import PowerShell
 from whet.guard.code.conditions import ORDINARY, SECRETS, matched
-from whet.guard.code.powershell import parse
+from whet.guard.code.powershell import PowerShell
+from whet.guard.code.powershell_tree import parse
 from whet.guard.code.windows import check
 from whet.guard.taint.containers import plain
 from whet.guard.taint.value import UNKNOWN

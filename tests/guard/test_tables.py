@@ -14,7 +14,7 @@ import pytest
 
 from whet import guard
 from whet.guard import tables
-from whet.guard.code.cmdlets import PowerShell
+from whet.guard.code.powershell import PowerShell
 from whet.guard.code.reader import Reader as CodeReader
 from whet.guard.documents import Kind as TextKind
 from whet.guard.finding import CATEGORIES, SEVERITIES

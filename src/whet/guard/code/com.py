@@ -13,7 +13,7 @@ from whet.guard.taint.value import NOTHING, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.code.cmdlets import PowerShell
+    from whet.guard.code.powershell import PowerShell
     from whet.guard.taint.call import Call
 
 _WORDS = expression(r'"([^"]*)"|\'([^\']*)\'|(\S+)')

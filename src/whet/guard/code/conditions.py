@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SIMPLE = expression(r"[\w*?.^$|()\[\]\\+:=!/,;@#%&~<>\"' -]{1,300}")
 _NESTED = expression(r"\)[*+{]")
 _REPEATS = expression(r"[*+]")
+NAMES = "(names)"
+"""The name of a value that is the name of any variable of the environment."""
 ORDINARY = ("PATH", "COMPUTERNAME", "BUILD_NUMBER", "LANG", "PROCESSOR_LEVEL")
 SECRETS = (
     "OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DATABASE_PASSWORD", "CLIENT_SECRET", "NPM_TOKEN", "AZURE_CLIENT_SECRET",

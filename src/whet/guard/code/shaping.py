@@ -12,7 +12,7 @@ from whet.guard.taint.value import NOTHING, Scope, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.code.cmdlets import PowerShell
+    from whet.guard.code.powershell import PowerShell
     from whet.guard.taint.call import Call
 
 _MOST = 200

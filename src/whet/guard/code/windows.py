@@ -44,8 +44,8 @@ PATTERNS = load_patterns("windows")
 
 def check(text: str, level: int = 0) -> Seen:
     """Return the hits and facts of a PowerShell or cmd script."""
-    from whet.guard.code.cmdlets import PowerShell
-    from whet.guard.code.powershell import parse
+    from whet.guard.code.powershell import PowerShell
+    from whet.guard.code.powershell_tree import parse
 
     text = text.replace("\r\n", "\n").replace(_JOINED, " ")
     found = [Seen(tuple(judge_text(text, level)))]
