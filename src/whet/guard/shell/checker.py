@@ -18,7 +18,9 @@ from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.shell import fetch, persist, power, send, supply
 from whet.guard.shell.constant import unescape
-from whet.guard.shell.flow import CONTENT, Scene, named_places
+from whet.guard.shell.flow import Scene
+from whet.guard.shell.private import named_places
+from whet.guard.shell.step import CONTENT
 from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import shape, word_list
 from whet.guard.taint.call import judged_programs
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from whet.guard.finding import Fact
-    from whet.guard.shell.flow import Step
+    from whet.guard.shell.step import Step
     from whet.guard.taint.mark import Mark
 
 _DEPTH = 4

@@ -9,7 +9,7 @@ from whet.guard.expression import expression
 from whet.guard.hosts import host_of
 from whet.guard.options import codes
 from whet.guard.shell.clients import fetches, host_in, programs, table
-from whet.guard.shell.flow import bare_path
+from whet.guard.shell.step import bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of
 from whet.guard.taint.execute import judge_piped
 from whet.guard.taint.sources import judge_package
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whet.guard.finding import Severity
-    from whet.guard.shell.flow import Scene, Step
+    from whet.guard.shell.flow import Scene
+    from whet.guard.shell.step import Step
     from whet.guard.shell.words import Word
     from whet.guard.taint.value import Value
 

@@ -10,20 +10,29 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.finding import Seen
-from whet.guard.options import read_arguments
-from whet.guard.places import places
-from whet.guard.shell.clients import fetches, printing, programs, sends, sent_file, table
+from whet.guard.shell.clients import fetches, programs
 from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, print_constant, read_file, transform
+from whet.guard.shell.private import add_private, named_places, opened_place, searched_places, secret_places
+from whet.guard.shell.step import (
+    COMMON_FOLDERS,
+    CONTENT,
+    DECLARATIONS,
+    READS,
+    Step,
+    bare_path,
+    joined_path,
+    path_names,
+    variables_of,
+    written_names,
+)
 from whet.guard.shell.words import Known, Word
-from whet.guard.shell.wrappers import FINDERS, inner, name_of, peel, texts_of
-from whet.guard.tables import shape, words
-from whet.guard.taint.call import Call, find_rows
+from whet.guard.shell.wrappers import name_of
+from whet.guard.tables import words
 from whet.guard.taint.commands import Given
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
@@ -32,10 +41,8 @@ from whet.guard.taint.secret import secret_key
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, one_of, union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
-    from whet.guard.places import Place
-    from whet.guard.shell.command import Command
     from whet.guard.shell.commands import Script
 
 _VARIABLE = expression(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
@@ -44,155 +51,15 @@ _OPTION = expression(
     re.MULTILINE,
 )
 _FILE_MARK = expression(r"^[^@\s]{0,60}@")
-_SHARE = expression(r"^//([\w.-]{2,200})(?:@\w{1,9})?/")
-"""A share of another machine."""
-_DEVICE = expression(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
-_DIGEST = expression(r"dgst|sha\d|md5|mac\b|rand\b|passwd")
-_DECLARATIONS = frozenset(("export", "declare", "local", "readonly", "typeset"))
-_READ = ("read", "mapfile", "readarray")
-"""Commands that put their input into variables."""
-_NO_FILES = ("1", "2", "-", "/dev/null")
 _LISTED = ("xargs", "parallel")
 """Programs that pass their input to a command as arguments."""
-_SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes credentials", "git credentials"})
-_COMMON_FOLDERS = frozenset(("", ".", "..", "/", "/tmp", "/var/tmp", "~", "$HOME", "${HOME}", "/home", "/root"))  # noqa: S108  names in scripts that are read, nothing is opened
-CONTENT = frozenset(("secret", "env", "captured", "file"))
-"""Kinds of marks that stand for private content itself, not for its name."""
 _ORIGINS = frozenset(("fetched", "decoded", "encoded", "assembled"))
 """Kinds of marks that say how a text came about, whoever may read it."""
 _BAD = words("shell_signs", "bad")
 _WIDEST = 60
-_LONGEST_PATH = 2_000
 _LONGEST_TEXT = 65_536
 _MOST_TEXTS = 200
 _ROUNDS = 12
-
-
-class Step(Call):
-    """One command, the data that reaches it, and what it prints."""
-
-    __slots__ = (
-        "arguments", "argv", "assignments", "command", "device", "fed", "inner", "input", "marks", "named", "number",
-        "operands", "output", "own", "piped", "plain", "rows", "spelled", "targets", "texts",
-    )  # fmt: skip
-
-    def __init__(self, number: int, command: Command) -> None:
-        self.argv, variables = peel(command.argv)
-        super().__init__(name_of(self.argv), NOTHING, NOTHING, (), {}, command)
-        self.folder: str = ""
-        self.number = number
-        self.command = command
-        self.assignments = (*command.assignments, *variables)
-        """The variables that are set for the command or by it."""
-        self.spelled: tuple[Word, ...] = ()
-        """Its arguments as words."""
-        self.take(self.argv[1:])
-        self.inner = inner(command)
-        """The scripts in its arguments."""
-        self.piped = any(at for _, at in command.pipes)
-        """Whether it is not the first in a pipeline."""
-        self.input = NOTHING
-        """What is piped or redirected into it."""
-        self.output = NOTHING
-        """What it prints, or sets variables to."""
-        self.own: set[Mark] = set()
-        """The marks of the data that the command itself reads or fetches."""
-        self.fed: set[Mark] = set()
-        """The marks of the data that it prints even if its arguments are not part of its output."""
-        self.marks: set[Mark] = set()
-        """The marks of its input and its arguments."""
-        words = (*command.argv, *(word for _, word in command.assignments))
-        self.named = [word for word in (*words, *(one.target for one in command.redirections)) if word.names]
-        """Its words that contain variables."""
-        self.device = ""
-        """The host that it writes to through `/dev/tcp` or `/dev/udp`, or through a descriptor opened on it."""
-        self.targets: tuple[tuple[str, bool], ...] = ()
-        """The files that it writes, each with whether it appends."""
-
-    def take(self, words: Sequence[Word]) -> None:
-        """Append `words` to the arguments of the step and parse all of them again."""
-        self.spelled = (*self.spelled, *words)
-        self.texts = list(texts_of(self.spelled))
-        self.arguments = read_arguments(self.name, tuple(self.texts))
-        """Its arguments by their meaning for the program."""
-        self.operands = [one.text for one in self.arguments if not one.option]
-        self.plain = " ".join(part for one in self.arguments for part in (one.option, one.text) if part)
-        """Its arguments with every option written separately, followed by its value."""
-        self.rows = find_rows(self.name, self.plain)
-        """What the tables say about the command."""
-        self.args = [Value(text) for text in self.operands]
-        self.words = {name: Value(one.text) for one in self.arguments for name in (one.option.lstrip("-"), one.place)}
-
-    @property
-    def fetched(self) -> Mark | None:
-        """The origin of fetched content that passes through the step."""
-        return next(iter(self.output.has("fetched")), None)
-
-    def has(self, *names: str) -> bool:
-        """Return whether one of `names` is an option or an operand of the command."""
-        return any((one.option or one.text) in names for one in self.arguments)
-
-    def value(self, *options: str) -> str | None:
-        """Return the value of the first of `options` that is given."""
-        return next((one.text for one in self.arguments if one.option in options), None)
-
-    def placed(self, *places: str) -> list[str]:
-        """Return the arguments in the given `places`."""
-        return [one.text for one in self.arguments if one.place in places]
-
-    def slot(self, at: int) -> int:
-        """Return the index of the `at`-th argument in the whole command, wrappers included."""
-        return len(self.command.argv) - len(self.argv) + 1 + at
-
-    def find_targets(self) -> Iterator[tuple[str, bool]]:
-        """Yield the files that the step writes, each with whether the step appends to it."""
-        for one in self.command.redirections:
-            if ">" in one.operator and not one.operator.startswith("<") and one.target.text not in _NO_FILES:
-                yield one.target.text, ">>" in one.operator
-        rows = [row for row in self.rows if row.does == "write"]
-        output = [path for path in self.placed("output") if path not in _NO_FILES]
-        for row in rows:
-            paths = [value.said for value in ([self.part(row.at)] if row.at else self.args)]
-            end = "" if output else row.gives
-            yield from (
-                (f"{path[len(row.what) :]}{end}", self.has("-a")) for path in paths if path.startswith(row.what)
-            )
-        if not rows:
-            yield from ((path, False) for path in output)
-        elif output and self.name in programs("movers"):
-            yield from ((f"{output[0].rstrip('/')}/{path.rpartition('/')[2]}", False) for path in self.operands)
-        if not output and (self.name == "wget" or self.has(*_NAMED)):
-            for mark in self.own:
-                if mark.kind == "fetched":
-                    yield mark.subject.partition("?")[0].rstrip("/").rpartition("/")[2], False
-
-    def connect(self, opened: dict[str, str]) -> None:
-        """Set the host that the step writes to; `opened` are the hosts of descriptors that earlier steps opened."""
-        for one in self.command.redirections:
-            found = _DEVICE.match(one.target.text)
-            share = _SHARE.match(one.target.text) if ">" in one.operator else None
-            place = found[1] if found else share[1] if share else opened.get(one.target.text, "")
-            self.device = self.device or place
-            if found and (self.name == "exec" or not self.argv):
-                opened[one.descriptor] = found[1]
-
-    def grave(self) -> str:
-        """Return the name of a grave secret whose content reaches the step."""
-        return min((mark.what for mark in self.marks if mark.grave and mark.kind in CONTENT), default="")
-
-    def passed(self) -> Iterable[Mark]:
-        """Return the marks of the output of the step."""
-        if self.name in programs("stoppers") or (
-            self.name == "openssl" and (_DIGEST.match(" ".join(self.texts[:1])) or self.has("-noout", "-pubout"))
-        ):
-            return ()
-        if self.name in programs("fetchers"):
-            kept = {"fetched"} if sends(self.name, self.arguments) else {mark.kind for mark in self.own}
-            return (mark for mark in self.fed if mark.kind == "decoded" or (mark in self.own and mark.kind in kept))
-        marks = self.marks if self.name in programs("printers") else self.fed
-        if self.name in ("jq", "yq") and not any(re.search(r"\.data\b|^\.$|@base64", word) for word in self.texts):
-            return (mark for mark in marks if mark.what != "Kubernetes secrets")
-        return marks
 
 
 def _listed(value: Value) -> tuple[str, ...]:
@@ -263,7 +130,7 @@ class Scene(Judges):
             self.put(self.variables, HOLE, Value(marks=given.marks))
         for path in {**given.files, **given.texts}:
             value = Value(given.texts.get(path, UNKNOWN), marks=given.files.get(path, NO_MARKS))
-            for name in _path_names(bare_path(path)):
+            for name in path_names(bare_path(path)):
                 self.put(self.written, name, value)
         self._input = Value(marks=given.fed) if given.fed else NOTHING
 
@@ -394,7 +261,7 @@ class Scene(Judges):
         found = self.find(self.written, bare)
         if found is NOTHING and "/" in bare:
             folder, _, name = bare.rpartition("/")
-            found = self.find(self.written, folder) if folder not in _COMMON_FOLDERS else NOTHING
+            found = self.find(self.written, folder) if folder not in COMMON_FOLDERS else NOTHING
             return self.find(self.written, name) if found is NOTHING and "." in name else found
         return found
 
@@ -425,7 +292,7 @@ class Scene(Judges):
         kept = self.file(path)
         marks = {mark for mark in kept.marks if mark.kind != "place"}
         marks.update(
-            Mark("secret", place.what, "", place.grave, True) for place in _secrets(_joined(step.folder, path))
+            Mark("secret", place.what, "", place.grave, True) for place in secret_places(joined_path(step.folder, path))
         )
         marks.update(map(opened_place, self.in_word(step, word, at)))
         text = kept.text or read_file(path, self.script.known.files)
@@ -489,14 +356,14 @@ class Scene(Judges):
         step.targets = tuple(step.find_targets())
         if step.argv and (decodes([step.name, *step.texts]) or _decodes_in_code(step)):
             step.own.add(Mark("decoded", "a decoder"))
-        self._read(step)
+        add_private(step)
         lists = step.name in programs("listers")
-        if lists or not step.argv or step.name in _DECLARATIONS:
+        if lists or not step.argv or step.name in DECLARATIONS:
             words = (*step.argv, *(word for _, word in step.command.assignments))
             for word in (*words, *(one.target for one in step.command.redirections)):
                 step.marks.update(named_places(word.text))
         if lists and step.name not in programs("printers"):
-            step.marks.update(_searched(step.texts))
+            step.marks.update(searched_places(step.texts))
 
     def _complete(self, step: Step) -> None:
         """Add the arguments that are in the input of a step or in a file: those of `xargs`, and the options of a client."""
@@ -523,7 +390,7 @@ class Scene(Judges):
             for name in (name for word in step.named for name in word.names):
                 marks = self.find(self.scope(step), name).marks
                 step.fed.update(marks if shown else (mark for mark in marks if mark.kind in _ORIGINS))
-        if step.name in _READ:
+        if step.name in READS:
             for line in step.input.said.split("\n")[:_WIDEST]:
                 step.fed.update(named_places(f"~/{line}"))
         self._names(step)
@@ -545,9 +412,9 @@ class Scene(Judges):
                 self.put(self._streams, f"{command.parent}()", step.output)
         elif command.function and self._ends(step):
             self.put(self.functions[command.function], ">", step.output)
-        for name in _variables(step):
+        for name in variables_of(step):
             self.put(self.variables, name, self._set(step, name))
-        for name in _files(step) if step.targets or command.redirections else ():
+        for name in written_names(step) if step.targets or command.redirections else ():
             self.put(self.written, name, step.output)
         if (function := self.functions.get(step.name)) is not None:
             for name, _ in step.assignments:
@@ -570,7 +437,7 @@ class Scene(Judges):
 
     def _set(self, step: Step, name: str) -> Value:
         """Return the value that a step gives to a variable."""
-        if step.name in _READ:
+        if step.name in READS:
             key = _inherited(name).marks if step.name == "read" else NO_MARKS
             texts = (step.input.said.strip(), *_listed(step.input))
             return one_of([text for text in texts if text], step.output.marks | key)
@@ -600,60 +467,6 @@ class Scene(Judges):
         if step.name in programs("listers") and step.name not in programs("printers"):
             step.fed.update(mark for mark in step.marks if mark.kind == "place")
 
-    def _opens(self, step: Step) -> list[str]:
-        """Return the texts in which the step may name files that it reads."""
-        name = step.name
-        texts = [one.target.text for one in step.command.redirections if one.operator[:1] == "<"]
-        reads = name in programs("readers")
-        if reads and name in programs("movers"):
-            texts += step.operands if step.placed("output") else step.operands[:-1]
-        elif reads:
-            texts += [one.text for one in step.arguments if not one.option.startswith("--exclude")]
-        elif name in programs("fetchers"):
-            texts += map(sent_file, step.arguments)
-            texts += [
-                word for word in step.texts if word[:5].lower() == "file:" or "169.254." in word or "metadata.g" in word
-            ]
-        elif name in programs("openers"):
-            texts += [*step.texts, *(step.command.heredoc or "").split("\n")]
-        elif not step.argv:
-            texts += [word.text[2:-1].lstrip("< ") for _, word in step.command.assignments if "$(<" in word.text]
-        texts += _printing_code(step)
-        if step.folder and (reads or name in programs("fetchers")):
-            texts = [_joined(step.folder, text) for text in texts]
-        if self._is_given(step):
-            texts += [word.text for word in step.command.argv[: step.slot(0)]]
-        return texts
-
-    def _is_given(self, step: Step) -> bool:
-        """Return whether `find` or `fd` passes files to the step to read or send."""
-        given = step.name not in FINDERS and name_of(step.command.argv) in FINDERS
-        return given and (step.name in programs("readers") or step.name in programs("fetchers"))
-
-    def _read(self, step: Step) -> None:
-        """Add the secrets that the step itself reads."""
-        name = step.name
-        picker = name in programs("pickers") and not _keeps_all(step)
-        for text in self._opens(step):
-            for place in _secrets(text):
-                if picker and not place.grave:
-                    step.own.update(_picked(step))
-                else:
-                    grave = place.grave and not (picker and place.what in _SETTINGS)
-                    step.own.add(Mark("secret", place.what, "", grave, whole=not picker))
-            if "known_hosts" in text and name in programs("readers"):
-                step.own.add(Mark("listing", "the machines that this one knows", text))
-        if self._is_given(step):
-            step.own.update(map(opened_place, _searched(texts_of(step.command.argv))))
-        if (dumped := _dump(step)) is not None:
-            step.own.add(dumped)
-        step.fed.update(step.own)
-        printed_by_code = (_NAMED_IN_CODE.findall(code) for code in _printing_code(step))
-        names = step.texts if name == "printenv" else chain.from_iterable(printed_by_code)
-        step.fed.update(key for word in names if (key := secret_key(word)) is not None)
-        if (taken := _source_code(step)) is not None:
-            step.fed.add(taken)
-
     def _opened(self, step: Step, *, listed: bool) -> Iterator[Mark]:
         """Yield the secret files that a step opens: named in its words, or listed to `xargs`."""
         skipped = {one.target for one in step.command.redirections if one.operator != "<"}
@@ -670,57 +483,6 @@ _DECODING = expression(r"b64decode|base64|unhexlify|fromhex|decompress|unpack\(|
 
 _SHOWN = ("crontab", "cat", "at", "batch")
 """Programs that use the text of the files they are given."""
-_BRACED = expression(r"\$\{(\w{1,60})\}")
-
-
-def bare_path(path: str) -> str:
-    """Return a path in the form used for lookups: variables spelled one way, without a leading `./`."""
-    path = (_BRACED.sub(r"$\1", path) if "${" in path else path).removeprefix("./")
-    return f"~{path[5:]}" if path.startswith("$HOME/") else path
-
-
-def _variables(step: Step) -> Iterator[str]:
-    """Yield the variables that a step sets."""
-    if not step.argv or step.name in _DECLARATIONS:
-        yield from (name.partition("[")[0] for name, _ in step.command.assignments)
-    if step.name in _READ:
-        yield from step.operands
-    elif step.name == "set" and step.command.argv[1:2] and step.command.argv[1].text == "--":
-        yield from "@*123456789"
-    elif step.name == "printf" and step.texts[:1] == ["-v"] and len(step.texts) > 1:
-        yield step.texts[1]
-
-
-def _files(step: Step) -> Iterator[str]:
-    """Yield the lookup names of the files that a step writes: path, name and directory."""
-    opened = (
-        f"/dev/fd/{one.descriptor}" for one in step.command.redirections if one.operator == "<" and one.descriptor
-    )
-    for target in (*opened, *(path for path, _ in step.targets)):
-        if target and target[0] != "-":
-            bare = bare_path(target).rstrip("/")
-            yield from _path_names(bare)
-            if step.folder:
-                yield bare_path(_joined(step.folder, bare))
-
-
-def _path_names(path: str) -> Iterator[str]:
-    """Yield a path, its last component and its directory."""
-    folder, _, name = path.rpartition("/")
-    yield from (one for one in (path, name, folder if folder not in _COMMON_FOLDERS else "") if one)
-
-
-_NAMED = ("-O", "--remote-name", "--remote-name-all")
-"""Options of curl that name the file after the address."""
-
-
-@lru_cache(maxsize=4096)
-def _secrets(text: str) -> tuple[Place, ...]:
-    """Return the places in a text that hold secrets, public keys excluded."""
-    if len(text) >= _LONGEST_PATH:
-        return ()
-    plain = " ".join(word for word in text.split(" ") if not word.endswith(".pub"))
-    return tuple(place for place in places(plain) if place.kind == "secret")
 
 
 def _decodes_in_code(step: Step) -> bool:
@@ -737,114 +499,3 @@ def _inherited(name: str) -> Value:
     """Return what the environment may hold under a name."""
     key = secret_key(name)
     return Value(marks=frozenset((key,))) if key is not None else NOTHING
-
-
-def opened_place(mark: Mark) -> Mark:
-    """Turn a mark for the name of a secret file into a mark for its content."""
-    return Mark("secret", mark.what, "", mark.grave, whole=True) if mark.kind == "place" else mark
-
-
-def named_places(text: str) -> Iterator[Mark]:
-    """Yield the marks of the secret files that a text names."""
-    yield from (Mark("place", place.what, place.text, place.grave) for place in _secrets(text))
-    for word in text.split() if "*" in text else ():
-        yield from _globbed(word)
-
-
-def _joined(folder: str, path: str) -> str:
-    """Resolve a path against the directory that the script changed to."""
-    bare = path.removeprefix("@").removeprefix("./")
-    return path if not folder or bare.startswith(("/", "~", "$", "-", "http")) or not bare else f"{folder}/{bare}"
-
-
-_SECRET_WORD = expression(r"[A-Za-z_]*(?:KEY|TOKEN|SECRET|PASS)[A-Za-z_]*", re.IGNORECASE)
-
-
-def _keeps_all(step: Step) -> bool:
-    """Return whether a filter keeps all lines that matter: `grep -v '^#'`, `awk 1`."""
-    return step.has("-v", "--invert-match") or not step.operands or not any(map(str.isalpha, step.operands[0]))
-
-
-def _picked(step: Step) -> Iterator[Mark]:
-    """Yield the keys that a filter picks out of a settings file, by the names in its expression."""
-    for name in _SECRET_WORD.findall(" ".join(step.texts[:-1]))[:20]:
-        if (key := secret_key(name) or secret_key(f"API_{name}")) is not None:
-            yield key
-
-
-def _searched(texts: Sequence[str]) -> Iterator[Mark]:
-    """Yield the secret files that `find` looks for."""
-    for option, name in pairwise(texts):
-        if option in ("-name", "-iname", "-path", "-wholename"):
-            for what, names in table()["searches"].items():
-                if name.lower() in names:
-                    yield Mark("place", what, name, grave=True)
-        elif option in ("-e", "--extension"):
-            yield from _globbed(f"~/*.{name}")
-
-
-def _globbed(text: str) -> Iterator[Mark]:
-    """Yield the secret files that a glob pattern in a home directory matches."""
-    name = text.rpartition("/")[2].lower()
-    if "*" in name and text.startswith(("~", "$HOME", "/")):
-        for what, names in table()["searches"].items():
-            if name in names:
-                yield Mark("place", what, text, grave=True)
-
-
-def _source_code(step: Step) -> Mark | None:
-    """Return a mark if the step prints or packs the whole project or the home directory."""
-    here = not step.folder or step.folder in _COMMON_FOLDERS
-    packed = here and step.name in programs("archivers") and any(word in table()["everything"] for word in step.texts)
-    if packed or (step.name == "git" and step.operands[:1] and step.operands[0] in table()["prints_source"]):
-        return Mark("file", "the source code of the project", ".", grave=True)
-    return None
-
-
-_NAMED_IN_CODE = expression(
-    r"(?:\bos\.(?:environ(?:\.get\(|\[)|getenv\()|\bprocess\.env(?:\.|\[)|\$ENV[{.]|\bENV(?:\[|\.fetch\()|\bENVIRON\["
-    r"|\benv\.|\bgetenv\()\s{0,3}[\"']?([A-Za-z_]\w{2,60})"
-)
-"""An environment variable as one-line programs of various languages spell it."""
-_ENVIRONMENT = shape("shell_signs", "environment", 0)
-_PRINTS = expression(r"\b(?:p?print\w?|print_r|var_dump|var_export|puts|echo|write|log|say|dump|pp?|dir|table)\b")
-_CALL = r"\b(?:{})\b[\w.:>-]{0,60}\s?\((?:[^()]|\((?:[^()]|\([^()]{0,100}\)){0,100}\)){0,200}(?:\)|$)"
-_CALLS_OUT = shape("shell_signs", "calls_out", 0, frame=_CALL)
-"""A call that passes data to another program, with its arguments."""
-_STATEMENT = expression(r"[;\n]")
-_MAKES = expression(
-    r"\$?(\w{1,40})\s{0,4}(?::?=(?![=~])|\+=|\bin\b)|\bas\s{1,4}(\w{1,40})|\bopen\s?\(\s{0,4}(?:my\s{1,4})?\$?(\w{1,40})"
-)
-"""A name that is assigned to."""
-_NAME = expression(r"[A-Za-z_]\w{0,40}")
-_PRINTERS = frozenset(("awk", "gawk", "mawk", "nawk", "jq", "yq", "gojq"))
-
-
-def _printing_code(step: Step) -> list[str]:
-    """Return the one-line programs of a step, reduced to the code that produces their output."""
-    if step.name in _PRINTERS:
-        return step.operands[:1]
-    given = [_CALLS_OUT.sub("", one.text) for one in step.inner if one.language != "shell"]
-    return given if step.name == "node" and step.has("-p", "--print") else list(filter(None, map(_shown, given)))
-
-
-def _shown(code: str) -> str:
-    """Return the statements of a program that print, and those that compute what is printed."""
-    kept: list[str] = []
-    used: set[str] = set()
-    for statement in reversed(_STATEMENT.split(code)):
-        made = {name for names in _MAKES.findall(statement) for name in names if name}
-        if _PRINTS.search(statement) or not used.isdisjoint(made):
-            kept.append(statement)
-            used.update(_NAME.findall(statement))
-    return ";".join(reversed(kept))
-
-
-def _dump(step: Step) -> Mark | None:
-    """Return a mark for what a command prints by its nature."""
-    for row in printing(step.name):
-        if re.match(row["arguments"], step.plain):
-            what, grave = row["what"], row.get("grave", False)
-            key = secret_key(what) if what.isupper() else ENVIRONMENT if row.get("kind") == "env" else None
-            return key or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)
-    return ENVIRONMENT if any(map(_ENVIRONMENT.search, _printing_code(step))) else None

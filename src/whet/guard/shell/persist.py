@@ -16,7 +16,8 @@ from whet.guard.taint.sources import judge_base
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.shell.flow import Scene, Step
+    from whet.guard.shell.flow import Scene
+    from whet.guard.shell.step import Step
 
 _RUN_BY_GIT = shape("shell_signs", "run_by_git")
 _HOOKS = expression(r"core\.hookspath|init\.templatedir", re.IGNORECASE)

@@ -16,7 +16,8 @@ from whet.guard.taint.harm import ROOT_MOUNT, judge_container, judge_overwritten
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from whet.guard.shell.flow import Scene, Step
+    from whet.guard.shell.flow import Scene
+    from whet.guard.shell.step import Step
 
 _BY_AGE = frozenset(("-mtime", "-size", "-newer", "-mmin"))
 """Options of `find` that spare some files of a directory, whatever their names."""

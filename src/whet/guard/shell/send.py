@@ -9,7 +9,8 @@ from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of, is_placeholder
 from whet.guard.rules import severity_of
 from whet.guard.shell.clients import fetches, host_in, programs, sends, sent_file
-from whet.guard.shell.flow import CONTENT, named_places, opened_place
+from whet.guard.shell.private import named_places, opened_place
+from whet.guard.shell.step import CONTENT
 from whet.guard.shell.wrappers import FINDERS, name_of
 from whet.guard.tables import shape, words
 from whet.guard.taint.files import judge_kept
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Severity
     from whet.guard.options import Argument
-    from whet.guard.shell.flow import Scene, Step
+    from whet.guard.shell.flow import Scene
+    from whet.guard.shell.step import Step
 
 _LABEL = expression(
     r"(?:auth\w{0,12}|tokens?|[\w-]{0,20}keys?|secrets?|pass(?:word|wd|phrase)?|pwd|credentials?|pat|jwt|session\w{0,10}|cookies?|bearer)"

@@ -18,7 +18,8 @@ from whet.guard.taint.sources import judge_image, judge_index, judge_package
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.shell.flow import Scene, Step
+    from whet.guard.shell.flow import Scene
+    from whet.guard.shell.step import Step
     from whet.guard.shell.words import Word
 
 
