@@ -117,7 +117,6 @@ _FROM_ELSEWHERE = shape("shell_signs", "from_elsewhere")
 _BAKED = expression(
     r"(?<![\w-])-(?:e|ec|enc\w{0,4}|encodedcommand)\s{1,4}[\"']?([A-Za-z0-9+/=]{16,20000})", re.IGNORECASE
 )
-_CONSTANT = expression(r"\$(\w{1,40})\s{0,3}=\s{0,3}(?:'([^'\n]{1,400})'|\"([^\"\n$]{1,400})\")")
 _HIDDEN = shape("shell_signs", "hidden")
 
 
@@ -131,32 +130,7 @@ def plain(text: str) -> str:
     if "+" in clean:
         clean = re.sub(r"(['\"])[ \t]{0,4}\+[ \t]{0,4}\1", "", clean)
     clean = re.sub(r"[&.][ \t]{0,3}\(?[ \t]{0,3}['\"]([\w-]{2,30})['\"][ \t]{0,3}\)?", r" \1 ", clean)
-    clean = _spread(clean)
-    constants = {found[1].lower(): found[2] or found[3] for found in list(_CONSTANT.finditer(clean))[:60]}
-    if constants:
-        clean = re.sub(
-            r"\$\{?(\w{1,40})\}?(?![\w:]|\s{0,3}=)",
-            lambda found: constants.get(found[1].lower(), found[0]),
-            clean,
-        )
     return expanded(clean) if "%" in clean or "!" in clean else clean
-
-
-def _spread(text: str) -> str:
-    """Return the text with splatted arguments (`@name`) written out as options."""
-    tables = {found[1].lower(): _ENTRY.findall(found[2]) for found in list(_ARGUMENTS.finditer(text))[:20]}
-
-    def options(found: re.Match[str]) -> str:
-        return " ".join(f"-{name} {value}" for name, value in tables.get(found[1].lower(), ())) or found[0]
-
-    return _SPLAT.sub(options, text) if tables else text
-
-
-_ARGUMENTS = expression(r"\$(\w{1,40})\s{0,3}=\s{0,3}@\{([^{}]{1,2000})\}")
-_ENTRY = expression(
-    r"^[ \t]{0,20}[\"']?(\w{1,40})[\"']?[ \t]{0,20}=[ \t]{0,4}([^\n;]{1,400}?)[ \t]{0,4};?$", re.MULTILINE
-)
-_SPLAT = expression(r"(?<=[ \t])@(\w{1,40})\b")
 
 
 def _line(text: str, offset: int) -> int:
