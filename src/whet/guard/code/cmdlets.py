@@ -15,6 +15,7 @@ from whet.guard.code.conditions import (
     ORDINARY_FILES,
     SECRET_FILES,
     SECRETS,
+    chosen,
     conditions,
     matched,
     texts_in,
@@ -177,10 +178,10 @@ def _filter(reader: PowerShell, call: Call) -> Value:
         names = [name for way, text in wanted for name in matched(way, text, SECRET_FILES, ORDINARY_FILES) or ()]
         found = [one.but(const=one.said.removesuffix("*") + name) for one in paths for name in (*names, HOLE)]
         return one_of(found[:20])
-    chosen = [matched(way, text, SECRETS, ORDINARY) for way, text in wanted]
-    if not chosen or None in chosen:
+    held = [matched(way, text, SECRETS, ORDINARY) for way, text in wanted]
+    if not held or None in held:
         return call.owner
-    return gathered([variable(Value(name)) for listed in chosen for name in listed or ()])
+    return chosen([name for listed in held for name in listed or ()])
 
 
 _ALL_COMMANDS = "(commands)"

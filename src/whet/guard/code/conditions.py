@@ -10,14 +10,17 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.taint.mark import HOLE
+from whet.guard.taint.containers import gathered
+from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.names import variable
+from whet.guard.taint.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from whet.guard.code.reader import Reader
     from whet.guard.code.syntax import Node
-    from whet.guard.taint.value import Scope, Value
+    from whet.guard.taint.value import Scope
 
 _SIMPLE = expression(r"[\w*?.^$|()\[\]\\+:=!/,;@#%&~<>\"' -]{1,300}")
 _NESTED = expression(r"\)[*+{]")
@@ -36,6 +39,16 @@ SECRET_FILES = (
     "bitwarden_export.json", "passwords.csv", "Login Data", "key4.db", "logins.json", "wallet.dat", "passwords.kdbx", "server.pem",
 )  # fmt: skip
 """Names of files and directories that conditions are tried on."""
+
+
+def chosen(names: Sequence[str]) -> Value:
+    """Return the variables of the environment that a condition holds for; of more than a few, the names are only examples."""
+    found = gathered([variable(Value(name)) for name in names])
+    return found if len(found.marks) < _FEW else Value(marks=frozenset((_MANY,)))
+
+
+_FEW = 4
+_MANY = Mark("env", "the secrets in the environment", "environment", grave=True, whole=True)
 
 
 def compared(node: Node) -> tuple[str, list[Node]] | None:

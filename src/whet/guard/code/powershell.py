@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.code.cmdlets import COMMANDS, SCRIPT
 from whet.guard.code.com import COM
-from whet.guard.code.conditions import NAMES, ORDINARY, SECRETS, compared, matched, texts_in
+from whet.guard.code.conditions import NAMES, ORDINARY, SECRETS, chosen, compared, matched, texts_in
 from whet.guard.code.powershell_tree import class_name, full_name, spelled
 from whet.guard.code.reader import Reader
 from whet.guard.code.shaping import SHAPING
@@ -22,7 +22,6 @@ from whet.guard.taint.call import find_row
 from whet.guard.taint.containers import gathered, one_of, taken
 from whet.guard.taint.findings import DEEPEST
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
-from whet.guard.taint.names import variable
 from whet.guard.taint.value import NOTHING, Scope, Value, union
 
 if TYPE_CHECKING:
@@ -113,8 +112,8 @@ class PowerShell(Reader):
 
     def item(self, owner: Value, key: Value) -> Value:
         """Return an item; of the environment any variable, if its name comes from a list of all names."""
-        if key.name == NAMES and not key.texts and ENVIRONMENT in owner.marks:
-            return Value(marks=owner.marks)
+        if key.name == NAMES and ENVIRONMENT in owner.marks:
+            return chosen(key.texts) if key.texts else Value(marks=owner.marks)
         if key.items is not None and owner.exact:
             return gathered([self.item(owner, one) for one in key.items])
         if (
@@ -205,10 +204,7 @@ class PowerShell(Reader):
             found = [matched(way, text, SECRETS, ORDINARY) for text in texts]
             if found and None not in found:
                 names = [name for one in found for name in one or ()]
-                if held.name == NAMES:
-                    new = Value(name=NAMES, choices=tuple(names or ORDINARY))
-                else:
-                    new = gathered([variable(Value(name)) for name in names])
+                new = Value(name=NAMES, choices=tuple(names or ORDINARY)) if held.name == NAMES else chosen(names)
                 scope.home(target.text).names[target.text] = new
 
     def judge_file(
