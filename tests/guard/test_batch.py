@@ -31,6 +31,12 @@ def test_known_values_are_written_into_a_script(text: str, expected: str) -> Non
     assert expanded(text) == expected
 
 
+def test_what_is_set_twice_is_sure_nowhere() -> None:
+    text = "set A=x\nset B=y\ngoto :c\n:b\necho %A% %B%\n:c\nset A=z\ngoto :b"
+
+    assert (expanded(text).split("\n")[4], expanded(text, sure=True).split("\n")[4]) == ("echo x y", "echo %A% y")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -48,8 +54,8 @@ def test_known_values_are_written_into_a_script(text: str, expected: str) -> Non
         (">> b.txt echo a", 'echo "a" >> b.txt'),
         ("echo a >nul 2>&1", 'echo "a" > /dev/null'),
         ("copy /y a \\\\host\\in\\b", "cp a //host/in/b"),
-        ("if exist a (del a) else md b", "rm -f a ; mkdir -p b"),
-        ("if not defined X exit /b 1", ":"),
+        ("if exist a (del a) else md b", "if true; then rm -f a ; fi ; true && mkdir -p b"),
+        ("if not defined X exit /b 1", "true && :"),
         ("tool a && tool b || tool c", "tool a && tool b || tool c"),
         ("for %%f in (*.txt) do type %%f", "for f in *.txt; do cat ${f} ; done"),
         (
@@ -59,9 +65,11 @@ def test_known_values_are_written_into_a_script(text: str, expected: str) -> Non
         ("start \"\" /b tool.exe a", "tool a"),
         ("certutil -urlcache -f http://a.example/x y", "curl -o y http://a.example/x"),
         ('ftp -n -s:"job.ftp"', 'ftp -n < "job.ftp"'),
+        ("goto more\n:more\ndel a", "to_more\nto_more() {\nrm -f a ; }"),
+        ("goto :eof", ":"),
         ("rem note", ""),
         (":: note", ""),
-        ("call :sub a\nexit /b\n:sub\necho %~1", 'sub a\n:\nsub() {\necho "${1}" ; }'),
+        ("call :sub a\nexit /b\n:sub\necho %~1", 'to_sub a\n:\nto_sub() {\necho "${1}" ; }'),
     ],
 )  # fmt: skip
 def test_a_script_of_cmd_is_one_of_a_shell(text: str, expected: str) -> None:

@@ -15,7 +15,7 @@ Part = int | str | tuple[int, int]
 """A word of a program: one of the old words by its number, a new one, or a directory and a file in it."""
 
 _LABEL = expression(r"[ \t]{0,40}:(?!:)[ \t]{0,9}([\w.-]{1,80})")
-_CALLED = expression(r"\bcall[ \t]{1,9}:([\w.-]{1,80})", re.IGNORECASE)
+_CALLED = expression(r"\b(?:call[ \t]{1,9}:|goto[ \t]{1,9}:?[ \t]{0,9})(?!eof\b)([\w.-]{1,80})", re.IGNORECASE)
 _COMMENT = expression(r"[ \t]{0,40}@?[ \t]{0,9}(?:rem\b|::)", re.IGNORECASE)
 _VALUES = expression(
     r"%%(?:~[a-z]{0,9}(?=[a-z]))?(?P<item>[a-z])(?![a-z])|(?P<folder>%~[a-z]{0,4}[dp]{1,2}0)|%~?(?:[a-z]{0,9}(?=\d))?(?P<given>\d)|%(?P<all>\*)"
@@ -27,6 +27,7 @@ _IF = expression(
     r"|(?:\"[^\"\n]{0,300}\"|[^\s=()]{1,300}?)[ \t]{0,9}(?:==|equ\b|neq\b|lss\b|leq\b|gtr\b|geq\b)[ \t]{0,9}(?:\"[^\"\n]{0,300}\"|[^\s()]{1,300}))[ \t]{0,9}",
     re.IGNORECASE,
 )
+_ELSE = expression(r"else\b[ \t]{0,9}(?!if\b)", re.IGNORECASE)
 _FOR = expression(
     r"for[ \t]{1,9}(?P<way>/[a-z])?[ \t]{0,9}(?:(?P<how>\"[^\"\n]{0,300}\"|[^\s%$(]{1,300})[ \t]{1,9})?\$\{(?P<name>[a-z])\}[ \t]{1,9}in[ \t]{0,9}"
     r"\((?P<what>(?:\"[^\"\n]{0,1000}\"|'[^'\n]{0,1000}'|[^)\"'\n]){0,1000})\)[ \t]{0,9}do[ \t]{0,9}",
@@ -47,8 +48,6 @@ _REDIRECT = expression(
 )
 _GREATER = "\ue000"
 """Stands for `>` after a caret, which is none of a redirection."""
-
-
 _SETS = expression(
     r"(?<![\w%./\\-])set[ \t]{1,9}(?:\"(\w{1,60})=([^\"\n]{0,1000})\"|(?:/[pa][ \t]{1,9}\"?)?(\w{1,60})=([^&|\n)]{0,1000}))",
     re.IGNORECASE,
@@ -64,14 +63,20 @@ _GROWTH = 1
 """How much longer a script may become by the values that are written into it: so many times its length, and a little more."""
 
 
-def expanded(text: str) -> str:
-    """Return a script of cmd with the known values of its variables, and with loops over fixed words written out."""
+def expanded(text: str, *, sure: bool = False) -> str:
+    """Return a script of cmd with the known values of its variables, and with loops over fixed words written out.
+
+    A variable has the value that is set last above a line, although the script may jump; with `sure`, only variables that are
+    set once have a value.
+    """
     values: dict[str, str] = {}
+    names = [(found[1] or found[3]).lower() for found in _SETS.finditer(text)] if sure else []
+    several = {name for name in names if names.count(name) > 1} if len(names) < _MOST_NAMES else {*names}
     room = _GROWTH * len(text) + 10_000
 
     def value(found: re.Match[str]) -> str:
         known = values.get(found[2].lower())
-        if known is None:
+        if known is None or found[2].lower() in several:
             return found[0]
         if found[3]:
             start, length = int(found[3]), int(found[4]) if found[4] else None
@@ -99,7 +104,7 @@ def expanded(text: str) -> str:
     return "\n".join(rows)
 
 
-_MOST_WORDS = 12
+_MOST_WORDS, _MOST_NAMES = 12, 500
 
 
 def as_shell(text: str) -> str:
@@ -112,7 +117,7 @@ class _Script:
 
     def __init__(self, called: frozenset[str]) -> None:
         self.called = called
-        """The labels that are called like functions."""
+        """The labels that the script calls or goes to, which are functions."""
         self.open: list[str] = []
         """What each open bracket ends with in a shell."""
         self.inside = False
@@ -136,7 +141,7 @@ class _Script:
                 return ""
             begin = "} ; " if self.inside else ""
             self.inside = True
-            return f"{begin}{label[1].lower()}() {{"
+            return f"{begin}{_function(label[1])}() {{"
         row = _VALUES.sub(_value, _MERGED.sub("", row.replace("\\", "/")))
         for name, share in self.shares.items():
             row = row.replace(name, share)
@@ -147,10 +152,11 @@ class _Script:
         done: list[str] = []
         left, loops = row.strip().lstrip("@ \t"), 0
         while left:
-            if (found := _IF.match(left)) is not None:
+            if (found := _IF.match(left) or _ELSE.match(left)) is not None:
                 left = left[found.end() :]
+                done.append("if true; then" if left.startswith("(") else "true &&")
                 if left.startswith("("):
-                    self.open.append("")
+                    self.open.append("fi")
                     left = left[1:]
             elif (found := _FOR.match(left)) is not None:
                 done.append(self.loop(found))
@@ -166,8 +172,6 @@ class _Script:
                 elif self.open:
                     done.append(self.open.pop())
                 left = left[1:]
-            elif (other := re.match(r"else\b[ \t]{0,9}", left, re.IGNORECASE)) is not None:
-                left = left[other.end() :]
             else:
                 command, sign, left = self.command(left)
                 done.append(command)
@@ -176,7 +180,13 @@ class _Script:
         done += ["done"] * loops
         line = ""
         for one in filter(None, done):
-            glue = "" if not line else " " if one in ("|", "&&", "||") or line.endswith(("|", "&&", "do")) else " ; "
+            glue = (
+                ""
+                if not line
+                else " "
+                if one in ("|", "&&", "||") or line.endswith(("|", "&&", "do", "then"))
+                else " ; "
+            )
             line += glue + one
         return line
 
@@ -206,12 +216,14 @@ class _Script:
         ends = "".join(f" {number}{sign} {place}" for number, sign, place in redirects)
         name, _, rest = bare.partition(" ")
         name, rest = name.strip('"').lower().removesuffix(".exe"), rest.strip()
+        if name in ("call", "goto") and (label := rest.lstrip(": ").partition(" ")[0].lower()) in self.called:
+            return self.simple(f"{_function(label)} {rest.lstrip(': ')[len(label) :]}{ends}")
         if not name or name in words("powershell", "silent"):
             return ":" if not ends else f":{ends}"
         if name == "set":
             return self.assignment(rest) + (ends if "=" not in rest else "")
         if name == "call":
-            return self.simple(rest.lstrip(":") + ends)
+            return self.simple(rest + ends)
         if name == "start":
             return self.simple(_STARTED.sub("", rest, count=1) + ends)
         if name.startswith("echo"):
@@ -262,6 +274,10 @@ class _Script:
 
 _CUT = "\v"
 _SEVERAL = expression(r"tokens=\S{0,20}[,*-]")
+
+
+def _function(label: str) -> str:
+    return f"to_{label.lower()}"
 
 
 def _value(found: re.Match[str]) -> str:

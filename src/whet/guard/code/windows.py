@@ -56,9 +56,9 @@ def check(text: str, level: int = 0) -> Seen:
             reader.run()
             found.append(Seen(tuple(reader.hits.values()), tuple(reader.facts.values())))
         if _BATCH.search(begin):
-            known = expanded(begin)
-            found.append(check_shell(as_shell(known)))
-            found += _commands(known, level)
+            for known in {expanded(begin): None, expanded(begin, sure=True): None}:  # a script may jump
+                found.append(check_shell(as_shell(known)))
+                found += _commands(known, level)
     if len(text) > LARGEST:
         found.append(Seen((Hit("code-partly-analysed", 1, f"{len(text)} characters"),)))
     hits = [hit for seen in reversed(found) for hit in reversed(seen.hits)]

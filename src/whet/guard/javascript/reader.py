@@ -23,7 +23,7 @@ from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.names import named
 from whet.guard.taint.network import judge_request
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, known, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, known, perhaps, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -501,10 +501,13 @@ class Reader(Judges):
                 value = either(old, value)
             elif old.marks - value.marks:
                 value = value.but(marks=union((old, value)))
+            value = perhaps(old, value)
         if not self.changed and name in self.asked:
             if value.marks and (old is None or value.marks - old.marks):
                 self.changed = any(mark.kind != "file" for mark in value.marks)
-            elif joining and value.text is not None and (old is None or not old.texts):
+            elif (joining and value.text is not None and (old is None or not old.texts)) or (
+                old is not None and value.choices and not {*old.texts}.issuperset(value.texts)
+            ):
                 self.changed = _says(value)
             if value.name or value.fn:
                 self._learn(id(scope), name, value)

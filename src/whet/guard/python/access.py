@@ -12,9 +12,11 @@ from whet.guard.taint.containers import literal, plain
 from whet.guard.taint.fold import binary
 from whet.guard.taint.mark import Mark
 from whet.guard.taint.names import named, variable
-from whet.guard.taint.value import LONGEST, NOTHING, UNKNOWN, Hidden, Value
+from whet.guard.taint.value import LONGEST, NOTHING, TELLING, UNKNOWN, Hidden, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from whet.guard.python.reader import Reader
 
 
@@ -85,7 +87,19 @@ def combined(operator: str, left: Value, right: Value) -> Value:
         marks = frozenset((Mark("decoded", "xor"),))
     name = "pathlib.Path" if operator == "Div" and left.name.startswith("pathlib.") else ""
     found = literal(const, marks, hidden)
+    if left.choices or right.choices:
+        found.choices = tuple(_choices(operator, left, right))
     return found.but(name=name) if name else found
+
+
+def _choices(operator: str, left: Value, right: Value) -> Iterator[str]:
+    """Yield the other possible results of a binary operator on texts."""
+    for first in left.choices:
+        if isinstance(const := binary(operator, first, plain(right)), str):
+            yield const
+    for second in right.choices:
+        if isinstance(const := binary(operator, plain(left), second), str):
+            yield const
 
 
 def _lengthened(operator: str, left: Value, right: Value) -> list[Value] | None:
@@ -109,8 +123,11 @@ def _breaks_word(left: Any, right: Any) -> bool:
     )
 
 
+_MOST_CHOICES = 12
+
+
 def item(owner: Value, key: Value) -> Value:
-    """Return the item of a value under a key."""
+    """Return the item of a value under a key; if the key is unknown, any item."""
     if owner.name == "os.environ":
         return variable(key)
     name = bare(owner.name)
@@ -130,7 +147,9 @@ def item(owner: Value, key: Value) -> Value:
     if marks and key.const is not UNKNOWN:  # an item that was stored under the key is whole
         marks = frozenset(mark._replace(whole=False) if mark.whole else mark for mark in marks)
     instance = owner.name if owner.name.startswith(("pathlib.", "sys.argv")) else ""
-    return Value(const, instance, marks, owner.hidden)
+    parts = owner.items or list((owner.props or {}).values()) if key.const is UNKNOWN else ()
+    choices = tuple(text for part in parts[:_MOST_CHOICES] for text in part.texts if TELLING.search(text))
+    return Value(const, instance, marks, owner.hidden, choices=choices)
 
 
 def name_of(node: ast.expr | None) -> str:

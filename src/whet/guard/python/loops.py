@@ -13,7 +13,7 @@ from whet.guard.tables import api
 from whet.guard.taint.containers import MOST, gathered, parts_of, plain, put, taken, work_out
 from whet.guard.taint.files import named_places
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known, perhaps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +52,8 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
         old = scope.names.get(target.id)
         if old is not None and reader.branch and old.marks - value.marks:
             value = value.marked(*(mark for mark in old.marks if mark.kind != "key"))
+        if old is not None and reader.branch:
+            value = perhaps(old, value)
         if value.marks and (old is None or value.marks - old.marks):
             reader.changes += 1
             if reader.inside and scope is reader.module:

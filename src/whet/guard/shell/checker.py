@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from whet.guard.documents import checker
 from whet.guard.expression import expression
-from whet.guard.finding import Hit, Seen
+from whet.guard.finding import Hit, Seen, rank
 from whet.guard.patterns import shorten
 from whet.guard.places import places
+from whet.guard.rules import severity_of
 from whet.guard.shell import fetch, persist, power, send, supply
 from whet.guard.shell.constant import unescape
 from whet.guard.shell.flow import Scene
@@ -30,7 +31,7 @@ from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from whet.guard.finding import Fact
     from whet.guard.shell.step import Step
@@ -51,12 +52,26 @@ def check(text: str, given: Given | None = None) -> Seen:
     """Return the hits of a script, and its facts for the flow analysis over the package."""
     text = _ACTIONS.sub(r"${\1}", dedent(text) if text[:1] in " \t\n" else text)
     reader = _Reader()
-    seen = reader.judged(text, 1, _DEPTH, given=given)
+    scene = Scene(text, 1, None, given)
+    seen = reader.judged(text, scene, _DEPTH)
+    known = scene.script.known
+    for branches in known.branches.others(known.variables):
+        other = _Reader().judged(text, Scene(text, 1, None, given, branches), _DEPTH)
+        seen = Seen((*seen.hits, *_graver(other.hits, seen.hits)), (*seen.facts, *other.facts))
     if console := from_console(text):
         # The text may be a transcript, or a script that looks like one: the hits of both readings count.
-        other = reader.judged(console, 1, _DEPTH)
+        other = reader.judged(console, Scene(console, 1), _DEPTH)
         seen = Seen((*seen.hits, *other.hits), (*seen.facts, *other.facts))
     return Seen(tuple(_told(seen.hits, text)), tuple(dict.fromkeys(seen.facts))[:_MOST])
+
+
+def _graver(hits: Iterable[Hit], known: Iterable[Hit]) -> Iterator[Hit]:
+    """Yield the hits that are graver than those for the same rule and line."""
+    ranks: dict[tuple[str, int], int] = {}
+    for hit in known:
+        key = hit.rule, hit.line
+        ranks[key] = max(ranks.get(key, 0), rank(severity_of(hit)))
+    yield from (hit for hit in hits if rank(severity_of(hit)) > ranks.get((hit.rule, hit.line), 0))
 
 
 def run(text: str, given: Given) -> Ran:
@@ -125,11 +140,11 @@ class _Reader:
         """The scripts whose hits are reported; the hits of other scripts are not."""
         self._left = _BUDGET
 
-    def judged(self, text: str, line: int, depth: int, outer: Scene | None = None, given: Given | None = None) -> Seen:
-        """Judge a script that begins at `line` of the text; `outer` is the script that contains it."""
+    def judged(self, text: str, scene: Scene, depth: int) -> Seen:
+        """Judge a script."""
         self._known[text] = ()
         self._told.add(text.strip())
-        seen = self.judge(Scene(text, line, outer, given), depth)
+        seen = self.judge(scene, depth)
         self._known[text] = seen.hits
         return seen
 
@@ -140,7 +155,7 @@ class _Reader:
 
         def read_inner(script: str, _level: int) -> Seen:
             if script not in self._known and depth > 0 and self._pays(script):
-                self.judged(script, 1, depth - 1)
+                self.judged(script, Scene(script, 1), depth - 1)
                 self._told.discard(script.strip())
             return Seen(self._known.get(script, ()))
 
@@ -179,7 +194,7 @@ class _Reader:
 
     def _inside(self, script: Inner, line: int, depth: int, outer: Scene) -> Seen:
         if script.language == "shell":
-            return self.judged(script.text, line, depth, outer)
+            return self.judged(script.text, Scene(script.text, line, outer), depth)
         self._known[script.text] = ()
         text = script.text.replace(HOLE, "X")
         given = _given(outer, text) if script.language in ("python", "javascript") else None

@@ -43,6 +43,7 @@ from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, one_of, union
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from whet.guard.shell.branches import Branches
     from whet.guard.shell.commands import Script
 
 _VARIABLE = expression(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
@@ -84,9 +85,16 @@ class Scene(Judges):
     language = "shell"
     typed = True
 
-    def __init__(self, text: str, line: int, outer: Scene | None = None, given: Given | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        line: int,
+        outer: Scene | None = None,
+        given: Given | None = None,
+        branches: Branches | None = None,
+    ) -> None:
         super().__init__(0, lambda _text, _level: Seen())
-        known = Known.within(outer.script.known if outer is not None else None)
+        known = Known.within(outer.script.known if outer is not None else None, branches)
         known.files.update(given.shipped.texts if given is not None and given.shipped is not None else {})
         self._outer = frozenset(known.variables)
         self.script: Script = parse(text, known, splice=True)

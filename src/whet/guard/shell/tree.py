@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.options import codes, read_arguments
@@ -60,6 +60,27 @@ _LABELS = {
 _WORDS = words("shell_signs", "words")
 
 
+_APART = frozenset(("subshell", "command_substitution", "process_substitution"))
+"""What runs in a process of its own."""
+_REPEATS = frozenset(("function_definition", "for_statement", "while_statement", "c_style_for_statement"))
+"""What may run later, or several times."""
+_BRANCHES = frozenset((*_APART, *_REPEATS, "if_statement", "elif_clause", "else_clause", "case_statement", "case_item"))
+"""What may not run."""
+
+
+class _End(NamedTuple):
+    """The end of a branch."""
+
+    start: int
+    apart: bool
+
+
+def _may_not_run(node: Node) -> bool:
+    """Return whether a command depends on the one before it: `a && b`, `a || b`."""
+    parent = node.parent
+    return parent is not None and parent.type == "list" and node.start_byte > parent.start_byte
+
+
 class Walk:
     """One pass over the syntax trees of a script."""
 
@@ -103,13 +124,20 @@ class Walk:
                     self._bodies[name] = body, self._at(node.named_children[-1])
 
     def _walk(self, root: Node, scope: Scope) -> None:
-        stack: list[tuple[Node, Scope]] = [(root, scope)]
+        branches = self._known.branches
+        stack: list[tuple[Node | _End, Scope]] = [(root, scope)]
         while stack:
             if self._nodes >= _MOST_NODES or len(self.commands) >= _MOST_COMMANDS:
-                self.stop(self._at(stack[-1][0]))
+                self.stop(next((self._at(one) for one, _ in reversed(stack) if not isinstance(one, _End)), self._line))
                 break
             node, scope = stack.pop()
+            if isinstance(node, _End):
+                branches.leave(self._known.variables, node.start, apart=node.apart)
+                continue
             self._nodes += 1
+            if node.type in _BRANCHES or _may_not_run(node):
+                start = branches.enter(self._known.variables, repeats=node.type in _REPEATS)
+                stack.append((_End(start, node.type in _APART), scope))
             stack.extend(reversed(list(self._enter(node, scope))))
 
     def stop(self, line: int) -> None:

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
+from whet.guard.shell.branches import Branches
 from whet.guard.shell.constant import printed, read_file, unescape
 from whet.guard.taint.mark import HOLE
 
@@ -88,11 +89,14 @@ class Known(NamedTuple):
     """The words of arrays, and those that a loop iterates over."""
     partly: dict[str, str]
     """Addresses and paths that are known in part."""
+    branches: Branches
+    """Which of its assignments count."""
 
     @classmethod
-    def within(cls, outer: Known | None = None) -> Known:
+    def within(cls, outer: Known | None = None, branches: Branches | None = None) -> Known:
         """Return the initial state for a script inside another."""
-        return cls(dict(outer.variables), dict(outer.files), {}, {}) if outer is not None else cls({}, {}, {}, {})
+        known = (dict(outer.variables), dict(outer.files)) if outer is not None else ({}, {})
+        return cls(*known, {}, {}, branches or Branches())
 
 
 class Resolver:
@@ -156,6 +160,7 @@ class Resolver:
 
     def assign(self, name: str, word: Word, *, append: bool = False) -> None:
         """Remember the value of a variable if it is constant, otherwise forget the old value."""
+        old = self._known.variables.get(name)
         if word.known and len(word.text) <= _LONGEST // 4:
             before = self._known.variables.get(name, "") if append else ""
             self._known.variables[name] = (before + word.text)[: _LONGEST // 4]
@@ -163,6 +168,7 @@ class Resolver:
             self._known.variables.pop(name, None)
             if _PARTLY.match(word.text) and len(word.text) < _LONGEST // 16:
                 self._known.partly[name] = word.text
+        self._known.branches.note(name, old, self._known.variables.get(name))
 
     def _add(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
         if depth <= 0 or len(parts.text) > _LONGEST:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.tables import load_toml
 from whet.guard.taint.mark import HOLE
-from whet.guard.taint.value import NOTHING, Value
+from whet.guard.taint.value import NOTHING, TELLING, UNKNOWN, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Place = int | str
 """The place of a part of a call: the number of an argument, the name of one, or `owner`."""
@@ -138,6 +139,20 @@ class Call:
         """Return an argument by number or by name."""
         return self.args[index] if 0 <= index < len(self.args) else self.words.get(word, NOTHING)
 
+    def alternatives(self) -> Iterator[Call]:
+        """Yield copies of the call in which one argument, or one part of it, has another of its possible texts."""
+        for place, value in (*enumerate(self.args), *self.words.items(), ("owner", self.owner)):
+            for other in _alternatives(value):
+                made = copy(self)
+                made.args, made.words = list(self.args), dict(self.words)
+                if isinstance(place, int):
+                    made.args[place] = other
+                elif place in self.words:
+                    made.words[place] = other
+                else:
+                    made.owner = other
+                yield made
+
     def every(self) -> list[Value]:
         """Return all arguments."""
         return [*self.args, *self.words.values()]
@@ -168,3 +183,20 @@ class Call:
         if text.replace(HOLE, "").strip("/. "):
             return text
         return self.names.get(place, "") if place is not None else ""
+
+
+def _alternatives(value: Value) -> Iterator[Value]:
+    """Yield a value with each other text that may be an address, a path or a command; of a list or map, one part is another."""
+    yield from (value.but(const=text, choices=()) for text in value.choices if TELLING.search(text))
+    for at, part in enumerate((value.items or ())[:_MOST_PARTS]):
+        for other in _alternatives(part) if part.choices else ():
+            items = list(value.items or ())
+            items[at] = other
+            yield value.but(items=items, const=UNKNOWN)
+    for name, part in list((value.props or {}).items())[:_MOST_PARTS]:
+        for other in _alternatives(part) if part.choices else ():
+            yield value.but(props={**(value.props or {}), name: other})
+
+
+_MOST_PARTS = 20
+"""Maximum number of parts of a value that may each be another."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.tables import load_toml
@@ -72,6 +72,11 @@ JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
 """All judges by their names in the tables."""
 
 
+_PURE = frozenset(("give", "keep", "compute", "decode", "unescape", "variable", "stay", "gather", "paste"))
+"""Judges that only compute a value, with all its possible texts."""
+_MOST_ALTERNATIVES = 4
+
+
 class Judges(Commands):
     """The calls of one file, and the files that they read and write."""
 
@@ -106,7 +111,13 @@ class Judges(Commands):
         call.row = row
         self.name_arguments(call)
         judge = self.specials.get(row.does) or JUDGES[row.does]
-        return judge(self, call)
+        others = list(islice(call.alternatives(), _MOST_ALTERNATIVES)) if row.does not in _PURE else ()
+        found = judge(self, call)
+        for other in others:
+            more = judge(self, other)
+            if found is not None and more is not None and more.marks - found.marks:
+                found = found.marked(*more.marks)
+        return found
 
     def name_arguments(self, call: Call) -> None:
         """Set `call.names` to the names that the program uses for the arguments."""

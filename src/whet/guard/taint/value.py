@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from whet.guard.expression import expression
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ PARTS = 20_000
 """Maximum number of parts of a nested constant that are read."""
 _MOST_CHOICES = 12
 _MOST_PARTS = 300
+_LONGEST_CHOICE = 2000
+TELLING = expression(r"://|^[~/.]|^[A-Za-z]:[/\\]|^\d{1,3}(?:\.\d{1,3}){3}|\s|^[\w-]{1,60}\.[a-z]{2,10}\b")
+"""A text that may be an address, a path or a command."""
 
 Hidden = Literal["", "split", "decoded"]
 
@@ -271,6 +275,15 @@ def joined(first: Value, second: Value) -> Value:
         second.props if second.props is not None else first.props,
         choices,
     )
+
+
+def perhaps(old: Value, new: Value) -> Value:
+    """Return a new value that may still have an old text, because a branch or a later run may not change it."""
+    if new.text is None or not old.texts:
+        return new
+    kept = (text for text in old.texts if len(text) < _LONGEST_CHOICE and TELLING.search(text))
+    choices = tuple(dict.fromkeys(text for text in (*new.choices, *kept) if text != new.text))[:_MOST_CHOICES]
+    return new if choices == new.choices else new.but(choices=choices)
 
 
 def either(first: Value, second: Value) -> Value:
