@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.tables import load_toml, words
+from whet.guard.taint.secret import secret_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,11 +68,11 @@ def expanded(text: str, *, sure: bool = False) -> str:
     """Return a script of cmd with the known values of its variables, and with loops over fixed words written out.
 
     A variable has the value that is set last above a line, although the script may jump; with `sure`, only variables that are
-    set once have a value.
+    set once, and that are no secrets of the environment, have a value.
     """
     values: dict[str, str] = {}
     names = [(found[1] or found[3]).lower() for found in _SETS.finditer(text)] if sure else []
-    several = {name for name in names if names.count(name) > 1} if len(names) < _MOST_NAMES else {*names}
+    several = {name for name in names if names.count(name) > 1 or len(names) > _MOST_NAMES or secret_key(name.upper())}
     room = _GROWTH * len(text) + 10_000
 
     def value(found: re.Match[str]) -> str:

@@ -100,6 +100,11 @@ class PowerShell(Reader):
         self.bound = {**dict(zip(self.functions[name][0].params, args, strict=False)), **words}
         return super().call_own(node, name, args, words, scope, owner)
 
+    def meanings(self, verb: str) -> tuple[str, ...]:
+        """Return the command that the name of a function of the program stands for if the function is removed."""
+        name = f"*.{full_name(verb)}"
+        return (name,) if find_row("code", name) is not None else ()
+
     def words(self, node: Node, scope: Scope) -> dict[str, Value]:
         """Return the arguments of a call by name, with those that the program sets for all calls of a command."""
         found = super().words(node, scope)

@@ -22,7 +22,7 @@ from whet.guard.taint.harm import conclude
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.names import ENVIRONMENTS, named, variable
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, everything, joined, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, everything, joined, perhaps, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -177,7 +177,7 @@ class Reader(Judges):
             if target.kind == "index":
                 name = self.value(target.parts[1], scope).said if len(target.parts) > 1 else ""
             if owner.name in ENVIRONMENTS:
-                self.exported[name] = value
+                self.exported[name] = joined(variable(Value(name)), value)
                 return
             if owner.name in _KEPT and _HEADER.search(name):
                 network.carry(self, owner.path, NO_MARKS, [value])
@@ -196,7 +196,8 @@ class Reader(Judges):
             return
         new = owner.marked(*everything(value))
         if name:
-            new = new.but(props={**(owner.props or {}), name: value})
+            props = owner.props or {}
+            new = new.but(props={**props, name: perhaps(props.get(name, NOTHING), value)})
         elif owner.items is not None and len(owner.items) < 200:
             new = new.but(items=[*owner.items, value])
         elif owner.marks and not owner.name and owner.text is None and owner.props is None:
@@ -366,8 +367,10 @@ class Reader(Judges):
         if held is not None and held.fn and verb not in self.functions:
             return self.invoke(held.fn[0], args, held.fn[1])
         plain = callee.kind != "member" or callee.parts[0].text in _THIS or find_row("code", f"*.{verb}") is None
-        if plain and verb in self.functions:
-            return self.call_own(node, verb, args, words, scope, owner)
+        own = self.call_own(node, verb, args, words, scope, owner) if plain and verb in self.functions else None
+        meant = self.meanings(verb) if own is not None else ()
+        if own is not None and not meant:
+            return own
         if verb == "new" and callee.kind == "member":
             self.construct([*args, *words.values()], scope)
         options = {word: part for one in args for word, part in (one.props or {}).items()}
@@ -375,10 +378,16 @@ class Reader(Judges):
         if callee.kind == "member":
             names = _names_of(owner, verb)
         elif callee.kind == "name" and (held is None or held.name):
-            names = (verb if held is None else held.name,)
+            names = meant or (verb if held is None else held.name,)
         else:
             names, call.owner = (), held or self.value(callee, scope)
-        return self.with_blocks(call, self.outside(call, names))
+        found = self.with_blocks(call, self.outside(call, names))
+        return found if own is None else either(own, found)
+
+    def meanings(self, verb: str) -> tuple[str, ...]:
+        """Return what else the name of a function of the program stands for, if that runs something."""
+        row = find_row("code", verb)
+        return (verb,) if row is not None and row.does in _RUN else ()
 
     def words(self, node: Node, scope: Scope) -> dict[str, Value]:
         """Return the arguments of a call by name; those of a map that is spread have the names of its entries."""
@@ -562,6 +571,8 @@ _KEPT = frozenset(("(names)", "(client)", "(connection)", "(socket)", "(made)", 
 """Names of objects that are used later."""
 _WRAPS = expression(r"Stream$|Writer$|^FromImage$|Archive$", re.IGNORECASE)
 """The name of a constructor whose object writes to what it is given."""
+_RUN = ("start program", "program", "evaluate")
+"""Judges of functions that run a text, which keep their meaning when a program defines functions of their names."""
 _FLUENT = expression(r"append|insert|with|set|add", re.IGNORECASE)
 """The beginning of the name of a method that returns its owner."""
 _HEADER = expression(r"-|^(?:authorization|cookie)$", re.IGNORECASE)

@@ -13,11 +13,13 @@ from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.literals import vocabulary
 from whet.guard.tables import api, shape
+from whet.guard.taint.branches import united
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.guard.javascript.reader import Reader
+    from whet.guard.taint.branches import Branches
     from whet.guard.taint.commands import Given
 
 LARGEST = 2_000_000
@@ -45,17 +47,26 @@ def look(text: str, depth: int, given: Given | None = None) -> Seen:
     if not _acts(text) and (given is None or not (given.files or given.variables or given.shipped)):
         return Seen(tuple(hits))
     reader = read({"": text[:LARGEST]}, depth, given)
+    seen = _seen(reader)
+    for branches in reader.branches.others():
+        seen = united(seen, _seen(read({"": text[:LARGEST]}, depth, given, branches)))
     if reader.partial or len(text) > LARGEST:
         hits.append(Hit("js-partly-analysed", 1, f"{len(text)} characters"))
-    return Seen((*hits, *reader.hits.values()), tuple(reader.facts.values()))
+    return Seen((*hits, *seen.hits), seen.facts)
 
 
-def read(files: Mapping[str, str], depth: int = 0, given: Given | None = None) -> Reader:
+def _seen(reader: Reader) -> Seen:
+    return Seen(tuple(reader.hits.values()), tuple(reader.facts.values()))
+
+
+def read(
+    files: Mapping[str, str], depth: int = 0, given: Given | None = None, branches: Branches | None = None
+) -> Reader:
     """Return the reader of a program that was read; of several files, each may load those before it."""
     from whet.guard.javascript.calls import finish
     from whet.guard.javascript.reader import Reader
 
-    reader = Reader(files, look, depth)
+    reader = Reader(files, look, depth, branches)
     if given is not None:
         reader.take(given)
     reader.run()

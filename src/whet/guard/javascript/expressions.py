@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.javascript.calls import call_of, read_call
 from whet.guard.javascript.values import constant, either, member, unescaped
-from whet.guard.taint.containers import concatenated, parts_of, spread
+from whet.guard.taint.containers import any_item, concatenated, parts_of, spread
 from whet.guard.taint.fold import binary, bounded
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.names import variable
@@ -145,7 +145,7 @@ def _member(reader: Reader, node: Node) -> Value:
         unknown = name is None and key.has("env", "names")
         return known.but(name="") if unknown else reader.exported.get(name or "") or variable(key)
     if name is None:
-        return Value(marks=known.marks)
+        return any_item(known)
     if name in reader.fields and (known.name == "this" or known.name in reader.klasses):
         return reader.field(name)
     if name.isdigit() and len(name) < 7 and (parts := parts_of(known)) is not None:

@@ -18,6 +18,7 @@ from whet.guard.javascript.calls import SPECIAL, call_of, read_call
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS
 from whet.guard.javascript.values import SET, either, find_module, member, module, unescaped
 from whet.guard.tables import api
+from whet.guard.taint.branches import Branches, replaces
 from whet.guard.taint.containers import concatenated, gathered, one_of, plain
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, Mark
@@ -145,6 +146,19 @@ def _repeats(node: Node) -> bool:
     return False
 
 
+def _in_branch(node: Node) -> bool:
+    """Return whether a declared name is in a block inside a function or file."""
+    outer = node.parent
+    if outer is not None and outer.type == "function_declaration":
+        outer = outer.parent
+    while outer is not None and outer.type not in FUNCTIONS:
+        block = outer.type == "statement_block" and outer.parent is not None and outer.parent.type not in FUNCTIONS
+        if block or outer.type.startswith(("if_", "for_", "while_", "do_", "switch_")):
+            return True
+        outer = outer.parent
+    return False
+
+
 class Reader(Judges):
     """The state of reading one JavaScript file, or the files of a package that load each other."""
 
@@ -153,9 +167,15 @@ class Reader(Judges):
     lenient = True
 
     def __init__(
-        self, files: Mapping[str, str], read_inner: Callable[[str, int], Seen], level: int = 0, most: int = 12_000
+        self,
+        files: Mapping[str, str],
+        read_inner: Callable[[str, int], Seen],
+        level: int = 0,
+        branches: Branches | None = None,
+        most: int = 12_000,
     ) -> None:
         super().__init__(level, read_inner)
+        self.branches = branches or Branches()
         self.source, self.starts, trees = _parse(list(files.values()))
         found = _find_nodes(trees)
         nodes = found.get("n", [])
@@ -259,7 +279,7 @@ class Reader(Judges):
                 if self.text(name) == "constructor" and (owner := node.parent and node.parent.parent) is not None:
                     called = owner.child_by_field_name("name")
                     self.constructors[self.text(called) if called is not None else ""] = node.id
-            else:
+            elif self._counts(name, Value(fn=node.id), scope):
                 scope.names.setdefault(self.text(name), Value(fn=node.id))
 
     def _pass(self) -> None:
@@ -465,7 +485,8 @@ class Reader(Judges):
         if depth > 12:
             return
         if kind in ("identifier", "shorthand_property_identifier_pattern"):
-            self._set(self.text(target), value, scope, joining=joining)
+            if joining or self._counts(target, value, scope):
+                self._set(self.text(target), value, scope, joining=joining)
         elif kind == "object_pattern":
             for part in target.named_children:
                 key, inner = part, part
@@ -488,6 +509,14 @@ class Reader(Judges):
                 self.assign(left, either(value, self.value(right)), scope, joining=joining, depth=depth + 1)
         elif kind in ("member_expression", "subscript_expression"):
             self._set_member(target, value)
+
+    def _counts(self, target: Node, value: Value, scope: Scope | None) -> bool:
+        """Return whether an assignment, or a declaration in a branch, counts in this reading."""
+        name = self.text(target)
+        old = (scope or self.scope).find(name) or named("javascript", name)
+        if not replaces(old, value, "javascript") or (scope is not None and not _in_branch(target)):
+            return True
+        return self.branches.takes(name, target.id)
 
     def _set(self, name: str, value: Value, scope: Scope | None, *, joining: bool) -> None:
         if scope is None:
@@ -565,7 +594,9 @@ class Reader(Judges):
         if known.props is not None and SET in known.props:
             self.bind(known.props[SET].fn, (NOTHING, Value(name), value))
         if known.props is not None and len(known.props) < MOST_PROPS:
-            known.props[name] = value
+            old = known.props.get(name, NOTHING)
+            if not replaces(old, value, "javascript") or self.branches.takes(name, target.id):
+                known.props[name] = perhaps(old, value)
         elif known.props is None and not known.name and not known.fn and value is not NOTHING and depth < 6:
             self.fill(owner, known.but(props={name: value}), depth)
         if value.marks - known.marks and not known.name:

@@ -12,7 +12,7 @@ from whet.guard.taint.containers import literal, plain
 from whet.guard.taint.fold import binary
 from whet.guard.taint.mark import Mark
 from whet.guard.taint.names import named, variable
-from whet.guard.taint.value import LONGEST, NOTHING, TELLING, UNKNOWN, Hidden, Value
+from whet.guard.taint.value import LONGEST, NOTHING, UNKNOWN, Hidden, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,9 +123,6 @@ def _breaks_word(left: Any, right: Any) -> bool:
     )
 
 
-_MOST_CHOICES = 12
-
-
 def item(owner: Value, key: Value) -> Value:
     """Return the item of a value under a key; if the key is unknown, any item."""
     if owner.name == "os.environ":
@@ -147,8 +144,7 @@ def item(owner: Value, key: Value) -> Value:
     if marks and key.const is not UNKNOWN:  # an item that was stored under the key is whole
         marks = frozenset(mark._replace(whole=False) if mark.whole else mark for mark in marks)
     instance = owner.name if owner.name.startswith(("pathlib.", "sys.argv")) else ""
-    parts = owner.items or list((owner.props or {}).values()) if key.const is UNKNOWN else ()
-    choices = tuple(text for part in parts[:_MOST_CHOICES] for text in part.texts if TELLING.search(text))
+    choices = containers.any_item(owner).choices if key.const is UNKNOWN else ()
     return Value(const, instance, marks, owner.hidden, choices=choices)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.python.access import DANGEROUS, attribute, bare, imported
 from whet.guard.python.values import Function, Klass, Partial
-from whet.guard.taint.containers import MOST, entries, gathered, literal, parts_of, plain, work_out
+from whet.guard.taint.containers import MOST, entries, gathered, literal, one_of, parts_of, plain, taken, work_out
 from whet.guard.taint.fold import bounded, computed
 from whet.guard.taint.formats import ini
 from whet.guard.taint.mark import HOLE, Mark, comes_from
@@ -190,6 +190,12 @@ def _temporary(_reader: Reader, this: Call) -> Value | None:
     return Value(path)
 
 
+def _one_of(_reader: Reader, this: Call) -> Value | None:
+    """Return any item of a list."""
+    items = this.arg(0).items
+    return taken(this.arg(0), one_of(items)) if items else None
+
+
 def _partial(_reader: Reader, this: Call) -> Value | None:
     return Value(fn=Partial(this.args[0], this.args[1:], this.words)) if this.args else None
 
@@ -230,6 +236,6 @@ SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "reduce": _reduce, "reverse": _reversed,
     "named tuple": _named_tuple, "join": _join, "folder": _dirname, "suffix": _suffixed,
     "temporary": _temporary, "partial": _partial, "class": _type,
-    "settings": _configure, "field": _field, "words": _words,
+    "settings": _configure, "one of": _one_of, "field": _field, "words": _words,
 }  # fmt: skip
 """The functions of this module by their names in the table."""

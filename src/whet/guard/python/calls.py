@@ -11,14 +11,14 @@ import ast
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import DANGEROUS, attribute, bare, name_of, several
+from whet.guard.python.access import DANGEROUS, attribute, bare, item, name_of, several
 from whet.guard.python.builtins import find_attribute
 from whet.guard.python.loops import mark_root
 from whet.guard.python.statements import block
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
-from whet.guard.taint.containers import entries, gathered, item, literal, parts_of, plain, spread, taken
+from whet.guard.taint.containers import entries, gathered, literal, parts_of, plain, spread, taken
 from whet.guard.taint.fold import method
 from whet.guard.taint.formats import PARSERS, parsed
 from whet.guard.taint.mark import HOLE, NO_MARKS
@@ -112,8 +112,9 @@ def _of_value(this: Call) -> Value | None:
     verb = this.verb
     if owner.props is not None and verb in ("keys", "values", "items"):
         return entries(owner, verb)
-    if verb == "get" and (found := item(owner, this.arg(0).const)) is not None:
-        return found
+    if verb == "get" and owner.props is not None:
+        found = item(owner, this.arg(0))
+        return found if this.arg(0).exact in owner.props or this.arg(1) is NOTHING else either(this.arg(1), found)
     if isinstance(owner.const, (str, bytes)):
         words = {key: plain(value) for key, value in this.words.items()}
         consts = [plain(value) for value in this.args]

@@ -21,11 +21,13 @@ from whet.guard.python.calls import invoke
 from whet.guard.python.reader import STEPS, Reader
 from whet.guard.python.statements import block
 from whet.guard.tables import api
+from whet.guard.taint.branches import united
 from whet.guard.taint.harm import conclude
 from whet.guard.taint.value import Value
 
 if TYPE_CHECKING:
     from whet.guard.finding import Severity
+    from whet.guard.taint.branches import Branches
     from whet.guard.taint.commands import Given
 
 LARGEST = 1 << 20
@@ -68,16 +70,19 @@ def _in_parts(text: str, level: int) -> Seen:
     return Seen(tuple(hits), tuple(facts))
 
 
-def _read(text: str, level: int, given: Given | None = None) -> Seen:
+def _read(text: str, level: int, given: Given | None = None, branches: Branches | None = None) -> Seen:
     if _TRIGGERS.isdisjoint(_WORD.findall(text)) and "[::-1]" not in text and not has_magics(text):
         return Seen()
     source, tree, deep = parse(text)
     if tree is None:
         return _unparsed(source, deep)
-    reader = Reader(source, read_text, level)
+    reader = Reader(source, read_text, level, branches=branches)
     if given is not None:
         reader.take(given)
-    return finished(reader, tree, source, text)
+    seen = finished(reader, tree, source, text)
+    for other in reader.branches.others():
+        seen = united(seen, _read(text, level, given, other))
+    return seen
 
 
 def finished(reader: Reader, tree: ast.Module, source: str, text: str) -> Seen:

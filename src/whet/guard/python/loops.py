@@ -10,6 +10,7 @@ from whet.guard.expression import expression
 from whet.guard.python.access import item
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
+from whet.guard.taint.branches import replaces
 from whet.guard.taint.containers import MOST, gathered, parts_of, plain, put, taken, work_out
 from whet.guard.taint.files import named_places
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
@@ -50,9 +51,11 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
     if isinstance(target, ast.Name):
         scope = scope.shared.get(target.id, scope)
         old = scope.names.get(target.id)
-        if old is not None and reader.branch and old.marks - value.marks:
-            value = value.marked(*(mark for mark in old.marks if mark.kind != "key"))
         if old is not None and reader.branch:
+            if not counts(reader, target.id, target, old, value):
+                return
+            if old.marks - value.marks:
+                value = value.marked(*(mark for mark in old.marks if mark.kind != "key"))
             value = perhaps(old, value)
         if value.marks and (old is None or value.marks - old.marks):
             reader.changes += 1
@@ -75,6 +78,19 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
         _bind_item(reader, target, value, scope)
 
 
+def define(reader: Reader, scope: Scope, name: str, value: Value, place: ast.AST) -> None:
+    """Give a value, which a definition or import at a place makes, its name."""
+    old = scope.names.get(name)
+    if old is None or not reader.branch or counts(reader, name, place, old, value):
+        scope.names[name] = value
+
+
+def counts(reader: Reader, name: str, place: ast.AST, old: Value, new: Value) -> bool:
+    """Return whether a branch that replaces the value of a name counts in this reading."""
+    lacks = replaces(old, new, "python") or any(mark.kind == "key" and mark not in new.marks for mark in old.marks)
+    return not lacks or reader.branches.takes(name, id(place))
+
+
 _PATCHED = api("python", "patched")
 """Modules and classes whose functions other code calls, so that replacing one intercepts its arguments."""
 
@@ -87,10 +103,12 @@ def _bind_attribute(reader: Reader, target: ast.Attribute, value: Value, scope: 
         reader.invoke(value.fn, [Value(marks=frozenset((mark,)))] * 2, {}, NOTHING)
     if isinstance(owner.fn, Klass):
         old = owner.fn.fields.get(target.attr, NOTHING)
+        if reader.branch and not counts(reader, target.attr, target, old, value):
+            return
         if value.marks - old.marks:
             reader.changes += 1
             outlives(reader, value.marks - old.marks)
-        owner.fn.fields[target.attr] = value.marked(*old.marks) if old.marks else value
+        owner.fn.fields[target.attr] = perhaps(old, value.marked(*old.marks) if old.marks else value)
     elif isinstance(target.value, ast.Name) and value.marks:
         kept = scope.find(target.value.id)
         if kept is not None and not kept.name.startswith(("os", "sys", "subprocess")):
@@ -105,7 +123,7 @@ def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope
     if isinstance(root, ast.Name) and root.id != "os":
         old = scope.find(root.id)
         if old is not None and not old.name:
-            held = put(old, [*keys, key.const if isinstance(key.const, str) else HOLE], value)
+            held = put(old, [*keys, key.const if isinstance(key.const, str) else HOLE], value, sure=not reader.branch)
             scope.home(root.id).names[root.id] = held
     mark_root(reader, target.value, value.marks, scope)
 

@@ -18,6 +18,7 @@ from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api, load_toml
+from whet.guard.taint.branches import Branches
 from whet.guard.taint.containers import concatenated, gathered, plain, spread
 from whet.guard.taint.fold import bounded
 from whet.guard.taint.judges import Judges
@@ -70,6 +71,7 @@ class Reader(Judges):
         level: int = 0,
         package: Package | None = None,
         path: str = "",
+        branches: Branches | None = None,
     ) -> None:
         super().__init__(level, read_inner)
         self.lines = text.split("\n")
@@ -91,6 +93,7 @@ class Reader(Judges):
         """The conditions of the `if` statements around the current code."""
         self.environment = "environ" in text
         self.branch = 0
+        self.branches = branches or Branches()
         self.steps = STEPS
         self.depth = 0
         self.changes = 0

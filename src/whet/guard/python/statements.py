@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import attribute, combined, imported, several
-from whet.guard.python.loops import bind, element, iterated, picks, without_environment
+from whet.guard.python.loops import bind, define, element, iterated, picks, without_environment
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
 from whet.guard.taint.containers import MOST, plain
@@ -65,13 +65,10 @@ def _import(reader: Reader, node: Any, scope: Scope) -> None:
         if reader.files:
             imported(reader, alias.name)
         if reader.package is not None and (module := reader.package.module(reader, alias.name, 0)) is not None:
-            scope.names[alias.asname or alias.name.partition(".")[0]] = Value(fn=module)
+            define(reader, scope, alias.asname or alias.name.partition(".")[0], Value(fn=module), alias)
             continue
-        if alias.asname:
-            scope.names[alias.asname] = Value(name=alias.name)
-        else:
-            root = alias.name.partition(".")[0]
-            scope.names[root] = Value(name=root)
+        root = alias.name.partition(".")[0]
+        define(reader, scope, alias.asname or root, Value(name=alias.name if alias.asname else root), alias)
 
 
 def _import_from(reader: Reader, node: Any, scope: Scope) -> None:
@@ -87,9 +84,10 @@ def _import_from(reader: Reader, node: Any, scope: Scope) -> None:
             reader.stars.append(node.module or "")
         else:
             full = f"{node.module}.{alias.name}"
-            name = alias.asname or alias.name
             known = reader.given.get(full) or Value(name=full)
-            scope.names[name] = attribute(Value(name=node.module or ""), alias.name) if full == "os.environ" else known
+            if full == "os.environ":
+                known = attribute(Value(name=node.module or ""), alias.name)
+            define(reader, scope, alias.asname or alias.name, known, alias)
 
 
 def _from_package(package: Package, reader: Reader, node: Any, scope: Scope) -> bool:
@@ -117,7 +115,7 @@ def _shared(reader: Reader, node: Any, scope: Scope) -> None:
 
 def _function(reader: Reader, node: Any, scope: Scope) -> None:
     function = Function(node.name, node, scope, None, reader)
-    scope.names[node.name] = Value(fn=function)
+    define(reader, scope, node.name, Value(fn=function), node)
     reader.functions.append(function)
     for decorator in node.decorator_list:
         found = reader.value(decorator, scope)
@@ -132,7 +130,7 @@ def _class(reader: Reader, node: Any, scope: Scope) -> None:
     for base in bases:
         if isinstance(base.fn, Klass):
             klass.methods.update(base.fn.methods)
-    scope.names[node.name] = Value(fn=klass, name="")
+    define(reader, scope, node.name, Value(fn=klass), node)
     reader.klasses.append(klass)
     inner = Scope(scope, klass)
     rest = []

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from whet.guard.documents import checker
 from whet.guard.expression import expression
-from whet.guard.finding import Hit, Seen, rank
+from whet.guard.finding import Hit, Seen
 from whet.guard.patterns import shorten
 from whet.guard.places import places
-from whet.guard.rules import severity_of
 from whet.guard.shell import fetch, persist, power, send, supply
 from whet.guard.shell.constant import unescape
 from whet.guard.shell.flow import Scene
@@ -24,6 +23,7 @@ from whet.guard.shell.private import named_places
 from whet.guard.shell.step import CONTENT
 from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import shape, word_list
+from whet.guard.taint.branches import united
 from whet.guard.taint.call import judged_programs
 from whet.guard.taint.commands import Given, Ran, private
 from whet.guard.taint.judges import JUDGES
@@ -31,7 +31,7 @@ from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterator
 
     from whet.guard.finding import Fact
     from whet.guard.shell.step import Step
@@ -57,21 +57,12 @@ def check(text: str, given: Given | None = None) -> Seen:
     known = scene.script.known
     for branches in known.branches.others(known.variables):
         other = _Reader().judged(text, Scene(text, 1, None, given, branches), _DEPTH)
-        seen = Seen((*seen.hits, *_graver(other.hits, seen.hits)), (*seen.facts, *other.facts))
+        seen = united(seen, other)
     if console := from_console(text):
         # The text may be a transcript, or a script that looks like one: the hits of both readings count.
         other = reader.judged(console, Scene(console, 1), _DEPTH)
         seen = Seen((*seen.hits, *other.hits), (*seen.facts, *other.facts))
     return Seen(tuple(_told(seen.hits, text)), tuple(dict.fromkeys(seen.facts))[:_MOST])
-
-
-def _graver(hits: Iterable[Hit], known: Iterable[Hit]) -> Iterator[Hit]:
-    """Yield the hits that are graver than those for the same rule and line."""
-    ranks: dict[tuple[str, int], int] = {}
-    for hit in known:
-        key = hit.rule, hit.line
-        ranks[key] = max(ranks.get(key, 0), rank(severity_of(hit)))
-    yield from (hit for hit in hits if rank(severity_of(hit)) > ranks.get((hit.rule, hit.line), 0))
 
 
 def run(text: str, given: Given) -> Ran:

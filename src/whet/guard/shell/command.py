@@ -39,6 +39,8 @@ class Command(NamedTuple):
     """The function that contains the command."""
     spliced: bool = False
     """The script that the command runs follows it in the list of commands."""
+    block: tuple[tuple[int, int, int], ...] = ()
+    """The branches, loops and functions around the command, outermost first: line, start and end."""
 
 
 class Scope(NamedTuple):
@@ -54,6 +56,7 @@ class Scope(NamedTuple):
     slot: int = -1
     text: str = ""
     function: str = ""
+    block: tuple[tuple[int, int, int], ...] = ()
 
     def within(self, label: str) -> Scope:
         """Return the scope one level deeper."""
@@ -65,4 +68,4 @@ class Scope(NamedTuple):
 
     def below(self, number: int) -> Scope:
         """Return the scope for substitutions in the words of a command."""
-        return Scope(self.inside, self.pipes, parent=number, text=self.text, function=self.function)
+        return Scope(self.inside, self.pipes, parent=number, text=self.text, function=self.function, block=self.block)

@@ -38,7 +38,7 @@ from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.persist import fetches_on_windows
 from whet.guard.taint.secret import secret_key
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, one_of, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, joined, one_of, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,11 +114,17 @@ class Scene(Judges):
         """The step that is being judged."""
         self.lines: dict[str, int] = {}
         """The first line of each text that a step prints."""
+        self._last: dict[int, int] = {}
+        """The position of the last command in each pipeline."""
+        self._sure: dict[str, int] = {}
+        """The first step that sets each variable, whichever branches are taken."""
+        self._called: dict[str, Step] = {}
+        """The first call of each function that is in no branch."""
         self._asked: set[str] = set()
         """The names that steps have looked up so far."""
         self._again = False
         """A value changed after a step had looked it up."""
-        self._connect()
+        self._connect(given.folder if given is not None else "")
         if given is not None:
             self._take(given)
         order = list(self._ordered())
@@ -257,10 +263,17 @@ class Scene(Judges):
         self._asked.add(name)
         value = self.scope(step).find(name)
         if value is not None:
-            return value
+            return value if self._sets(name, step) else joined(value, _inherited(name))
         if name[0] == "!":
             return _ANY if self.find(self.scope(step), name[1:]) is not NOTHING else NOTHING
         return NOTHING if name in self._outer else _inherited(name)
+
+    def _sets(self, name: str, step: Step) -> bool:
+        """Return whether a variable has been set when a step runs, whichever branches were taken."""
+        if name in self._outer or _inherited(name) is NOTHING:
+            return True
+        used = self._called.get(step.command.function) if step.command.function else step
+        return name in self._sure and (used is None or self._sure[name] < used.number)
 
     def file(self, path: str) -> Value:
         """Return what was written to a path or into something in it, or else into its directory, or else into a file of the
@@ -331,18 +344,34 @@ class Scene(Judges):
         text = "\n".join(value.said for value in values if value.said)
         return Value(text or UNKNOWN, marks=union(values))
 
-    def _connect(self) -> None:
-        """Set the directory and the device of each step, and find the ends of the pipelines."""
+    def _connect(self, folder: str) -> None:
+        """Set the directory and the device of each step, and find the ends of the pipelines; the script starts in `folder`."""
         opened: dict[str, str] = {}
-        folder = ""
-        self._last: dict[int, int] = {}
         for step in self.steps:
             step.connect(opened)
-            if step.name in ("cd", "pushd"):
-                folder = step.operands[0] if step.operands else "~"
-            step.folder = folder
+            if not step.command.block:
+                self._called.setdefault(step.name, step)
+                for name in variables_of(step):
+                    self._sure.setdefault(name, step.number)
             for number, at in step.command.pipes:
                 self._last[number] = max(at, self._last.get(number, 0))
+        self._enter(folder)
+
+    def _enter(self, folder: str) -> None:
+        """Set the directory of each step: what a branch changes to does not count after it."""
+        entered: dict[tuple[tuple[int, int, int], ...], tuple[int, str]] = {(): (-1, folder)}
+        left: dict[str, str] = {}
+        for step in self.steps:
+            block, function = step.command.block, step.command.function
+            if step.name in ("cd", "pushd"):
+                left[function] = step.operands[0] if step.operands else "~"
+                entered[block] = step.number, left[function]
+            elif step.name in self.functions and step.name in left and step.name != function:
+                entered[block] = step.number, left[step.name]
+            step.folder = max(entered[one] for at in range(len(block) + 1) if (one := block[:at]) in entered)[1]
+        for step in self.steps:
+            if not step.folder and (call := self._called.get(step.command.function)) is not None:
+                step.folder = call.folder
 
     def _ends(self, step: Step, around: tuple[tuple[int, int], ...] = ()) -> bool:
         """Return whether a step is the last in its pipelines, apart from those `around` it."""

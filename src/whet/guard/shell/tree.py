@@ -14,6 +14,7 @@ from whet.guard.shell.words import Resolver, Word, substitutions
 from whet.guard.shell.wrappers import SHELLS, name_of, texts_of, unwrapped
 from whet.guard.syntax import MASK, parse_code
 from whet.guard.tables import shape, words
+from whet.guard.taint.call import judged_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,6 +76,9 @@ class _End(NamedTuple):
     apart: bool
 
 
+_DEEPEST = 30
+
+
 def _may_not_run(node: Node) -> bool:
     """Return whether a command depends on the one before it: `a && b`, `a || b`."""
     parent = node.parent
@@ -102,6 +106,7 @@ class Walk:
         """The last redirection to a file; all commands of a group share it."""
         self._bodies: dict[str, tuple[str, int]] = {}
         """The functions that depend on their arguments, each with its line."""
+        self._aliases: dict[str, list[Word]] = {}
 
     def read(self, text: bytes, line: int) -> set[int]:
         """Walk the tree of a text that begins at `line` of the script, and return the lines with syntax errors."""
@@ -132,12 +137,16 @@ class Walk:
                 break
             node, scope = stack.pop()
             if isinstance(node, _End):
-                branches.leave(self._known.variables, node.start, apart=node.apart)
+                branches.leave(node.start, apart=node.apart)
                 continue
             self._nodes += 1
             if node.type in _BRANCHES or _may_not_run(node):
                 start = branches.enter(self._known.variables, repeats=node.type in _REPEATS)
                 stack.append((_End(start, node.type in _APART), scope))
+                # All that depends on the first command of a list is one block: the lists in it begin where it does.
+                listed = node.parent if _may_not_run(node) else None
+                place = (node.start_byte, node.end_byte) if listed is None else (listed.start_byte, -1)
+                scope = scope._replace(block=(*scope.block[:_DEEPEST], (self._line, *place)))
             stack.extend(reversed(list(self._enter(node, scope))))
 
     def stop(self, line: int) -> None:
@@ -229,9 +238,14 @@ class Walk:
             nested.extend((one, slot) for one in substitutions(child))
         if argv and "\n" in argv[0].text and children:
             self._mark(children[0])
+        if argv and (alias := self._aliases.get(argv[0].text)) is not None:
+            nested = [(one, slot + len(alias) - 1 if slot >= 0 else slot) for one, slot in nested]
+            argv[:1] = alias
+        elif argv and argv[0].text == "alias":
+            self._note_aliases(argv[1:])
         at = len(self.commands)
         if texts_of(argv[:2]) == ("set", "--"):
-            self._known.lists["@"] = tuple(argv[2:])
+            self._known.branches.put(self._known.lists, "@", tuple(argv[2:]))
         if children:
             called = argv[0].text if len(argv) > 1 else ""
             function = called if called != scope.function and called in self._bodies else ""
@@ -248,6 +262,12 @@ class Walk:
                     self._splice(*body, own)
         below = scope.below(at)
         yield from ((one, below._replace(slot=slot)) for one, slot in nested)
+
+    def _note_aliases(self, given: Sequence[Word]) -> None:
+        """Remember the aliases that a script defines, except for new meanings of the programs that are judged."""
+        for name, _, text in (word.text.partition("=") for word in given):
+            if text and name not in judged_programs():
+                self._aliases[name] = [Word(one, "$" not in one, one) for one in text.split()]
 
     def _script(self, argv: Sequence[Word]) -> str:
         """Return the constant script that is passed to `eval` or `sh -c`."""
@@ -361,8 +381,8 @@ class Walk:
         known = all(word.known for word in values)
         names = tuple(one for word in values for one in word.names)
         word = Word(" ".join(word.text for word in values), known, "", names, any(w.substituted for w in values))
-        self._words.assign(name, word)
-        self._known.lists[name] = tuple(values)
+        self._words.assign(name, self._known.branches.pick(name, values) or word)
+        self._known.branches.put(self._known.lists, name, tuple(values))
         titled = self._titled(node, scope)
         self.commands.append(self._made(node, titled, assignments=((name, word),)))
         for inside in (one for child in node.named_children if child.type in _WORDS for one in substitutions(child)):
@@ -409,6 +429,7 @@ class Walk:
             scope.parent,
             scope.slot,
             scope.function,
+            block=scope.block,
         )
         self._note_files(made)
         return made
@@ -441,7 +462,7 @@ class Walk:
         added = any(child.type == "+=" for child in children)
         if children and children[-1].type == "array":
             before = self._known.lists.get(name, ()) if added else ()
-            self._known.lists[name] = (*before, *self._words.listed(children[-1]))
+            self._known.branches.put(self._known.lists, name, (*before, *self._words.listed(children[-1])))
         if remember:
             self._words.assign(name, word, append=added)
         return name, word

@@ -160,15 +160,14 @@ class Resolver:
 
     def assign(self, name: str, word: Word, *, append: bool = False) -> None:
         """Remember the value of a variable if it is constant, otherwise forget the old value."""
-        old = self._known.variables.get(name)
+        variables, branches = self._known.variables, self._known.branches
         if word.known and len(word.text) <= _LONGEST // 4:
-            before = self._known.variables.get(name, "") if append else ""
-            self._known.variables[name] = (before + word.text)[: _LONGEST // 4]
+            before = variables.get(name, "") if append else ""
+            branches.put(variables, name, (before + word.text)[: _LONGEST // 4])
         elif not append:
-            self._known.variables.pop(name, None)
+            branches.put(variables, name, None)
             if _PARTLY.match(word.text) and len(word.text) < _LONGEST // 16:
                 self._known.partly[name] = word.text
-        self._known.branches.note(name, old, self._known.variables.get(name))
 
     def _add(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
         if depth <= 0 or len(parts.text) > _LONGEST:
@@ -271,8 +270,11 @@ class Resolver:
         value = self._known.variables.get(name)
         if source in ("$" + name, "${" + name + "}"):
             return value
-        if (found := _ELEMENT.search(source)) and int(found[1]) < len(listed := self._known.lists.get(name, ())):
+        listed = self._known.lists.get(name, ()) if "[" in source else ()
+        if (found := _ELEMENT.search(source)) and int(found[1]) < len(listed):
             return listed[int(found[1])].text if listed[int(found[1])].known else None
+        if listed and found is None and (one := self._known.branches.pick(name, listed)) is not None:
+            return one.text if one.known else None
         kinds = [child.type for child in node.children]
         if "!" in kinds or "#" in kinds:
             return None

@@ -187,7 +187,8 @@ class Call:
 
 def _alternatives(value: Value) -> Iterator[Value]:
     """Yield a value with each other text that may be an address, a path or a command; of a list or map, one part is another."""
-    yield from (value.but(const=text, choices=()) for text in value.choices if TELLING.search(text))
+    field = "path" if value.path and value.text is None else "const"
+    yield from (value.but(**{field: text}, choices=()) for text in value.choices if TELLING.search(text))
     for at, part in enumerate((value.items or ())[:_MOST_PARTS]):
         for other in _alternatives(part) if part.choices else ():
             items = list(value.items or ())

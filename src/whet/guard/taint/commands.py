@@ -57,6 +57,8 @@ class Given(NamedTuple):
     """The data files of the package."""
     arguments: tuple[Value, ...] = ()
     """The words after the name of the program."""
+    folder: str = ""
+    """The directory in which it runs, if that is known."""
 
 
 class Ran(NamedTuple):
@@ -81,6 +83,8 @@ class Commands(Findings):
         self._ran: dict[object, Ran] = {}
         self.texts: dict[str, str] = {}
         """The constant texts that were written, by path."""
+        self.folder: str | None = None
+        """The directory that the program changed to, if no program should remove it."""
 
     def judge_file(
         self, path: str, text: str, marks: frozenset[Mark], *, appends: bool = False, moved: bool = False
@@ -123,10 +127,12 @@ class Commands(Findings):
                 own = files_of(marks) if mark.kind == "decoded" else []
                 self.hit(one.rule, one.severity, own[0] if own else one.subject, one.message)
 
-    def run_command(self, command: Value, *, in_shell: bool, given: Value = NOTHING, keys: Iterable[str] = ()) -> Value:
+    def run_command(
+        self, command: Value, *, in_shell: bool, given: Value = NOTHING, keys: Iterable[str] = (), folder: str = ""
+    ) -> Value:
         """Judge a command, given as text for a shell or as a list of words, and return its output.
 
-        `given` is its input; `keys` are the files that it names by variables of the program.
+        `given` is its input; `keys` are the files that it names by variables of the program; `folder` is where it runs.
         """
         words = [part if isinstance(part, str) else HOLE for part in command.const] if _listed(command) else []
         raw = " ".join(words) or command.said
@@ -143,7 +149,8 @@ class Commands(Findings):
         prints = NO_MARKS
         if raw.replace(HOLE, "").strip():
             texts = {path: written for path, written in self.texts.items() if path in raw}
-            start = Given(private(command.marks), private(given.marks), self._files(keys), texts=texts)
+            folder = folder or self.folder or ""
+            start = Given(private(command.marks), private(given.marks), self._files(keys), texts=texts, folder=folder)
             prints = self._check(command, text, start, shell=in_shell)
         return Value(marks=prints, path=raw[:2000])
 
@@ -213,7 +220,7 @@ class Commands(Findings):
             return NO_MARKS
         if len(self.commands) < _MOST:
             self.commands.setdefault(text, self.line)
-        key = (text, given.marks, given.fed, frozenset(given.files.items()), frozenset(given.texts.items()))
+        key = (text, *given[:2], given.folder, frozenset(given.files.items()), frozenset(given.texts.items()))
         if key not in self._ran:
             self._ran[key] = import_module("whet.guard.shell.checker").run(text[:100_000], given)
         ran = self._ran[key]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.taint.fold import as_text
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
-from whet.guard.taint.value import LONGEST, NOTHING, PARTS, UNKNOWN, Hidden, Value, union
+from whet.guard.taint.value import LONGEST, NOTHING, PARTS, TELLING, UNKNOWN, Hidden, Value, perhaps, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -120,6 +120,13 @@ def item(owner: Value, key: Any) -> Value | None:
     return None
 
 
+def any_item(owner: Value) -> Value:
+    """Return an item of a list or mapping whose key is unknown, with the texts that matter."""
+    parts = owner.items or list((owner.props or {}).values())
+    texts = (text for part in parts[:_MOST_CHOICES] for text in part.texts if TELLING.search(text))
+    return Value(marks=owner.marks, choices=tuple(texts))
+
+
 def entries(value: Value, way: str) -> Value:
     """Return the `keys`, the `values` or the pairs of a mapping."""
     props = value.props or {}
@@ -142,8 +149,8 @@ def spread(values: Iterable[tuple[Value, bool]], *, mixed: bool = False) -> list
     return found
 
 
-def put(owner: Value, keys: Sequence[Any], value: Value) -> Value:
-    """Return a value with another one stored under `keys`."""
+def put(owner: Value, keys: Sequence[Any], value: Value, *, sure: bool = True) -> Value:
+    """Return a value with another one stored under `keys`; if that is not `sure`, the old one may still be there."""
     if owner.props is None and (owner.const is not UNKNOWN or owner.items is not None):
         return owner
     room: dict[Any, Value] = {} if owner.props is None else owner.props
@@ -154,7 +161,7 @@ def put(owner: Value, keys: Sequence[Any], value: Value) -> Value:
             inner = {}
             room[key] = Value(props=inner)
         room = inner
-    room[keys[-1]] = value
+    room[keys[-1]] = value if sure else perhaps(room.get(keys[-1], NOTHING), value)
     return target
 
 

@@ -288,7 +288,8 @@ def _run(reader: Judges, call: Call, command: Value, *, in_shell: bool) -> Value
     for key in keys:
         reader.run_files(reader.files.get(key, NO_MARKS))
     given = call.words.get("input") or call.words.get("stdin") or NOTHING
-    found = reader.run_command(command, in_shell=in_shell, given=given, keys=names)
+    folder = call.words.get("cwd", NOTHING).said
+    found = reader.run_command(command, in_shell=in_shell, given=given, keys=names, folder=folder)
     if call.row.grave:
         reader.note("spawns")
     if call.row.gives:

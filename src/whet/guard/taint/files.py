@@ -10,7 +10,7 @@ from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.tables import shape
 from whet.guard.taint.containers import gathered, literal, plain
-from whet.guard.taint.harm import is_home, is_ransom_note, judge_emptied, judge_removed
+from whet.guard.taint.harm import is_home, is_ransom_note, judge_emptied, judge_removed, weigh_removal
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.network import Judgement
 from whet.guard.taint.secret import owner
@@ -305,6 +305,14 @@ def remove(reader: Judges, call: Call) -> Value:
     return NOTHING
 
 
+def enter(reader: Judges, call: Call) -> Value:
+    """Remember a directory that the program changes to, if no program should remove it."""
+    path = call.part(call.row.at).said
+    if weigh_removal(path):
+        reader.folder = path
+    return NOTHING
+
+
 def _remove_one(reader: Judges, call: Call, target: Value, *, whole: bool) -> None:
     reader.report(judge_removed((*strings(plain(target), 5), *target.choices), whole=whole, folder=call.folder))
     if below_home(target):
@@ -316,5 +324,6 @@ def _remove_one(reader: Judges, call: Call, target: Value, *, whole: bool) -> No
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     "read": read_file, "write": write_file, "open": open_file, "hold": hold, "put": put, "dump": dump, "unpack": unpack,
     "list": list_directory, "copy": copy_file, "pack": pack_directory, "remove": remove,
+    "enter": enter,
 }  # fmt: skip
 """The judges of files by their names in the tables."""

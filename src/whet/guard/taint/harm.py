@@ -76,7 +76,7 @@ def weigh_removal(path: str, folder: str | None = None) -> Severity | None:
 
     `folder` is where the script runs, empty if it does not say so; if it is None, relative paths do not count.
     """
-    bare = shorten_path(_HOME.sub("~", path))
+    bare = shorten_path(_HOME.sub("~", path.replace(".\\", "./")))
     if is_wiped(bare):
         return "critical"
     if folder is None or not is_wiped(bare, relative=True):

@@ -109,6 +109,7 @@ class Judges(Commands):
         if row is None:
             return None
         call.row = row
+        call.folder = self.folder
         self.name_arguments(call)
         judge = self.specials.get(row.does) or JUDGES[row.does]
         others = list(islice(call.alternatives(), _MOST_ALTERNATIVES)) if row.does not in _PURE else ()

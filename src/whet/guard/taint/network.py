@@ -414,10 +414,14 @@ def follow_service(reader: Judges, call: Call, bases: frozenset[str]) -> Value |
         reader.addresses[root] = dsn.said
         return NOTHING
     base = next((value for word, value in call.words.items() if word in bases), NOTHING) if call.made else NOTHING
-    if not base.said.startswith("http") or not base.said.partition("://")[2]:
+    urls = [text for text in base.texts if text.startswith("http") and text.partition("://")[2]]
+    if not urls:
         return None
-    carry(reader, base.said, NO_MARKS, [value for value in call.every() if value is not base and value.props is None])
-    return None if root in judged_roots(reader.language) else Value(name="(client)", path=base.said)
+    given = [value for value in call.every() if value is not base and value.props is None]
+    for url in urls:
+        carry(reader, url, NO_MARKS, given)
+    known = root in judged_roots(reader.language)
+    return None if known else Value(name="(client)", path=urls[0], choices=tuple(urls[1:]))
 
 
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {

@@ -260,7 +260,7 @@ def joined(first: Value, second: Value) -> Value:
         return first
     choices = second.choices
     if second.const is UNKNOWN:
-        choices = first.choices
+        choices = tuple(dict.fromkeys((*first.choices, *choices)))[:_MOST_CHOICES] if choices else first.choices
     elif first.choices or (choices or (first.const is not UNKNOWN and second.const != first.const)):
         own = second.text
         choices = tuple(dict.fromkeys(text for text in (*choices, *first.texts) if text != own))[:_MOST_CHOICES]
@@ -279,7 +279,7 @@ def joined(first: Value, second: Value) -> Value:
 
 def perhaps(old: Value, new: Value) -> Value:
     """Return a new value that may still have an old text, because a branch or a later run may not change it."""
-    if new.text is None or not old.texts:
+    if not old.texts:
         return new
     kept = (text for text in old.texts if len(text) < _LONGEST_CHOICE and TELLING.search(text))
     choices = tuple(dict.fromkeys(text for text in (*new.choices, *kept) if text != new.text))[:_MOST_CHOICES]
