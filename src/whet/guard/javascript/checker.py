@@ -18,7 +18,6 @@ from whet.guard.taint.branches import united
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.guard.javascript.reader import Reader
     from whet.guard.taint.branches import Branches
     from whet.guard.taint.commands import Given
 
@@ -46,23 +45,16 @@ def look(text: str, depth: int, given: Given | None = None) -> Seen:
     hits = [*patterns.hits(_PATTERNS, text), *_shape(text)]
     if not _acts(text) and (given is None or not (given.files or given.variables or given.shipped)):
         return Seen(tuple(hits))
-    reader = read({"": text[:LARGEST]}, depth, given)
-    seen = _seen(reader)
-    for branches in reader.branches.others():
-        seen = united(seen, _seen(read({"": text[:LARGEST]}, depth, given, branches)))
-    if reader.partial or len(text) > LARGEST:
+    seen, partial = read({"": text[:LARGEST]}, depth, given)
+    if partial or len(text) > LARGEST:
         hits.append(Hit("js-partly-analysed", 1, f"{len(text)} characters"))
     return Seen((*hits, *seen.hits), seen.facts)
 
 
-def _seen(reader: Reader) -> Seen:
-    return Seen(tuple(reader.hits.values()), tuple(reader.facts.values()))
-
-
 def read(
     files: Mapping[str, str], depth: int = 0, given: Given | None = None, branches: Branches | None = None
-) -> Reader:
-    """Return the reader of a program that was read; of several files, each may load those before it."""
+) -> tuple[Seen, bool]:
+    """Return the hits and facts of a program, and whether only a part of it was read; each file may load those before it."""
     from whet.guard.javascript.calls import finish
     from whet.guard.javascript.reader import Reader
 
@@ -71,7 +63,10 @@ def read(
         reader.take(given)
     reader.run()
     finish(reader, reader.source)
-    return reader
+    seen = Seen(tuple(reader.hits.values()), tuple(reader.facts.values()))
+    for other in reader.branches.others():
+        seen = united(seen, read(files, depth, given, other)[0])
+    return seen, reader.partial
 
 
 def _acts(text: str) -> bool:

@@ -55,7 +55,7 @@ def hits(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[str, H
             return
         files = {one: scripts[one] for one in modules}
         starts = list(accumulate((text.count("\n") + 1 for text in files.values()), initial=1))
-        for hit in read(files).hits.values():
+        for hit in read(files)[0].hits:
             if severity_of(hit) != "critical":
                 continue
             at = bisect_right(starts, hit.line) - 1

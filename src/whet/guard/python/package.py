@@ -7,6 +7,7 @@ other or name a data file are read this way, and only critical hits that no file
 from __future__ import annotations
 
 import re
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -14,6 +15,7 @@ from whet.guard.python.checker import check, finished, parse, read_text
 from whet.guard.python.reader import Reader
 from whet.guard.python.values import Klass
 from whet.guard.rules import severity_of
+from whet.guard.taint.branches import Branches
 from whet.guard.taint.shipped import Budget, Shipped
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ _IMPORT = expression(
 class Package:
     """The Python files of a package, by path."""
 
-    def __init__(self, documents: Sequence[Document], budget: Budget) -> None:
+    def __init__(self, documents: Sequence[Document], budget: Budget, branches: Branches) -> None:
         self.files: dict[str, frozenset[Mark]] = {}
         """The marks of files that any of the programs writes, by path."""
         self.shipped = Shipped(documents, "python", budget)
@@ -40,6 +42,7 @@ class Package:
             document.path: document.text for document in documents if document.kind == "python" and not document.via
         }
         self._budget = budget
+        self._branches = branches
         self._readers: dict[str, tuple[Reader, ast.Module, str]] = {}
         self._modules: dict[str, Klass] = {}
         self._stems = {part.removesuffix(".py") for path in self.programs for part in path.split("/")}
@@ -82,7 +85,7 @@ class Package:
             source, tree, _ = parse(self.programs[path])
             if tree is None:
                 return None
-            self._readers[path] = (Reader(source, read_text, 0, self, path), tree, source)
+            self._readers[path] = (Reader(source, read_text, 0, self, path, self._branches), tree, source)
         return self._readers[path]
 
     def found(self) -> Iterator[tuple[str, list[Hit]]]:
@@ -108,16 +111,19 @@ class Package:
 
 def hits(documents: Sequence[Document], budget: Budget) -> Iterator[tuple[str, Hit]]:
     """Yield the hits that are critical only when the files are read together, each with its path."""
-    package = Package(documents, budget)
-    if len(package.programs) + len(package.shipped.texts) < 2:
+    if len(documents) < 2:
         return
-    for path in [path for path in package.programs if package.concerns(path)]:
-        loaded = package.reader(path)
-        if loaded is not None:
-            reader, tree, source = loaded
-            finished(reader, tree, source, source)
-    for path, found in package.found():
-        grave = [hit for hit in found if severity_of(hit) == "critical"]
-        if grave:
-            alone = {(hit.rule, hit.line, hit.severity) for hit in check(package.programs[path]).hits}
-            yield from ((path, hit) for hit in grave if (hit.rule, hit.line, hit.severity) not in alone)
+    branches, told = Branches(), set[tuple[str, str, int]]()
+    for one in chain((branches,), branches.others()):
+        package = Package(documents, budget, one)
+        for path in [path for path in package.programs if package.concerns(path)]:
+            loaded = package.reader(path)
+            if loaded is not None:
+                reader, tree, source = loaded
+                finished(reader, tree, source, source)
+        for path, found in package.found():
+            grave = [hit for hit in found if severity_of(hit) == "critical" and (path, *hit[:2]) not in told]
+            told.update((path, *hit[:2]) for hit in grave)
+            if grave:
+                alone = {(hit.rule, hit.line, hit.severity) for hit in check(package.programs[path]).hits}
+                yield from ((path, hit) for hit in grave if (hit.rule, hit.line, hit.severity) not in alone)
