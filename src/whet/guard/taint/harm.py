@@ -9,7 +9,7 @@ from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.tables import load_toml, shape
 from whet.guard.taint.mark import HOLE, Mark
-from whet.guard.taint.network import Judgement
+from whet.guard.taint.network import Judgement, judge_apart
 from whet.guard.taint.value import NOTHING, Value, union
 
 if TYPE_CHECKING:
@@ -177,6 +177,9 @@ def conclude(reader: Judges, source: str, texts: Callable[[], Iterable[tuple[int
         for reader.line, text in texts():
             if is_ransom_note(text):
                 reader.hit("ransom-note", None if "encrypts" in did or "removes at home" in did else "warn")
+    if not any(hit.rule in ("secret-sent", "key-sent") for hit in reader.hits.values()):
+        for reader.line, one in judge_apart(source):
+            reader.hit(*one)
     running = any(fact.kind in ("execute", "sink") for fact in reader.facts.values()) or "connects" in did
     if running and any(word in lowered for word in _MINERS):
         for reader.line, text in texts():

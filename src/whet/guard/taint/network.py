@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.finding import rank
-from whet.guard.hosts import Host, host_of, is_shared
+from whet.guard.hosts import URL, Host, host_of, is_shared
 from whet.guard.places import places
 from whet.guard.rules import severity_of
 from whet.guard.tables import load_toml, shape, words
 from whet.guard.taint.call import judged_roots
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
-from whet.guard.taint.secret import belongs, own_service, owner
+from whet.guard.taint.secret import belongs, own_service, owner, secret_name
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell
 
 if TYPE_CHECKING:
@@ -224,6 +224,36 @@ def judge_lookup(name: str, marks: frozenset[Mark]) -> Iterator[Judgement]:
     if carried is not None and name.count(".") and (HOLE in name or carried.kind != "file"):
         message = f"The code puts {carried.what} into a host name that it looks up"
         yield Judgement("sent-by-lookup", "warn" if carried.kind == "file" else None, name, message)
+
+
+_VARIABLE = expression(r"\b[A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30}){1,6}\b")
+_READS = expression(r"environ|getenv|\benv\b", re.IGNORECASE)
+_TALKS = expression(
+    r"\b(?:fetch|request|post|put|urlopen|send\w{0,9}|connect|WebSocket)\(|https?\."
+    r"|\b(?:requests|httpx|aiohttp|smtplib|ftplib|xmlrpc|websockets?|socket|axios|got|undici|ws|net|tls|dns)\b",
+    re.IGNORECASE,
+)
+
+
+def judge_apart(source: str) -> Iterator[tuple[int, Judgement]]:
+    """Judge a program that reads the key of a service and names only hosts that have nothing to do with the service."""
+    if not _READS.search(source) or not _TALKS.search(source):
+        return
+    keys = {one for one in _VARIABLE.findall(source) if secret_name(one) and belongs(one) == "vendor"}
+    urls = list(URL.finditer(source)) if keys else []
+    hosts = ((url, host_at(url[0])) for url in urls)
+    strange = next((one for one in hosts if one[1].name and not one[1].near and one[1].kind != "known"), None)
+    if strange is None:
+        return
+    for name in sorted(keys):
+        used = re.compile(
+            rf"(?:\bimport\s|\bfrom\s|[\"'@/]){re.escape(owner(name))}|\b{re.escape(owner(name))}[./]", re.IGNORECASE
+        )
+        if used.search(source.replace(name, "")) is None and not any(own_service(name, url[0]) for url in urls):
+            url, host = strange
+            message = f"{name} is read, and {host.name} is named"
+            yield source.count("\n", 0, url.start()) + 1, Judgement("key-elsewhere", None, host.name, message)
+            return
 
 
 # --- the calls that send, fetch, connect and look up -------------------------------------------------------------------
