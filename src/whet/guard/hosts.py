@@ -62,6 +62,17 @@ def is_unsafe(url: str) -> bool:
     return host.shady or (url[:5].lower() == "http:" and not host.near)
 
 
+def distrust(text: str) -> int:
+    """Return how little the address in a text can be trusted, from 0 to 3; a text without one counts 1 if it is short, like `/`."""
+    found = URL.search(text)
+    if found is None:
+        return int(len(text) < 3)
+    host = host_of(found[0])
+    if host.near or is_installer(found[0].lower()):
+        return 0
+    return 3 if is_unsafe(found[0]) else 1 if host.kind == "known" else 2
+
+
 def is_installer(url: str) -> bool:
     """Return whether a URL is the installer of a well-known tool, over TLS."""
     lowered = url.lower()

@@ -14,6 +14,7 @@ from whet.guard.code.dotnet import DOTNET
 from whet.guard.code.reflection import REFLECTION
 from whet.guard.code.syntax import Node
 from whet.guard.expression import expression
+from whet.guard.hosts import distrust
 from whet.guard.tables import api
 from whet.guard.taint import execute, network
 from whet.guard.taint.call import Call, find_row
@@ -132,9 +133,7 @@ class Reader(Judges):
         around = self.value(node.parts[0], scope) if node.parts else NOTHING
         body, last = node.parts[1:], NOTHING
         for one in (
-            around.items[:_MOST_ITEMS]
-            if body and around.items
-            else [around if around.name in _KEPT else _element(around)]
+            _some(around.items) if body and around.items else [around if around.name in _KEPT else _element(around)]
         ):
             scope.names.update(dict.fromkeys(node.params, one))
             last = either(last, self.body(body, scope)) if body else last
@@ -490,7 +489,7 @@ class Reader(Judges):
 
     def each(self, function: Value, over: Value, call: Call) -> list[Value]:
         """Return the results of a block or function for the items of a value."""
-        several = over.items[:_MOST_ITEMS] if over.items else [over if over.name in _KEPT else _element(over)]
+        several = _some(over.items) if over.items else [over if over.name in _KEPT else _element(over)]
         return [self.apply(function, one, call) for one in several]
 
     def apply(self, function: Value, given: Value, call: Call) -> Value:
@@ -606,6 +605,13 @@ def _arranged(node: Node, args: Sequence[Value], words: dict[str, Value]) -> lis
 def _is_known(value: Value) -> bool:
     """Return whether something besides marks is known of a value that is no function."""
     return value.fn is None and bool(value.text is not None or value.items is not None or value.props or value.path)
+
+
+def _some(items: Sequence[Value]) -> Sequence[Value]:
+    """Return a few items, of many those that can be trusted least."""
+    if len(items) <= _MOST_ITEMS:
+        return items
+    return sorted(items, key=lambda one: max(map(distrust, one.texts), default=0), reverse=True)[:_MOST_ITEMS]
 
 
 def _holds(value: Value) -> bool:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LONGEST = 60_000
 """Maximum length of a constant text."""
-_MOST_CHOICES = 12
 _MOST_ITEMS = 4000
 SET, APPLY = "(set)", "(apply)"
 """Pseudo-members of an object that are called when it is written to, and when it is called."""

@@ -11,6 +11,7 @@ import ast
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.hosts import URL, distrust, host_of
 from whet.guard.python.access import DANGEROUS, attribute, bare, item, name_of, several
 from whet.guard.python.builtins import find_attribute
 from whet.guard.python.loops import mark_root
@@ -18,20 +19,36 @@ from whet.guard.python.statements import block
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
+from whet.guard.taint.commands import private
 from whet.guard.taint.containers import entries, gathered, literal, parts_of, plain, spread, taken
 from whet.guard.taint.fold import method
 from whet.guard.taint.formats import PARSERS, parsed
 from whet.guard.taint.mark import HOLE, NO_MARKS
 from whet.guard.taint.names import variable
 from whet.guard.taint.network import always_sent, follow_service
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, spell, union
+from whet.guard.taint.value import (
+    NOTHING,
+    TELLING,
+    UNKNOWN,
+    Scope,
+    Value,
+    either,
+    everything,
+    hidden_in,
+    joined,
+    spell,
+    union,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from whet.guard.python.reader import Reader
     from whet.guard.taint.mark import Mark
     from whet.guard.taint.value import Hidden
 
-_RUNS = 5
+_RUNS, _MOST_RUNS, _MOST_GRAVE = 5, 60, 400
+"""Number of times that a function is read for any arguments, for other paths and commands, and for other secrets and hosts."""
 _MOST_PIECES = 500
 _COPIERS = api("python", "copiers")
 _NUMBERS = api("python", "numbers")
@@ -233,7 +250,10 @@ def invoke(reader: Reader, function: Function, args: list[Value], words: dict[st
     key = (*map(_key, args), *((name, _key(value)) for name, value in words.items()))
     if key in function.runs:
         return function.runs[key]
-    if len(function.runs) >= _RUNS or reader.depth > 60:
+    told = {token for value in (*args, *words.values(), owner) for token in _tokens(value)} - function.told
+    most = _RUNS if not told else _MOST_RUNS if all(isinstance(one, str) for one in told) else _MOST_GRAVE
+    function.told |= told
+    if len(function.runs) >= most or reader.depth > 60:
         result = NOTHING
         for run in function.runs.values():
             result = joined(result, run)
@@ -259,6 +279,16 @@ def invoke(reader: Reader, function: Function, args: list[Value], words: dict[st
     home.branch, home.depth = branch, depth
     function.runs[key] = result
     return result
+
+
+def _tokens(value: Value) -> Iterator[object]:
+    """Yield what may make a run differ from others: secrets, and the hosts and paths in texts."""
+    yield from private(everything(value))
+    for text in value.texts:
+        if (url := URL.search(text)) is not None:
+            yield host_of(url[0]).name, distrust(text)
+        elif TELLING.search(text):
+            yield text[:60]
 
 
 def _key(value: Value) -> Any:

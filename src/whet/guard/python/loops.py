@@ -11,7 +11,7 @@ from whet.guard.python.access import item
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
 from whet.guard.taint.branches import replaces
-from whet.guard.taint.containers import MOST, gathered, parts_of, plain, put, taken, work_out
+from whet.guard.taint.containers import MOST, gathered, one_of, parts_of, plain, put, taken, work_out
 from whet.guard.taint.files import named_places
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known, perhaps
@@ -27,7 +27,7 @@ _SECRET_FILTER = expression(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
 def element(iterable: Value) -> Value:
     """Return a representative item of the values that a loop iterates over."""
     parts = _lines(iterable) if iterable.name == "open" else iterated(iterable)
-    first = next((part for part in parts or () if part.fn is not None), parts[0]) if parts else NOTHING
+    first = next((part for part in parts if part.fn is not None), one_of(parts)) if parts else NOTHING
     marks = iterable.marks | first.marks | named_places(iterable)
     name = "pathlib.Path" if iterable.name.startswith("pathlib.") else first.name
     return first.but(name=name, marks=marks, hidden=first.hidden or iterable.hidden, path=first.path or iterable.path)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Function:
     """A function of the file, which is read again for different arguments."""
 
-    __slots__ = ("defaults", "given", "home", "klass", "name", "node", "runs", "scope")
+    __slots__ = ("defaults", "given", "home", "klass", "name", "node", "runs", "scope", "told")
 
     def __init__(
         self,
@@ -33,6 +33,8 @@ class Function:
         self.home = home
         """The reader of the file that defines it."""
         self.runs: dict[Any, Value] = {}
+        self.told: set[object] = set()
+        """What the arguments of its runs told: secrets, hosts and paths."""
         self.given: list[Any] = []
         """The arguments of all calls, kept alive because keys of `runs` contain the `id()` of lists."""
         spec = node.args

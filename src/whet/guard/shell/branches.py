@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.hosts import host_of, is_installer
+from whet.guard.hosts import distrust
 from whet.guard.tables import load_toml
 from whet.guard.taint import branches
 from whet.guard.taint.value import TELLING
@@ -28,12 +28,6 @@ def _matters(value: str | Sequence[Word] | None) -> bool:
     """Return whether a value may be an address, a path, a command or a program."""
     text = value if isinstance(value, str) else " ".join(word.text for word in value or ())
     return 0 < len(text) < _LONGEST and (text in _programs() or TELLING.search(text) is not None)
-
-
-def _distrust(word: Word) -> tuple[bool, bool, bool]:
-    """Return how little an address can be trusted."""
-    host = host_of(word.text)
-    return host.shady, not is_installer(word.text.lower()), host.kind != "known"
 
 
 class Branches(branches.Branches):
@@ -87,7 +81,7 @@ class Branches(branches.Branches):
             return None
         if self.takes(name, "pick") and self._taken < 0:
             return None
-        return max(words, key=_distrust)
+        return max(words, key=lambda word: distrust(word.text))
 
     def others(self, variables: Mapping[str, str] | None = None) -> Iterator[Self]:
         """Yield what to read the script with again; `variables` are those at its end."""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
+from whet.guard.hosts import URL, host_of
 from whet.guard.options import codes, read_arguments
 from whet.guard.shell.clients import programs
 from whet.guard.shell.command import Command, Redirection, Scope
@@ -30,6 +31,7 @@ _SHOWN = 400
 _MOST_SPLICED = 60_000
 _PRICE = 200
 _MOST_FILES = 64
+_MOST_CALLS = 40
 _LONGEST_FILE = 16_384
 _PARAMETER = expression(r"\$\{?[1-9@*]")
 _ACTS = shape("shell_signs", "acts", 0)
@@ -106,6 +108,8 @@ class Walk:
         """The last redirection to a file; all commands of a group share it."""
         self._bodies: dict[str, tuple[str, int]] = {}
         """The functions that depend on their arguments, each with its line."""
+        self._told: dict[str, set[str]] = {}
+        """The hosts in the calls of each function, and a number for each call without any."""
         self._aliases: dict[str, list[Word]] = {}
 
     def read(self, text: bytes, line: int) -> set[int]:
@@ -248,7 +252,8 @@ class Walk:
             self._known.branches.put(self._known.lists, "@", tuple(argv[2:]))
         if children:
             called = argv[0].text if len(argv) > 1 else ""
-            function = called if called != scope.function and called in self._bodies else ""
+            is_own = called != scope.function and called in self._bodies and self._tells(called, argv)
+            function = called if is_own else ""
             body = self._bodies.pop(function) if function else (self._script(argv), self._at(children[0]))
             script = body[0]
             self._splices -= len(script) + _PRICE if script else 0
@@ -283,6 +288,14 @@ class Walk:
         elif len(given) == 1 and given[0].alone in self._known.lists:
             return "\n".join(word.text for word in self._known.lists[given[0].alone] if word.known)
         return " ".join(word.text for word in given) if all(word.known for word in given) else ""
+
+    def _tells(self, name: str, argv: Sequence[Word]) -> bool:
+        """Return whether a call of a function is one of the first, or names a host that these do not name."""
+        hosts = {host_of(found[0]).name for word in argv for found in URL.finditer(word.text)}
+        told = self._told.setdefault(name, set())
+        is_new = len(told) < _MOST_CALLS or not hosts <= told
+        told |= hosts or {str(len(told))}
+        return is_new
 
     def _call(self, name: str, body: tuple[str, int], given: Sequence[Word], scope: Scope) -> None:
         """Read the body of a function with the arguments of a call; recursive calls are not followed."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from copy import copy
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.expression import expression
+from whet.guard.hosts import distrust
 from whet.guard.tables import load_toml
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import NOTHING, TELLING, UNKNOWN, Value
@@ -139,19 +141,21 @@ class Call:
         """Return an argument by number or by name."""
         return self.args[index] if 0 <= index < len(self.args) else self.words.get(word, NOTHING)
 
-    def alternatives(self) -> Iterator[Call]:
-        """Yield copies of the call in which one argument, or one part of it, has another of its possible texts."""
-        for place, value in (*enumerate(self.args), *self.words.items(), ("owner", self.owner)):
-            for other in _alternatives(value):
-                made = copy(self)
-                made.args, made.words = list(self.args), dict(self.words)
-                if isinstance(place, int):
-                    made.args[place] = other
-                elif place in self.words:
-                    made.words[place] = other
-                else:
-                    made.owner = other
-                yield made
+    def alternatives(self, most: int) -> Iterator[Call]:
+        """Yield copies of the call in which one argument, or a part of it, has another of its texts, those first that can be
+        trusted least."""
+        places: list[tuple[Place, Value]] = [*enumerate(self.args), *self.words.items(), ("owner", self.owner)]
+        others = [(distrust(text), place, other) for place, value in places for text, other in _alternatives(value)]
+        for _, place, other in sorted(others, key=itemgetter(0), reverse=True)[:most]:
+            made = copy(self)
+            made.args, made.words = list(self.args), dict(self.words)
+            if isinstance(place, int):
+                made.args[place] = other
+            elif place in self.words:
+                made.words[place] = other
+            else:
+                made.owner = other
+            yield made
 
     def every(self) -> list[Value]:
         """Return all arguments."""
@@ -185,18 +189,18 @@ class Call:
         return self.names.get(place, "") if place is not None else ""
 
 
-def _alternatives(value: Value) -> Iterator[Value]:
+def _alternatives(value: Value) -> Iterator[tuple[str, Value]]:
     """Yield a value with each other text that may be an address, a path or a command; of a list or map, one part is another."""
     field = "path" if value.path and value.text is None else "const"
-    yield from (value.but(**{field: text}, choices=()) for text in value.choices if TELLING.search(text))
+    yield from ((text, value.but(**{field: text}, choices=())) for text in value.choices if TELLING.search(text))
     for at, part in enumerate((value.items or ())[:_MOST_PARTS]):
-        for other in _alternatives(part) if part.choices else ():
+        for text, other in _alternatives(part) if part.choices else ():
             items = list(value.items or ())
             items[at] = other
-            yield value.but(items=items, const=UNKNOWN)
+            yield text, value.but(items=items, const=UNKNOWN)
     for name, part in list((value.props or {}).items())[:_MOST_PARTS]:
-        for other in _alternatives(part) if part.choices else ():
-            yield value.but(props={**(value.props or {}), name: other})
+        for text, other in _alternatives(part) if part.choices else ():
+            yield text, value.but(props={**(value.props or {}), name: other})
 
 
 _MOST_PARTS = 20

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.taint.fold import as_text
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
-from whet.guard.taint.value import LONGEST, NOTHING, PARTS, TELLING, UNKNOWN, Hidden, Value, perhaps, union
+from whet.guard.taint.value import LONGEST, NOTHING, PARTS, TELLING, UNKNOWN, Hidden, Value, choose, perhaps, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-_MOST_CHOICES = 12
+_MOST_CHOSEN = 400
+"""Maximum number of items of which some are chosen."""
 _LONGEST_CHOICE = 10_000
 MOST = 4096
 """Maximum number of items that are read one by one."""
@@ -102,8 +103,8 @@ def parts_of(value: Value, letters: Hidden = "split") -> Sequence[Value] | None:
 def one_of(items: Sequence[Value]) -> Value:
     """Return the loop variable of a loop over `items`: the first item, with the others as choices."""
     first = items[0]
-    others = dict.fromkeys(text for item in items[:_MOST_CHOICES] for text in item.texts if text != first.text)
-    return first.but(choices=tuple(others)[:_MOST_CHOICES]) if others else first
+    others = choose((text for item in items[:_MOST_CHOSEN] for text in item.texts), first.text)
+    return first.but(choices=others) if others else first
 
 
 def taken(owner: Value, part: Value) -> Value:
@@ -123,8 +124,8 @@ def item(owner: Value, key: Any) -> Value | None:
 def any_item(owner: Value) -> Value:
     """Return an item of a list or mapping whose key is unknown, with the texts that matter."""
     parts = owner.items or list((owner.props or {}).values())
-    texts = (text for part in parts[:_MOST_CHOICES] for text in part.texts if TELLING.search(text))
-    return Value(marks=owner.marks, choices=tuple(texts))
+    texts = (text for part in parts[:_MOST_CHOSEN] for text in part.texts if TELLING.search(text))
+    return Value(marks=owner.marks, choices=choose(texts))
 
 
 def entries(value: Value, way: str) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.tables import load_toml
@@ -112,7 +112,7 @@ class Judges(Commands):
         call.folder = self.folder
         self.name_arguments(call)
         judge = self.specials.get(row.does) or JUDGES[row.does]
-        others = list(islice(call.alternatives(), _MOST_ALTERNATIVES)) if row.does not in _PURE else ()
+        others = list(call.alternatives(_MOST_ALTERNATIVES)) if row.does not in _PURE else []
         found = judge(self, call)
         for other in others:
             more = judge(self, other)

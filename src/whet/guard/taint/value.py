@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from whet.guard.expression import expression
+from whet.guard.hosts import distrust
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
@@ -252,6 +253,12 @@ def strings(const: Any, most: int = 400) -> list[str]:
     return found[:most]
 
 
+def choose(texts: Iterable[str], other: str | None = None) -> tuple[str, ...]:
+    """Return different texts except for an `other` one; of many, those that can be trusted least."""
+    found = dict.fromkeys(text for text in texts if text != other)
+    return tuple(found if len(found) <= _MOST_CHOICES else sorted(found, key=distrust, reverse=True)[:_MOST_CHOICES])
+
+
 def joined(first: Value, second: Value) -> Value:
     """Return either of two values: the marks of both, and the second constant if it is known."""
     if first is NOTHING or first is second:
@@ -260,10 +267,10 @@ def joined(first: Value, second: Value) -> Value:
         return first
     choices = second.choices
     if second.const is UNKNOWN:
-        choices = tuple(dict.fromkeys((*first.choices, *choices)))[:_MOST_CHOICES] if choices else first.choices
+        choices = choose((*first.choices, *choices)) if choices else first.choices
     elif first.choices or (choices or (first.const is not UNKNOWN and second.const != first.const)):
         own = second.text
-        choices = tuple(dict.fromkeys(text for text in (*choices, *first.texts) if text != own))[:_MOST_CHOICES]
+        choices = choose((*choices, *first.texts), own)
     return Value(
         second.const if second.const is not UNKNOWN else first.const,
         second.name or first.name,
@@ -282,7 +289,7 @@ def perhaps(old: Value, new: Value) -> Value:
     if not old.texts:
         return new
     kept = (text for text in old.texts if len(text) < _LONGEST_CHOICE and TELLING.search(text))
-    choices = tuple(dict.fromkeys(text for text in (*new.choices, *kept) if text != new.text))[:_MOST_CHOICES]
+    choices = choose((*new.choices, *kept), new.text)
     return new if choices == new.choices else new.but(choices=choices)
 
 
