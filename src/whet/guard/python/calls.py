@@ -8,20 +8,22 @@ owner and some of its arguments.
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.hosts import URL, distrust, host_of
-from whet.guard.python.access import DANGEROUS, attribute, bare, item, name_of, several
+from whet.guard.python.access import DANGEROUS, bare, expanded, item, name_of, several
 from whet.guard.python.builtins import find_attribute
 from whet.guard.python.loops import mark_root
+from whet.guard.python.objects import held, member, method
 from whet.guard.python.statements import block
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
 from whet.guard.taint.commands import private
 from whet.guard.taint.containers import entries, gathered, literal, parts_of, plain, spread, taken
-from whet.guard.taint.fold import method
+from whet.guard.taint.fold import method as fold_method
 from whet.guard.taint.formats import PARSERS, parsed
 from whet.guard.taint.mark import HOLE, NO_MARKS
 from whet.guard.taint.names import variable
@@ -55,10 +57,16 @@ _NUMBERS = api("python", "numbers")
 _BASES = api("python", "bases")
 _CHANGERS = api("python", "changers")
 _KEEPERS = api("python", "keepers")
+_PASSING = ("itertools.", "operator.", "more_itertools.")
 _DUMPERS = api("python", "dumpers")
 _SAVERS = api("python", "savers")
 _FILLERS = api("python", "fillers")
 _FIELDWISE = api("python", "fieldwise")
+_TEMPLATES = ("format", "format_map", "substitute", "safe_substitute")
+_PUTTERS = frozenset(("append", "appendleft", "add", "put", "put_nowait", "set", "push"))
+_TAKERS = frozenset(("get", "get_nowait", "pop", "popleft", "popitem"))
+"""Methods that put something into a list, queue or variable of a context, and those that take something out."""
+_MOST_TAKEN = 12
 _MODULES_SAFE = ("re.", "logging.", "os.path.", "argparse.", "typing.", "collections.")
 
 
@@ -68,7 +76,7 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
     owner = NOTHING
     if isinstance(func, ast.Attribute):
         owner = reader.value(func.value, scope)
-        callee = attribute(owner, func.attr)
+        callee = member(reader, owner, func.attr)
     else:
         callee = reader.value(func, scope)
     args = reader.values(node.args, scope)
@@ -98,13 +106,18 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
     if isinstance(callee.fn, Function):
         return invoke(reader, callee.fn, args, words, owner)
     if isinstance(callee.fn, Klass):
-        return _constructed(reader, callee.fn, args, words)
+        called = method(reader, callee, "__call__", args) if getattr(func, "id", "") != callee.fn.name else None
+        return _constructed(reader, callee.fn, args, words) if called is None else called
     return _outside(reader, this)
 
 
 def _outside(reader: Reader, this: Call) -> Value:
     """Read a call of a function that is not defined in the file."""
     name = this.name
+    if isinstance(this.owner.fn, Klass):
+        return _of_object(this)
+    this.args = [held(value) for value in this.args]
+    this.words = {word: held(value) for word, value in this.words.items()}
     if this.verb in ("__getattribute__", "__getattr__"):
         return find_attribute(reader, this, this.owner, 0)
     result = follow_service(reader, this, _BASES)
@@ -112,8 +125,8 @@ def _outside(reader: Reader, this: Call) -> Value:
         return result
     if name and (result := reader.given.get(name) or reader.judge(this)) is not None:
         return result
-    if name:
-        _callbacks(reader, this)
+    if (result := _called_back(reader, this)) is not None:
+        return result
     if this.owner is not NOTHING and not (this.owner.name and this.owner.const is UNKNOWN):
         result = _of_value(this)
         if result is not None:
@@ -123,10 +136,23 @@ def _outside(reader: Reader, this: Call) -> Value:
     return _passed_on(reader, this)
 
 
+def _of_object(this: Call) -> Value:
+    """Return the result of a method that the class of an object has from elsewhere, such as `_asdict` or `model_copy`."""
+    klass = this.owner.fn
+    for word, value in this.words.items():
+        if word in klass.fields:
+            klass.fields[word] = joined(klass.fields[word], value)
+    return this.owner if this.words else Value(props=klass.held().props, marks=klass.held().marks | union(this.args))
+
+
 def _of_value(this: Call) -> Value | None:
     """Return the result of a method of a constant; None if nothing is known of it."""
     owner = this.owner
     verb = this.verb
+    if verb in _TEMPLATES and any(one.name == "os.environ" for one in this.every()):
+        return expanded(owner)
+    if isinstance(owner.items, list) and verb in _TAKERS:
+        return taken(owner, reduce(joined, owner.items[-_MOST_TAKEN:], NOTHING))
     if owner.props is not None and verb in ("keys", "values", "items"):
         return entries(owner, verb)
     if verb == "get" and owner.props is not None:
@@ -135,7 +161,7 @@ def _of_value(this: Call) -> Value | None:
     if isinstance(owner.const, (str, bytes)):
         words = {key: plain(value) for key, value in this.words.items()}
         consts = [plain(value) for value in this.args]
-        const = method(verb, owner.const, consts, words)
+        const = fold_method(verb, owner.const, consts, words)
         marks = owner.marks | union(this.every()) if verb in ("join", "format", "replace") else owner.marks
         hidden = owner.hidden or hidden_in(this.args)
         if verb == "join" and not hidden and this.args:
@@ -163,13 +189,13 @@ def _passed_on(reader: Reader, this: Call) -> Value:
     owner_marks = this.owner.marks
     if verb in _CHANGERS and isinstance(this.node.func, ast.Attribute):
         mark_root(reader, this.node.func.value, union(this.every()), this.scope)
-        if (held := _store(this)) is not None:
-            return held
+        if (stored := _store(this)) is not None:
+            return stored
     if name in _NUMBERS or (
         not name and verb in ("startswith", "endswith", "exists", "is_file", "is_dir", "index", "count")
     ):
         return NOTHING
-    if name in _COPIERS:
+    if name in _COPIERS or name.startswith(_PASSING) or name.endswith(("Error", "Exception")):
         first = this.arg(0)
         found = first.but(fn=None) if name in _KEEPERS else NOTHING
         if name in _DUMPERS and plain(first) is not UNKNOWN:
@@ -204,7 +230,7 @@ def _store(this: Call) -> Value | None:
         return props.setdefault(this.args[0].exact or HOLE, this.arg(1)).marked(*this.owner.marks)
     if not isinstance(items, list) or not this.args:
         return None
-    if this.verb == "append" and len(items) < 5000:
+    if this.verb in _PUTTERS and len(items) < 5000:
         items.append(last)
     elif this.verb == "insert" and isinstance(this.args[0].const, int):
         items.insert(this.args[0].const, last)
@@ -222,16 +248,21 @@ def _saved(reader: Reader, this: Call, marks: frozenset[Mark]) -> None:
         reader.write(first, first.path or first.said or name_of(node), Value(marks=marks))
 
 
-def _callbacks(reader: Reader, this: Call) -> None:
-    """Call functions of the file that are passed to threads, executors and tasks."""
+def _called_back(reader: Reader, this: Call) -> Value | None:
+    """Return the result of a function of the file that is passed to a thread, an executor or a task; None if none is."""
+    if this.verb == "result" and not this.args and this.owner is not NOTHING:
+        return this.owner
+    if this.verb == "add_done_callback" and this.args:
+        return reader.call_back(this.args[0], [this.owner])
     target = this.words.get("target")
     args = this.words.get("args")
     if target is not None and isinstance(target.fn, Function):
-        invoke(reader, target.fn, list((args.items if args else None) or ()), {}, NOTHING)
-    elif this.verb in ("submit", "run_in_executor", "to_thread", "map", "apply_async", "create_task") and this.args:
+        return invoke(reader, target.fn, list((args.items if args else None) or ()), {}, NOTHING)
+    if this.verb in ("submit", "run_in_executor", "to_thread", "map", "apply_async", "create_task") and this.args:
         for index, value in enumerate(this.args[:2]):
             if isinstance(value.fn, Function):
-                invoke(reader, value.fn, this.args[index + 1 :], {}, NOTHING)
+                return invoke(reader, value.fn, this.args[index + 1 :], {}, NOTHING)
+    return None
 
 
 def _constructed(reader: Reader, klass: Klass, args: list[Value], words: dict[str, Value]) -> Value:
@@ -242,7 +273,14 @@ def _constructed(reader: Reader, klass: Klass, args: list[Value], words: dict[st
     elif args or words:
         given = {**dict(zip(klass.fields, args, strict=False)), **words}
         klass.fields.update((name, value) for name, value in given.items() if name in klass.fields)
+        for way in _AFTER:
+            if (after := klass.methods.get(way)) is not None:
+                invoke(reader, after, [], given, this)
     return this
+
+
+_AFTER = ("__post_init__", "__attrs_post_init__", "model_post_init")
+"""Methods that run after the fields of an object are set."""
 
 
 def invoke(reader: Reader, function: Function, args: list[Value], words: dict[str, Value], owner: Value) -> Value:

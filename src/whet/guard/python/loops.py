@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.python.access import item
-from whet.guard.python.values import Function, Klass
+from whet.guard.python.objects import iterable as gone_through
+from whet.guard.python.values import Function, Inner, Klass
 from whet.guard.tables import api
 from whet.guard.taint.branches import replaces
 from whet.guard.taint.containers import MOST, gathered, one_of, parts_of, plain, put, taken, work_out
@@ -63,6 +64,7 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
                 outlives(reader, value.marks)
         scope.names[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
+        value = gone_through(reader, value)
         for index, part in enumerate(target.elts):
             piece = item(value, Value(index)) if value.items is not None else Value(marks=value.marks)
             if value.name == "asyncio.open_connection":
@@ -187,9 +189,9 @@ def chain(node: ast.expr) -> tuple[ast.expr, list[str]]:
 
 def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
     """Evaluate a comprehension in full over short constants, else with one item for all."""
-    inner = Scope(scope, scope.klass)
+    inner = Inner(scope, scope.klass)
     first = node.generators[0]
-    iterable = reader.value(first.iter, scope)
+    iterable = gone_through(reader, reader.value(first.iter, scope))
     content = node.value if isinstance(node, ast.DictComp) else node.elt
 
     def turn(args: Sequence[Value]) -> Value:
@@ -209,7 +211,7 @@ def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
     for test in first.ifs:
         reader.value(test, inner)
     for generator in node.generators[1:]:
-        bind(reader, generator.target, element(reader.value(generator.iter, inner)), inner)
+        bind(reader, generator.target, element(gone_through(reader, reader.value(generator.iter, inner))), inner)
         for test in generator.ifs:
             reader.value(test, inner)
     value = reader.value(content, inner)

@@ -16,7 +16,8 @@ from whet.guard.python.access import attribute, combined, item, name_of
 from whet.guard.python.builtins import SPECIAL
 from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
-from whet.guard.python.values import Function, Klass
+from whet.guard.python.objects import member, shown
+from whet.guard.python.values import Function, Inner, Klass
 from whet.guard.tables import api, load_toml
 from whet.guard.taint.branches import Branches
 from whet.guard.taint.containers import concatenated, gathered, plain, spread
@@ -92,6 +93,8 @@ class Reader(Judges):
         self.gates: list[ast.expr] = []
         """The conditions of the `if` statements around the current code."""
         self.environment = "environ" in text
+        self.raised: list[Value] = []
+        """The exceptions that the program raises."""
         self.branch = 0
         self.branches = branches or Branches()
         self.steps = STEPS
@@ -217,7 +220,7 @@ def _attribute(reader: Reader, node: Any, scope: Scope) -> Value:
     owner = reader.value(node.value, scope)
     if node.attr == "value" and owner.const is not UNKNOWN and not owner.name:
         return owner
-    found = attribute(owner, node.attr)
+    found = member(reader, owner, node.attr)
     if isinstance(found.fn, Function) and isinstance(owner.fn, Klass) and _is_property(found.fn.node):
         return reader.invoke(found.fn, [], {}, owner)
     return reader.given.get(found.name, found)
@@ -266,7 +269,7 @@ def _dict(reader: Reader, node: Any, scope: Scope) -> Value:
 
 def _formatted(reader: Reader, node: Any, scope: Scope) -> Value:
     parts = [part.value if isinstance(part, ast.FormattedValue) else part for part in node.values]
-    found = concatenated(reader.values(parts, scope), pieced=False)
+    found = concatenated([shown(reader, one) for one in reader.values(parts, scope)], pieced=False)
     return found.but(const=HOLE) if found.const is UNKNOWN else found
 
 
@@ -340,6 +343,8 @@ def _unary(reader: Reader, node: Any, scope: Scope) -> Value:
 
 def _walrus(reader: Reader, node: Any, scope: Scope) -> Value:
     value = reader.value(node.value, scope)
+    while isinstance(scope, Inner) and scope.outer is not None:
+        scope = scope.outer
     if isinstance(node.target, ast.Name):
         scope.names[node.target.id] = value
     return value
@@ -349,7 +354,7 @@ def _yielded(reader: Reader, node: Any, scope: Scope) -> Value:
     value = reader.value(node.value, scope)
     whole = isinstance(node, ast.Yield) and value.items is not None  # one of the items of what iterates over it
     scope.returned = joined(scope.returned, gathered([value]) if whole else value)
-    return NOTHING
+    return NOTHING if isinstance(node, ast.Yield) else value
 
 
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {

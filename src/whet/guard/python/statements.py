@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import attribute, combined, imported, several
 from whet.guard.python.loops import bind, define, element, iterated, picks, without_environment
+from whet.guard.python.objects import captured, held, method
+from whet.guard.python.objects import iterable as gone_through
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
 from whet.guard.taint.containers import MOST, plain
 from whet.guard.taint.files import judge_gathered
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.secret import secret_name
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, joined, known
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, joined, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,6 +132,11 @@ def _class(reader: Reader, node: Any, scope: Scope) -> None:
     for base in bases:
         if isinstance(base.fn, Klass):
             klass.methods.update(base.fn.methods)
+            klass.parents.append(base.fn)
+    for word in node.keywords:
+        meta = reader.value(word.value, scope).fn
+        if isinstance(meta, Klass):
+            klass.methods.update((name, one) for name, one in meta.methods.items() if name in _OF_CLASSES)
     define(reader, scope, node.name, Value(fn=klass), node)
     reader.klasses.append(klass)
     inner = Scope(scope, klass)
@@ -143,8 +150,13 @@ def _class(reader: Reader, node: Any, scope: Scope) -> None:
         else:
             rest.append(statement)
     block(reader, rest, inner)
-    for name, value in inner.names.items():
-        klass.fields.setdefault(name, value)
+    for fields in (inner.names, *(parent.fields for parent in reversed(klass.parents))):
+        for name, value in fields.items():
+            klass.fields.setdefault(name, value)
+
+
+_OF_CLASSES = ("__getattr__", "__getitem__", "__iter__", "__call__")
+"""Methods of a metaclass that code uses through its classes."""
 
 
 def _restored(method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
@@ -254,7 +266,7 @@ _MOST_CALLED = 12
 
 
 def _for(reader: Reader, node: Any, scope: Scope) -> None:
-    iterable = reader.value(node.iter, scope)
+    iterable = gone_through(reader, reader.value(node.iter, scope))
     if _turn_by_turn(reader, node, iterable, scope):
         return
     reader.branch += 1
@@ -308,17 +320,30 @@ def _twice(reader: Reader, body: list[ast.stmt], scope: Scope) -> None:
 
 
 def _with(reader: Reader, node: Any, scope: Scope) -> None:
+    managers: list[Value] = []
     for entry in node.items:
         value = reader.value(entry.context_expr, scope)
+        entered = next((one for way in _ENTERS if (one := method(reader, value, way)) is not None), value)
+        managers.append(value)
         if entry.optional_vars is not None:
-            bind(reader, entry.optional_vars, value, scope)
+            bind(reader, entry.optional_vars, entered, scope)
     block(reader, node.body, scope)
+    for value in managers:
+        for way in _LEAVES:
+            method(reader, value, way, [NOTHING] * 3)
+
+
+_ENTERS, _LEAVES = ("__enter__", "__aenter__"), ("__exit__", "__aexit__")
 
 
 def _try(reader: Reader, node: Any, scope: Scope) -> None:
     reader.branch += 1
     block(reader, node.body, scope)
     for handler in node.handlers:
+        kind = reader.value(handler.type, scope)
+        if handler.name:
+            raised = Value(marks=union(map(held, reader.raised)), items=None)
+            define(reader, scope, handler.name, kind if isinstance(kind.fn, Klass) else raised, handler)
         block(reader, handler.body, scope)
     block(reader, node.orelse, scope)
     block(reader, node.finalbody, scope)
@@ -326,9 +351,13 @@ def _try(reader: Reader, node: Any, scope: Scope) -> None:
 
 
 def _match(reader: Reader, node: Any, scope: Scope) -> None:
-    reader.value(node.subject, scope)
+    subject = reader.value(node.subject, scope)
     reader.branch += 1
     for case in node.cases:
+        for name, part in captured(case.pattern, subject):
+            define(reader, scope, name, part, case.pattern)
+        if case.guard is not None:
+            reader.value(case.guard, scope)
         block(reader, case.body, scope)
     reader.branch -= 1
 
@@ -342,6 +371,13 @@ def _return(reader: Reader, node: Any, scope: Scope) -> None:
         scope.returned = joined(scope.returned, value)
 
 
+def _raise(reader: Reader, node: Any, scope: Scope) -> None:
+    value = reader.value(node.exc, scope)
+    if value is not NOTHING and len(reader.raised) < _MOST_RAISED:
+        reader.raised.append(value)
+
+
+_MOST_RAISED = 50
 _HANDLERS: dict[type[ast.AST], Callable[[Reader, Any, Scope], object]] = {
     ast.Expr: lambda reader, node, scope: reader.value(node.value, scope),
     ast.Assign: _assign,
@@ -363,7 +399,7 @@ _HANDLERS: dict[type[ast.AST], Callable[[Reader, Any, Scope], object]] = {
     ast.Match: _match,
     ast.Return: _return,
     ast.Assert: lambda reader, node, scope: reader.value(node.test, scope),
-    ast.Raise: lambda reader, node, scope: reader.value(node.exc, scope),
+    ast.Raise: _raise,
     ast.Global: _shared,
     ast.Nonlocal: _shared,
 }

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.guard.taint.value import Value, union
+from whet.guard.taint.value import Scope, Value, union
 
 if TYPE_CHECKING:
     import ast
 
     from whet.guard.python.reader import Reader
-    from whet.guard.taint.value import Scope
 
 
 class Function:
@@ -46,17 +45,23 @@ class Function:
 class Klass:
     """A class of the file: its methods, and the fields of its instances."""
 
-    __slots__ = ("bases", "fields", "methods", "name")
+    __slots__ = ("bases", "fields", "methods", "name", "parents")
 
     def __init__(self, name: str, bases: tuple[str, ...]) -> None:
         self.name = name
         self.bases = bases
+        self.parents: list[Klass] = []
+        """The classes of the file that it is made from."""
         self.methods: dict[str, Function] = {}
         self.fields: dict[str, Value] = {}
 
     def held(self) -> Value:
         """Return all fields as one mapping."""
         return Value(props=dict(self.fields), marks=union(self.fields.values()))
+
+
+class Inner(Scope):
+    """The names of a comprehension; those of assignments in it belong to the scope around it."""
 
 
 class Partial(NamedTuple):
