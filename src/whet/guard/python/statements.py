@@ -373,6 +373,8 @@ def _return(reader: Reader, node: Any, scope: Scope) -> None:
 
 def _raise(reader: Reader, node: Any, scope: Scope) -> None:
     value = reader.value(node.exc, scope)
+    if isinstance(node.exc, ast.Call) and not isinstance(value.fn, Klass):
+        value = value.marked(*union(reader.values(node.exc.args, scope)))
     if value is not NOTHING and len(reader.raised) < _MOST_RAISED:
         reader.raised.append(value)
 
