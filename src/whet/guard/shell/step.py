@@ -174,6 +174,8 @@ def variables_of(step: Step) -> Iterator[str]:
         yield from (name.partition("[")[0] for name, _ in step.command.assignments)
     if step.name in READS:
         yield from step.operands
+    elif step.name == "getopts":
+        yield "OPTARG"
     elif step.name == "set" and step.command.argv[1:2] and step.command.argv[1].text == "--":
         yield from "@*123456789"
     elif step.name == "printf" and step.texts[:1] == ["-v"] and len(step.texts) > 1:

@@ -11,7 +11,7 @@ from whet.guard.places import places
 from whet.guard.tables import shape
 from whet.guard.taint.containers import gathered, literal, plain
 from whet.guard.taint.harm import is_home, is_ransom_note, judge_emptied, judge_removed, weigh_removal
-from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.network import Judgement
 from whet.guard.taint.secret import owner
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell, strings
@@ -115,6 +115,8 @@ def read(reader: Judges, path: Value, key: str) -> frozenset[Mark]:
             marks.add(Mark("secret", found[-1].what, text, found[-1].grave, whole=True))
         elif STORE.search(text):
             marks.add(Mark("secret", "a directory of secrets", text, grave=True, whole=True))
+        elif holds_environment(text):
+            marks.add(ENVIRONMENT)
     for mark in path.marks:
         if mark.kind == "place" and mark.subject != "~":
             marks.add(Mark("secret", mark.what, mark.subject, mark.grave, whole=True))
@@ -303,6 +305,14 @@ def remove(reader: Judges, call: Call) -> Value:
     for target in [call.part(call.row.at)] if call.row.at else call.args:
         _remove_one(reader, call, target, whole=whole)
     return NOTHING
+
+
+_ENVIRONMENTS = expression(r"/proc/[^/\s]{1,40}/environ\b")
+
+
+def holds_environment(path: str) -> bool:
+    """Return whether a path is that of the environment of a process."""
+    return "/environ" in path and _ENVIRONMENTS.search(path) is not None
 
 
 def enter(reader: Judges, call: Call) -> Value:
