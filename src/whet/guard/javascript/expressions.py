@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.guard.javascript.calls import call_of, read_call
-from whet.guard.javascript.values import constant, either, member, unescaped
-from whet.guard.taint.containers import any_item, concatenated, parts_of, spread
+from whet.guard.javascript.values import GET, constant, either, member, unescaped
+from whet.guard.taint.containers import any_item, concatenated, gathered, parts_of, spread
 from whet.guard.taint.fold import binary, bounded
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.names import variable
@@ -35,10 +35,21 @@ def _template(reader: Reader, node: Node) -> Value:
     parts = []
     for part in node.named_children:
         if part.type == "template_substitution":
-            parts.append(reader.value(part.named_children[0]) if part.named_child_count else NOTHING)
+            parts.append(_text(reader, reader.value(part.named_children[0])) if part.named_child_count else NOTHING)
         else:
             parts.append(constant(unescaped(reader.text(part))))
     return concatenated(parts, pieced=False) if parts else constant("")
+
+
+_TEXTS = ("[Symbol.toPrimitive]", "toString", "valueOf")
+"""Methods that make a text of an object."""
+
+
+def _text(reader: Reader, value: Value) -> Value:
+    """Return what an object is in a text."""
+    own = value.props or (reader.fields if value.name == "this" else {})
+    found = [reader.bind(own[name].fn, ()) for name in _TEXTS if name in own and own[name].fn]
+    return Value(marks=union(found)) if found else value
 
 
 def _identifier(reader: Reader, node: Node) -> Value:
@@ -66,7 +77,7 @@ def _binary(reader: Reader, node: Node) -> Value:
         values = [reader.value(part) for part in (left, *reversed(parts))]
         if all(isinstance(value.const, int) for value in values):
             return Value(bounded(sum(value.const for value in values)), marks=union(values))
-        return concatenated(values)
+        return concatenated([_text(reader, value) for value in values])
     if sign in ("||", "??"):
         return one_of_two(reader.value(right), reader.value(left))
     if sign == "&&":
@@ -150,6 +161,8 @@ def _member(reader: Reader, node: Node) -> Value:
         return reader.field(name)
     if name.isdigit() and len(name) < 7 and (parts := parts_of(known)) is not None:
         return parts[int(name)] if int(name) < len(parts) else NOTHING
+    if known.props is not None and GET in known.props and name not in known.props:
+        return reader.bind(known.props[GET].fn, (NOTHING, constant(name)))
     found = member(known, name)
     if found.name in reader.given:
         return reader.given[found.name]
@@ -200,7 +213,8 @@ def _call(reader: Reader, node: Node) -> Value:
     if given is None:
         args: tuple[Value, ...] = ()
     elif given.type == "template_string":
-        args = (reader.value(given),)
+        values = [reader.value(part) for part in given.named_children if part.type == "template_substitution"]
+        args = (gathered([]), *values) if callee.fn else (reader.value(given),)
     else:
         parts = [part for part in given.named_children[:50] if part.type != "comment"]
         args = tuple(spread((reader.value(part), part.type == "spread_element") for part in parts))
@@ -230,6 +244,8 @@ EXPRESSIONS: dict[str, Callable[[Reader, Node], Value]] = {
     "call_expression": _call,
     "new_expression": _call,
     "this": _this,
+    "meta_property": lambda reader, node: Value(name=reader.text(node)),
+    "template_substitution": _inner,
     "regex": _regex,
     "unary_expression": _unary,
     **dict.fromkeys(FUNCTIONS, _function_value),

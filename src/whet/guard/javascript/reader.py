@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.expression import expression
 from whet.guard.javascript.calls import SPECIAL, call_of, read_call
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS
-from whet.guard.javascript.values import SET, either, find_module, member, module, unescaped
+from whet.guard.javascript.values import GLOBALS, SET, either, find_module, member, module, unescaped
 from whet.guard.tables import api
 from whet.guard.taint.branches import Branches, replaces
 from whet.guard.taint.containers import concatenated, gathered, one_of, plain
@@ -24,7 +24,9 @@ from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.names import named
 from whet.guard.taint.network import judge_request
+from whet.guard.taint.secret import secret_name
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, everything, known, perhaps, union
+from whet.guard.taint.value import either as one_of_two
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 _QUERY = (
     "[(call_expression)(new_expression)(variable_declarator)(assignment_expression)(augmented_assignment_expression)"
-    "(return_statement)(yield_expression)(import_statement)(for_in_statement)(field_definition)(class_declaration)"
+    "(return_statement)(throw_statement)(catch_clause)(yield_expression)(import_statement)(for_in_statement)(field_definition)(class_declaration)"
     + "".join(f"({kind})" for kind in sorted(FUNCTIONS))
     + "] @n (export_statement) @e"
 )
@@ -54,24 +56,28 @@ _SIDES = {
     ),
 }
 """The kinds of assignment, each with the fields of its target and its source."""
+_THROWN = "thrown"
+_ITERATORS = ("[Symbol.iterator]", "[Symbol.asyncIterator]")
 _SAYS = expression(r"[^A-Z\s][^\n]{0,300}?[./:~\\ ]|[~/]|Library|AppData|[A-Z]:")
 """A text that is worth another pass, such as a path or a command."""
 
 
 def _says(value: Value) -> bool:
-    return any(_SAYS.match(text) for text in value.texts)
+    return any(_SAYS.match(text) or secret_name(text) for text in value.texts)
 
 
 class Function:
     """A function of the file."""
 
-    __slots__ = ("called", "node", "params", "returns", "scope")
+    __slots__ = ("called", "node", "params", "returns", "scope", "uses_arguments")
 
     def __init__(self, node: Node, scope: Scope) -> None:
         self.node = node
         self.scope = scope
         self.returns = NOTHING
         self.called = False
+        self.uses_arguments: bool | None = None
+        """Whether it names its `arguments`; None if that is not known yet."""
         single = node.child_by_field_name("parameter")
         several = node.child_by_field_name("parameters")
         self.params: list[Node] = [single] if single else several.named_children if several else []
@@ -146,6 +152,21 @@ def _repeats(node: Node) -> bool:
     return False
 
 
+def _items_of(pattern: Node, value: Value) -> Iterator[tuple[Node, Value]]:
+    """Yield the parts of an array pattern with their values."""
+    at = 0
+    for part in pattern.children:
+        if part.type == ",":
+            at += 1
+        elif part.is_named and part.type == "rest_pattern" and value.items is not None:
+            yield part, gathered(value.items[at:])
+        elif part.is_named:
+            yield (
+                part,
+                value.items[at] if value.items is not None and at < len(value.items) else Value(marks=value.marks),
+            )
+
+
 def _in_branch(node: Node) -> bool:
     """Return whether a declared name is in a block inside a function or file."""
     outer = node.parent
@@ -193,7 +214,12 @@ class Reader(Judges):
         self.klasses: set[str] = set()
         self.passed: dict[str, Value] = {}
         """Data that threads and processes of the program pass each other, at the start and in messages."""
+        self.listeners: dict[str, list[int]] = {}
+        """The functions that are called for an event, by its name."""
+        self.replaced: dict[str, int] = {}
+        """The functions that the program puts in the place of those of others."""
         self.getters: set[int] = set()
+        self.setters: dict[str, int] = {}
         self.constructors: dict[str, int] = {}
         """The constructor of each class, by class name."""
         self.modules = {path: Scope() for path in files}
@@ -204,7 +230,7 @@ class Reader(Judges):
             self.exports.setdefault(self._path(node), []).append(node)
         self.loaded: dict[str, Value] = {}
         """The exports of each file that was loaded in this pass."""
-        for scope in self.modules.values() if len(files) > 1 else ():
+        for scope in self.modules.values():
             exports = Value(props={})
             scope.names.update(exports=exports, module=Value(name="module", props={"exports": exports}))
         self.scope = next(iter(self.modules.values()))
@@ -273,6 +299,9 @@ class Reader(Judges):
             if name is None:
                 continue
             if node.type == "method_definition":
+                if any(part.type == "set" for part in node.children):
+                    self.setters[self.text(name)] = node.id
+                    continue
                 self.fields.setdefault(self.text(name), Value(fn=node.id))
                 if any(part.type == "get" for part in node.children):
                     self.getters.add(node.id)
@@ -314,14 +343,27 @@ class Reader(Judges):
                 if _repeats(node) and isinstance(value.const, str):
                     value = value.but(const=f"{value.const[:2000].rstrip(HOLE)}{HOLE}")
             elif kind == "for_in_statement":
+                value = self._iterated(value)
                 inner = one_of(value.items) if value.items else NOTHING
                 value = inner.but(marks=inner.marks | value.marks)
             declares = kind in ("variable_declarator", "for_in_statement")
             self.assign(target, value, self.scope if declares else None)
         elif kind == "import_statement":
             self._import(node)
+        elif kind == "throw_statement":
+            self.pass_on(_THROWN, self.value(node.named_children[0]) if node.named_child_count else NOTHING)
+        elif kind == "catch_clause":
+            caught = node.child_by_field_name("parameter")
+            if caught is not None and _THROWN in self.passed:
+                self.assign(caught, self.passed[_THROWN], self.scope, joining=True)
         else:
             self._class(node)
+
+    def _iterated(self, value: Value) -> Value:
+        """Return what an object with an iterator of its own gives."""
+        own = value.props or (self.fields if value.name == "this" else {})
+        way = next((own[name] for name in _ITERATORS if name in own), NOTHING)
+        return self.bind(way.fn, ()) if way.fn else value
 
     def _class(self, node: Node) -> None:
         """Read a class declaration or a field definition."""
@@ -334,6 +376,13 @@ class Reader(Judges):
     def _function(self, node: Node) -> Function:
         function = self.functions[node.id]
         body = node.child_by_field_name("body")
+        outer, self.scope = self.scope, function.scope
+        for param in function.params:
+            default = param.child_by_field_name("right") if param.type == "assignment_pattern" else None
+            left = param.child_by_field_name("left")
+            if default is not None and left is not None:
+                self.assign(left, self.value(default), function.scope, joining=True)
+        self.scope = outer
         if node.type == "arrow_function" and body is not None and body.type != "statement_block":
             outer, self.scope = self.scope, function.scope
             self._returns(function, self.value(body))
@@ -422,7 +471,13 @@ class Reader(Judges):
         if function is None:
             return NOTHING
         function.called = True
-        for param, value in zip(function.params, args, strict=False):
+        if args and function.uses_arguments is None:
+            body = self.source[function.node.start_byte : function.node.end_byte]
+            function.uses_arguments = b"arguments" in body and function.node.type != "arrow_function"
+        if args and function.uses_arguments:
+            self._set("arguments", gathered(args), function.scope, joining=True)
+        for at, (param, one) in enumerate(zip(function.params, args, strict=False)):
+            value = gathered(args[at:]) if param.type == "rest_pattern" else one
             if value is not NOTHING and param.type != "ERROR":
                 self.assign(param, value, function.scope, joining=True)
         return function.returns
@@ -432,6 +487,13 @@ class Reader(Judges):
         old = self.passed.get(how, NOTHING)
         self.changed = self.changed or (old is NOTHING and value is not NOTHING) or bool(value.marks - old.marks)
         self.passed[how] = either(old, value)
+
+    def listen(self, name: str, function: int) -> None:
+        """Record a function that is called for an event."""
+        known = self.listeners.setdefault(name, [])
+        if function not in known:
+            known.append(function)
+            self.changed = True
 
     def put(self, name: str, marks: frozenset[Mark]) -> None:
         """Add marks to a field of the classes of the file."""
@@ -487,19 +549,9 @@ class Reader(Judges):
         if kind in ("identifier", "shorthand_property_identifier_pattern"):
             if joining or self._counts(target, value, scope):
                 self._set(self.text(target), value, scope, joining=joining)
-        elif kind == "object_pattern":
-            for part in target.named_children:
-                key, inner = part, part
-                if part.type == "pair_pattern":
-                    key, inner = part.child_by_field_name("key") or part, part.child_by_field_name("value") or part
-                elif part.type == "object_assignment_pattern":
-                    key = inner = part.child_by_field_name("left") or part
-                got = value if part.type == "rest_pattern" else member(value, self.text(key).strip("\"'"))
-                self.assign(inner, got, scope, joining=joining, depth=depth + 1)
-        elif kind == "array_pattern":
-            for number, part in enumerate(target.named_children):
-                known = value.items is not None and number < len(value.items)
-                got = value.items[number] if known and value.items else Value(marks=value.marks)
+        elif kind in ("object_pattern", "array_pattern"):
+            members = self._members(target, value) if kind == "object_pattern" else _items_of(target, value)
+            for part, got in members:
                 self.assign(part, got, scope, joining=joining, depth=depth + 1)
         elif kind == "rest_pattern" and target.named_child_count:
             self.assign(target.named_children[0], value, scope, joining=joining, depth=depth + 1)
@@ -509,6 +561,18 @@ class Reader(Judges):
                 self.assign(left, either(value, self.value(right)), scope, joining=joining, depth=depth + 1)
         elif kind in ("member_expression", "subscript_expression"):
             self._set_member(target, value)
+
+    def _members(self, pattern: Node, value: Value) -> Iterator[tuple[Node, Value]]:
+        """Yield the parts of an object pattern with their values."""
+        for part in pattern.named_children:
+            key, inner, default = part, part, None
+            if part.type == "pair_pattern":
+                key, inner = part.child_by_field_name("key") or part, part.child_by_field_name("value") or part
+            elif part.type == "object_assignment_pattern":
+                key = inner = part.child_by_field_name("left") or part
+                default = part.child_by_field_name("right")
+            got = value if part.type == "rest_pattern" else member(value, self.text(key).strip("\"'"))
+            yield inner, got if default is None else one_of_two(self.value(default), got)
 
     def _counts(self, target: Node, value: Value, scope: Scope | None) -> bool:
         """Return whether an assignment, or a declaration in a branch, counts in this reading."""
@@ -584,13 +648,22 @@ class Reader(Judges):
         if value.marks and self.value(owner).name == "process.env":
             self.changed = self.changed or name not in self.exported
             self.exported[name] = value
-        if owner.type == "this":
+        known = self.value(owner)
+        if known.name in GLOBALS:
+            scope = self.scope
+            while scope.outer is not None:
+                scope = scope.outer
+            self._set(name, value, scope, joining=True)
+        if known.name and value.fn and known.name != "this":
+            self.replaced[f"{known.name}.{name}"] = value.fn
+        if owner.type == "this" or known.name == "this" or known.name in self.klasses:
+            if name in self.setters:
+                self.bind(self.setters[name], (value,))
             old = self.fields.get(name)
             self.fields[name] = value if old is None else either(value, old)
             self.changed = self.changed or bool(value.marks if old is None else value.marks - old.marks)
             self._learn(0, name, value)
             return
-        known = self.value(owner)
         if known.props is not None and SET in known.props:
             self.bind(known.props[SET].fn, (NOTHING, Value(name), value))
         if known.props is not None and len(known.props) < MOST_PROPS:
@@ -662,8 +735,13 @@ _FIELD = expression(
 )
 
 
+_ENUM = expression(r"((?:\bconst[ \t]{1,9})?\b)enum([ \t]{1,9}\w{1,60})[ \t]\{([^{}]{0,4000})\}")
+_VALUE = expression(r"(?<=\w)\s?=", re.DOTALL)
+
+
 def untyped(text: str) -> str:
     """Replace the types that break a JavaScript parser by blanks; lines and columns stay."""
+    text = _ENUM.sub(lambda found: f"{' ' * len(found[1])}let {found[2]}={{{_VALUE.sub(':', found[3])}}}", text)
     for shape in (_MODIFIER, _MODIFIER, _FIELD, _APPLIED, _CAST, _DECLARED, _PARAMETER, _PARAMETER, _RESULT):
         text = shape.sub(_blank, text)
     return text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.tables import api, load_toml
-from whet.guard.taint.containers import concatenated
+from whet.guard.taint.containers import concatenated, one_of
 from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
 from whet.guard.taint.names import named, variable
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 LONGEST = 60_000
 """Maximum length of a constant text."""
 _MOST_ITEMS = 4000
-SET, APPLY = "(set)", "(apply)"
-"""Pseudo-members of an object that are called when it is written to, and when it is called."""
+GET, SET, APPLY = "(get)", "(set)", "(apply)"
+"""Pseudo-members of an object that are called when it is read, when it is written to, and when it is called."""
 
 
 def maybe(text: str | None) -> Any:
@@ -40,7 +40,7 @@ def either(first: Value, second: Value) -> Value:
 
 
 _MODULE = expression(r"^(?:node:)?([\w@./-]+)$")
-_GLOBALS = frozenset({"globalThis", "window", "global", "self", "top", "root"})
+GLOBALS = frozenset({"globalThis", "window", "global", "self", "top", "root"})
 _DROPPED = frozenset({"default", "promises", "strict", "posix", "win32"})
 
 
@@ -78,7 +78,7 @@ def member(owner: Value, name: str) -> Value:
             marks = marks - {ENVIRONMENT} | variable(constant(name)).marks
     if not owner.name:
         return Value(marks=marks) if marks else NOTHING
-    if owner.name in _GLOBALS:
+    if owner.name in GLOBALS:
         return Value(name=name)
     if name in _DROPPED and owner.name in ("fs", "dns", "path", "timers"):
         return owner
@@ -203,6 +203,8 @@ def list_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
             return receiver
         case "push" | "unshift":
             return Value(marks=union((receiver, *args)))
+        case "next":
+            return Value(props={"value": one_of(items) if items else NOTHING})
         case "shift" | "pop":
             return items[0] if items and method == "shift" else NOTHING
         case _:

@@ -68,7 +68,7 @@ def check(text: str, given: Given | None = None) -> Seen:
 def run(text: str, given: Given) -> Ran:
     """Judge a shell command that a program runs with the data `given`; `HOLE` stands for text that the program inserts."""
     named = given.texts or any(path in text for path in given.files)
-    if not (given.marks or given.fed or named or worth_reading(text)):
+    if not (given.marks or given.fed or given.variables or named or worth_reading(text)):
         return Ran()
     scene = Scene(text, 1, None, given)
     scene.typed = False

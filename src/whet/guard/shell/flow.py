@@ -147,6 +147,8 @@ class Scene(Judges):
             value = Value(given.texts.get(path, UNKNOWN), marks=given.files.get(path, NO_MARKS))
             for name in path_names(bare_path(path)):
                 self.put(self.written, name, value)
+        for name, marks in given.variables.items():
+            self.put(self.variables, name, Value(marks=marks))
         self._input = Value(marks=given.fed) if given.fed else NOTHING
 
     def find(self, scope: Scope, name: str) -> Value:

@@ -128,11 +128,19 @@ class Commands(Findings):
                 self.hit(one.rule, one.severity, own[0] if own else one.subject, one.message)
 
     def run_command(
-        self, command: Value, *, in_shell: bool, given: Value = NOTHING, keys: Iterable[str] = (), folder: str = ""
+        self,
+        command: Value,
+        *,
+        in_shell: bool,
+        given: Value = NOTHING,
+        keys: Iterable[str] = (),
+        folder: str = "",
+        variables: Mapping[str, Value] = {},
     ) -> Value:
         """Judge a command, given as text for a shell or as a list of words, and return its output.
 
-        `given` is its input; `keys` are the files that it names by variables of the program; `folder` is where it runs.
+        `given` is its input; `keys` are the files that it names by variables of the program; `folder` is where it runs,
+        and `variables` are in its environment.
         """
         words = [part if isinstance(part, str) else HOLE for part in command.const] if _listed(command) else []
         raw = " ".join(words) or command.said
@@ -150,7 +158,8 @@ class Commands(Findings):
         if raw.replace(HOLE, "").strip():
             texts = {path: written for path, written in self.texts.items() if path in raw}
             folder = folder or self.folder or ""
-            start = Given(private(command.marks), private(given.marks), self._files(keys), texts=texts, folder=folder)
+            named = {name: private(value.marks) for name, value in variables.items() if name in raw and value.marks}
+            start = Given(private(command.marks), private(given.marks), self._files(keys), named, texts, folder=folder)
             prints = self._check(command, text, start, shell=in_shell)
         return Value(marks=prints, path=raw[:2000])
 
@@ -172,6 +181,8 @@ class Commands(Findings):
                 self.hit("exec-decoded", None, "", "It passes decoded text to an interpreter")
             elif content.text:
                 self.look(content.text, bool(interpreter[2]))
+        elif fed := private(content.marks):
+            self._check(Value(text), text, Given(fed=fed), shell=False)
 
     def check_together(self) -> None:
         """Check all commands of the file together as one script."""
@@ -220,7 +231,8 @@ class Commands(Findings):
             return NO_MARKS
         if len(self.commands) < _MOST:
             self.commands.setdefault(text, self.line)
-        key = (text, *given[:2], given.folder, frozenset(given.files.items()), frozenset(given.texts.items()))
+        held = (frozenset(one.items()) for one in (given.files, given.variables, given.texts))
+        key = (text, *given[:2], given.folder, *held)
         if key not in self._ran:
             self._ran[key] = import_module("whet.guard.shell.checker").run(text[:100_000], given)
         ran = self._ran[key]

@@ -289,7 +289,8 @@ def _run(reader: Judges, call: Call, command: Value, *, in_shell: bool) -> Value
         reader.run_files(reader.files.get(key, NO_MARKS))
     given = call.words.get("input") or call.words.get("stdin") or NOTHING
     folder = call.words.get("cwd", NOTHING).said
-    found = reader.run_command(command, in_shell=in_shell, given=given, keys=names, folder=folder)
+    variables = {**reader.exported, **(call.words.get("env", NOTHING).props or {})}
+    found = reader.run_command(command, in_shell=in_shell, given=given, keys=names, folder=folder, variables=variables)
     if call.row.grave:
         reader.note("spawns")
     if call.row.gives:
