@@ -53,7 +53,7 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
         scope = scope.shared.get(target.id, scope)
         old = scope.names.get(target.id)
         if old is not None and reader.branch:
-            if not counts(reader, target.id, target, old, value):
+            if value is NOTHING or not counts(reader, target.id, target, old, value):
                 return
             if old.marks - value.marks:
                 value = value.marked(*(mark for mark in old.marks if mark.kind != "key"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from whet.guard.taint.value import Value
 
-_MOST = 3
+_MOST = 2
 """Maximum number of branches that change the same name and are tried."""
 
 
