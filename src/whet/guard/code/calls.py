@@ -138,7 +138,10 @@ def _give(reader: Reader, call: Call) -> Value:
 
 def _start(reader: Reader, call: Call) -> Value:
     """Judge a program that is started, given as one text for a shell or as its words."""
-    first, *rest = [one for one in call.args if one.fn is None] or [call.owner]
+    given = [one for one in call.args if one.fn is None] or [call.owner]
+    if len(given) > 1 and given[0].props is not None:  # the environment of the program
+        call.words = {**call.words, "env": given.pop(0)}
+    first, *rest = given
     words = _flat((first, *rest))
     if _BARE_SHELL.fullmatch(" ".join(one.said for one in words)):
         reader.note("spawns")

@@ -299,7 +299,9 @@ class Reader(Judges):
         if text in _REQUESTS:
             return Value(marks=frozenset((Mark("fetched", "a request", "", True, whole=True),)))
         if text in self.functions:  # called without brackets, or passed as a value
-            return self.invoke_all(text, [], scope).but(fn=(self.functions[text][0], self.scope))
+            found = self.invoke_all(text, [], scope)
+            called = found.marks and not self.functions[text][0].params
+            return found if called else found.but(fn=(self.functions[text][0], self.scope))
         row = find_row("code", text)
         if row is not None and row.does == "give":
             return Value(row.gives)
@@ -361,6 +363,8 @@ class Reader(Judges):
         )
         words = self.words(node, scope)
         self.line = node.line
+        if callee.kind == "member" and callee.text in _CALLS_ITSELF and owner.fn:
+            return self.invoke(owner.fn[0], args, owner.fn[1])
         verb = callee.text if callee.kind in ("name", "member") else ""
         held = scope.find(verb) if callee.kind == "name" else None
         if held is not None and held.fn and verb not in self.functions:
@@ -572,6 +576,8 @@ _WRAPS = expression(r"Stream$|Writer$|^FromImage$|Archive$", re.IGNORECASE)
 """The name of a constructor whose object writes to what it is given."""
 _RUN = ("start program", "program", "evaluate")
 """Judges of functions that run a text, which keep their meaning when a program defines functions of their names."""
+_CALLS_ITSELF = frozenset(("call", "yield", "invoke", "Invoke", "accept", "apply"))
+"""Methods of a function that call it."""
 _FLUENT = expression(r"append|insert|with|set|add", re.IGNORECASE)
 """The beginning of the name of a method that returns its owner."""
 _HEADER = expression(r"-|^(?:authorization|cookie)$", re.IGNORECASE)

@@ -227,7 +227,7 @@ def judge_lookup(name: str, marks: frozenset[Mark]) -> Iterator[Judgement]:
 
 
 _VARIABLE = expression(r"\b[A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30}){1,6}\b")
-_READS = expression(r"\benviron\b|getenv|\.env\b|\bENV\[|\benv::|\benv\.")
+_READS = expression(r"\benviron\b|[Gg]et_?[Ee]nv|\.env\b|\bENV\[|\benv::|\benv\.")
 _TALKS = expression(
     r"\b(?:fetch|request|post|put|urlopen|send\w{0,9}|connect|WebSocket)\(|https?\."
     r"|\b(?:requests|httpx|aiohttp|smtplib|ftplib|xmlrpc|websockets?|socket|axios|got|undici|ws|net|tls|dns)\b",
