@@ -421,7 +421,8 @@ class Reader(Judges):
         if owner.name in ENVIRONMENTS and node.text.isupper():
             return variable(Value(node.text))
         if node.text[:1].isupper() and owner.name and not owner.marks:
-            return named("code", f"{owner.name}.{node.text}")
+            found = named("code", f"{owner.name}.{node.text}")
+            return found.but(path=owner.path) if owner.path else found
         return None
 
     def call_own(
