@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whet.guard.code.conditions import ORDINARY, SECRETS, matched
@@ -160,6 +160,7 @@ PIECES = st.sampled_from(
 
 
 @FAST
+@example('"$(@\'\n"')
 @given(st.lists(PIECES | st.text(max_size=6), max_size=60).map("".join))
 def test_any_text_is_a_tree_whose_lines_are_those_of_the_text(text: str) -> None:
     left = list(parse(text))

@@ -639,7 +639,7 @@ class _Parser:
         """Return a text with values in its places."""
         if "$" not in text and "`" not in text:
             return self.node("text", _path(text))
-        inner = _Parser(text, self.own, self.line, self.depth)
+        inner = _Parser(text, self.own, self.line - text.count("\n"), self.depth)
         parts: list[Node] = []
         start = 0
         while (
