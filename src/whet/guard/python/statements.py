@@ -342,7 +342,7 @@ def _try(reader: Reader, node: Any, scope: Scope) -> None:
     for handler in node.handlers:
         kind = reader.value(handler.type, scope)
         if handler.name:
-            raised = Value(marks=union(map(held, reader.raised)), items=None)
+            raised = Value(marks=union(map(held, reader.raised)))
             define(reader, scope, handler.name, kind if isinstance(kind.fn, Klass) else raised, handler)
         block(reader, handler.body, scope)
     block(reader, node.orelse, scope)
