@@ -36,11 +36,15 @@ def member(reader: Reader, owner: Value, name: str) -> Value:
 
 
 def iterable(reader: Reader, value: Value) -> Value:
-    """Return what a loop over a value goes through."""
-    for way in ("__iter__", "__aiter__", "__next__", "__anext__"):
-        if (found := method(reader, value, way)) is not None and found is not NOTHING:
-            return iterable(reader, found) if found.fn is not value.fn and isinstance(found.fn, Klass) else found
+    """Return what a loop over a value goes through; an iterator may give another one."""
+    for way in _ITERATORS:
+        found = method(reader, value, way)
+        if found is not None and found is not NOTHING and found.fn is not value.fn:
+            value = found
     return value
+
+
+_ITERATORS = ("__iter__", "__aiter__", "__iter__", "__next__", "__anext__")
 
 
 def shown(reader: Reader, value: Value) -> Value:
