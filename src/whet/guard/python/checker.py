@@ -19,6 +19,7 @@ from whet.guard.patterns import hits as pattern_hits
 from whet.guard.patterns import load_patterns
 from whet.guard.python.calls import invoke
 from whet.guard.python.reader import STEPS, Reader
+from whet.guard.python.repair import repaired
 from whet.guard.python.statements import block
 from whet.guard.tables import api
 from whet.guard.taint.branches import united
@@ -74,12 +75,16 @@ def _read(text: str, level: int, given: Given | None = None, branches: Branches 
     if _TRIGGERS.isdisjoint(_WORD.findall(text)) and "[::-1]" not in text and not has_magics(text):
         return Seen()
     source, tree, deep = parse(text)
+    failed = Seen() if tree is not None else _unparsed(source, deep)
     if tree is None:
-        return _unparsed(source, deep)
+        source, tree = repaired(source)
+    if tree is None:
+        return failed
     reader = Reader(source, read_text, level, branches=branches)
     if given is not None:
         reader.take(given)
     seen = finished(reader, tree, source, text)
+    seen = Seen((*seen.hits, *failed.hits), seen.facts)
     for other in reader.branches.others():
         seen = united(seen, _read(text, level, given, other))
     return seen
