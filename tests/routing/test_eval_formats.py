@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whet.errors import InvalidError
@@ -237,6 +237,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(VALUES, st.sampled_from(["pdf", ""]))
+@example({"": {"should_trigger": ["0"]}}, "pdf")
 def test_no_value_makes_it_fail(value: Any, skill: str) -> None:
     try:
         read = read_cases([value], skill)

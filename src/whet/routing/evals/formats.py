@@ -149,9 +149,9 @@ class _Reader:
         elif isinstance(value, dict):
             if field == "skills":
                 for named, inner in value.items():
-                    self.node(inner, str(named), f"{place}.{named}", depth + 1)
+                    self.node(inner, str(named) or skill, f"{place}.{named}", depth + 1)
             else:
-                self.node(value, _named_by(name, value, skill), place, depth + 1)
+                self.node(value, _named_by(name, value, skill) or skill, place, depth + 1)
 
     def labelled(self, item: Any, skill: str, place: str, *, fits: bool) -> None:
         """Read an element of a list whose name is the verdict."""
